@@ -9,7 +9,7 @@ from lowdim import Moments
 from lowdim._xp import Beside
 from lowdim.densities import Sech
 from lowdim.errors import NonFiniteBlock
-from lowdim.summaries import ScoreMoments, device_sums
+from lowdim.summaries import ScoreMoments, device_products
 
 RNG = np.random.default_rng(12)
 #: 6000 rows of six columns with deviations from 3 down to 0.5.
@@ -23,7 +23,7 @@ def library(request):
 
 @pytest.fixture(params=[1 << 30, 1 << 14], ids=["one slice", "many slices"])
 def slices(request, monkeypatch):
-    monkeypatch.setattr(device_sums, "_SLICE_BYTES", request.param)
+    monkeypatch.setattr(device_products, "_SLICE_BYTES", request.param)
 
 
 def moments(library, rows, dtype="float64", weights=None, **options):
@@ -144,13 +144,6 @@ def test_products_of_many_columns(library, slices, n, p):
     centred = rows - rows.mean(axis=0)
     np.testing.assert_allclose(found, centred.T @ centred, atol=1e-10)
     np.testing.assert_allclose(found, found.T, atol=1e-11)
-
-
-@pytest.mark.parametrize("n", [1, 1024, 2048, 5000])
-def test_tall_products(library, n):
-    X, Y = RNG.standard_normal((n, 3)), RNG.standard_normal((n, 4))
-    found = device_sums.tall_product(library.asarray(X), library.asarray(Y))
-    np.testing.assert_allclose(np.from_dlpack(found), X.T @ Y, atol=1e-10)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

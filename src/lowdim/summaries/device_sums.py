@@ -8,7 +8,6 @@ vectors is computed there, because a device takes as long to begin with an opera
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -21,28 +20,16 @@ from .._xp import (
     astype,
     column_sums,
     device,
-    multiplies_parts,
     namespace,
     to_host,
     wide_dtype,
 )
 from ..errors import NonFiniteBlock
 from ..linalg import FLOAT32_SQUARES
+from .device_products import joined_parts, parts_of_product, slice_rows
 
-#: The size, and the largest number of rows, of the slices of a block whose products are computed in the dtype of the
-#: rows, and added in float64. Products of more rows lose digits of float32: with 256 columns of normal numbers, the
-#: largest eigenvalues had errors of 2e-8 for 2^18 rows, and of 6e-7 for 2^21.
-_SLICE_BYTES, _SLICE_ROWS = 512 << 20, 1 << 19
-#: Up to this many columns, a slice is multiplied by itself as a long and narrow matrix.
-_NARROW = 64
-#: A product of long and narrow matrices on a device is the sum of products of so many rows, which are computed
-#: together: one product keeps few of the cores of a device busy, and adds up too many numbers in turn.
-_STACKED_ROWS = 1024
-#: From this many columns on, the parts of a product that are the same by symmetry are computed once: three quarters of
-#: the multiplications, in two products.
-_HALVES_FROM = 128
 #: The shift of the first block is the mean of this many rows.
-_PILOT_ROWS = 1024
+_PILOT_ROWS = 64
 #: A better shift is needed if the variance of a column is a smaller part than this of its mean square about the shift:
 #: in float64, and in float32, which has no digits to lose.
 _FAR, _FAR_FLOAT32 = 0.01, 0.2
@@ -123,9 +110,9 @@ def _shift_for(block: Array, known: Known | None, dtype: np.dtype) -> np.ndarray
     else:
         xp = namespace(block)
         rows = _rows(block, slice(0, min(_PILOT_ROWS, block.shape[0])), wide_dtype(xp, device(block)))
-        found = [xp.mean(rows, axis=0), xp.var(rows, axis=0), xp.max(rows, axis=0), xp.min(rows, axis=0), rows[0, :]]
-        mean, variance, largest, smallest, one = to_host(found)
-        near, shift = mean**2 <= variance, np.where(largest == smallest, one, mean)
+        found = [xp.mean(rows, axis=0), xp.mean(rows * rows, axis=0), xp.max(rows, axis=0), xp.min(rows, axis=0)]
+        mean, squares, largest, smallest = to_host(found)
+        near, shift = 2.0 * mean**2 <= squares, np.where(largest == smallest, largest, mean)
     return None if near.all() else np.where(near, 0.0, shift).astype(dtype)
 
 
@@ -134,9 +121,7 @@ def _sums_about(shift: np.ndarray | None, block: Array, weights: Array | None, d
     n, p = block.shape
     xp = namespace(block)
     widest = wide_dtype(xp, device(block))
-    rows = max(2 * p, _SLICE_BYTES // (p * (4 if dtype == xp.float32 else 8)))
-    if p > _NARROW:
-        rows = min(rows, max(2 * p, _SLICE_ROWS))
+    rows = slice_rows(p, dtype == xp.float32)
     c = None if shift is None else asarray_like(shift, block, dtype=dtype)
     s: Any = None
     P: Any = None
@@ -149,56 +134,16 @@ def _sums_about(shift: np.ndarray | None, block: Array, weights: Array | None, d
         s_part = astype(column_sums(Z, w), widest)
         if w is not None:
             Z = Z * xp.sqrt(w)[:, None]
-        P_part = [astype(product, widest) for product in _products(Z, widest)]
+        P_part = [astype(product, widest) for product in parts_of_product(Z, widest)]
         s = s_part if s is None else s + s_part
         P = P_part if P is None else [a + b for a, b in zip(P, P_part, strict=True)]
-    return s, _joined(P)
+    return s, joined_parts(P)
 
 
 def _rows(block: Array, part: slice, dtype: Any) -> Array:
     """Some rows of a block in `dtype`; tables side by side are joined."""
     rows = block[part, :]
     return rows.joined(dtype) if isinstance(rows, Beside) else astype(rows, dtype)
-
-
-def _products(Z: Array, widest: Any) -> list[Array]:
-    """Z^T Z in the dtype of Z, or the sum of several such products in `widest`. If Z has many columns, only its upper
-    half of rows, and the right half of the lower ones: the left half is known from the upper one by symmetry."""
-    p = Z.shape[1]
-    if p >= _HALVES_FROM and multiplies_parts(Z):
-        left, right = Z[:, : p // 2], Z[:, p // 2 :]
-        return [left.T @ Z, right.T @ right]
-    return [Z.T @ Z if p > _NARROW else tall_product(Z, Z, widest)]
-
-
-def tall_product(X: Array, Y: Array, dtype: Any = None) -> Array:
-    """X^T Y for long and narrow matrices. On a device it is the sum, in `dtype`, of products of a thousand rows."""
-    xp, n = namespace(X), X.shape[0]
-    rows = _stacked_rows(n)
-    k = n // rows
-    if xp is np or k < 2:
-        return X.T @ Y if dtype is None else astype(X.T @ Y, dtype)
-    m = k * rows
-    left, right = (xp.reshape(A[:m, :], (k, rows, A.shape[1])) for A in (X, Y))
-    found = xp.sum(xp.matrix_transpose(left) @ right, axis=0, dtype=dtype)
-    return found if m == n else found + astype(X[m:, :].T @ Y[m:, :], found.dtype)
-
-
-@lru_cache(maxsize=64)
-def _stacked_rows(n: int) -> int:
-    """The number of rows of each product of a stack: one that leaves no rows over, if there is one that is near."""
-    near = range(_STACKED_ROWS, _STACKED_ROWS // 2, -1)
-    return next((rows for rows in near if n % rows == 0), _STACKED_ROWS)
-
-
-def _joined(P: list[Array]) -> Array:
-    """The symmetric matrix whose parts `_products` gives."""
-    if len(P) == 1:
-        return P[0]
-    xp = namespace(P[0])
-    upper, corner = P
-    lower = xp.concat([upper[:, upper.shape[0] :].T, corner], axis=1)
-    return xp.concat([upper, lower], axis=0)
 
 
 def _look(s: np.ndarray, squares: np.ndarray, weight: float, groups: Sequence[int]) -> tuple[np.ndarray, float]:

@@ -6,6 +6,7 @@ which is centred separately, so it can be accumulated over blocks of features as
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from .._xp import Array, Scratch, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
 from ..linalg import divisor, is_constant, r_factor, require_rows, require_size
 from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, check_squares, products_in_range
+from .device_products import products_of_samples
 
 #: Products about a point have lost too many digits if less than this share of the squares is variance.
 _NEAR = 1e-6
@@ -108,9 +110,9 @@ class Gram(Summary):
 
     Notes
     -----
-    Each feature is centred before it is multiplied, so that a large offset costs no digits. `centred` removes what is
-    left by the rounding of the means, and multiplies by the weights. One pass over the features, n^2 numbers. Weights
-    passed to `update` would be weights of features; they are ignored.
+    Each feature is centred before it is multiplied, so that a large offset costs no digits; on a device only if an
+    offset would cost any. `centred` removes what is left of the means, and multiplies by the weights. One pass over the
+    features, n^2 numbers. Weights passed to `update` would be weights of features; they are ignored.
 
     Sparse features F, one in each row, stay sparse: with their means m,
 
@@ -197,6 +199,11 @@ class Gram(Summary):
         """Whether there are enough samples for the product of a block to keep all BLAS threads busy."""
         return self.n_samples > NARROW
 
+    @property
+    def slices_on_device(self) -> bool:  # type: ignore[override]
+        """Whether blocks are multiplied in slices: if they need not be copied as a whole."""
+        return type(self) is Gram and self.centre and self.ddof is None
+
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_samples, block)
         P = self._sparse_product(block) if is_sparse(block) else self._product_of(block)
@@ -217,6 +224,10 @@ class Gram(Summary):
 
     def _product_of(self, block: Array) -> Array:
         """The product of a dense block of features."""
+        if namespace(block) is not np and self.centre and self.ddof is None:
+            return products_of_samples(
+                block, self.sample_weight, partial(feature_means, sample_weight=self.sample_weight)
+            )
         if not self.centre:
             Z = centred_features(block, self.sample_weight, self.ddof, centre=False)[0]
         else:

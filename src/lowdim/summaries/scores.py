@@ -24,7 +24,7 @@ from .._xp import (
 from ..densities import Density, parse_density
 from ..errors import NonFiniteBlock, density_not_finite
 from .base import Changes, Layout, Summary, check_columns, total_weight
-from .device_sums import tall_product
+from .device_products import tall_product
 
 #: Rows of a block: enough that the work of a call outweighs switching between threads. Narrow blocks have more rows, as
 #: long as about six arrays of the size of the block stay in the cache of a core.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import summaries
-from ..._xp import Array, asarray_like, astype, count_true, device, is_sparse, namespace, wide_dtype
+from ..._xp import Array, asarray_like, astype, count_true, device, is_sparse, namespace, to_numpy, wide_dtype
 from ...errors import needs_columns
 from ...linalg import (
     FLOAT32_EPS,
@@ -30,7 +30,7 @@ from ...summaries.feature_products import FeatureProducts
 from ...summaries.gram import centred_features, standard_deviations
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
-from .spectral_solver import Solver, is_resolved, wanted_pairs
+from .spectral_solver import Solver, is_resolved, tail_and_residual, wanted_pairs
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Gram(Solver):
     """
 
     name = "gram"
+    on_host = "a few vectors of the solve"
     one_pass = False
     reads_columns = True
     root: bool = False
@@ -131,18 +132,16 @@ def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[Arra
     A = G / unit
     if root:
         _, s, Vt = svd_thin(A)
-        values = s * s
+        A, found = A.T @ A, s * s
     else:
-        values, Vt = eigh_descending(A)
-        values = xp.clip(values, 0.0, None)
-    values = values[: min(most, values.shape[0])]
-    k = min(wanted_pairs(values, float(xp.sum(values)), request, most), values.shape[0])
-    tail = Tail().plus(values[k:])
-    values, Vt = values[:k], Vt[:k, :]
-    D = ((Vt @ A.T) @ A if root else Vt @ A) - values[:, None] * Vt
-    residual = float(xp.sqrt(xp.max(xp.sum(D * D, axis=1)))) / (float(values[0]) or 1.0)
+        found, Vt = eigh_descending(A, at_least=request.k)
+    values = np.clip(to_numpy(found), 0.0, None)[:most]
+    k = min(wanted_pairs(values, float(values.sum()), request, most), len(values))
+    few = found.shape[0] < A.shape[0]
+    rest = max(float(xp.sum(xp.linalg.diagonal(A))) - float(values.sum()), 0.0) if few else 0.0
+    tail, residual = tail_and_residual(A, values, Vt[:k, :], rest)
     unit = unit * unit if root else unit
-    return values * unit, Vt, replace(tail, total=tail.total * unit), residual
+    return asarray_like(values[:k] * unit, G), Vt[:k, :], replace(tail, total=tail.total * unit), residual
 
 
 def _count_resolved(values: Array) -> int:
@@ -185,6 +184,8 @@ class _Lift:
     """Maps a block of features to (centred and scaled features times `right`, their means, their scales)."""
 
     keeps_sparse = True
+    #: The size of a block on a device, which is copied once.
+    device_bytes = 512 << 20
 
     def __init__(self, right: Array, weights: Array | None, ddof: int | None, centre: bool, wide: bool) -> None:
         self._right, self._weights, self._ddof, self._centre, self._wide = right, weights, ddof, centre, wide
@@ -195,8 +196,22 @@ class _Lift:
         xp = namespace(block)
         if self._wide:
             block = astype(block, wide_dtype(xp, device(block)))
+        if xp is not np and self._centre and self._ddof is None:
+            return self._on_device(block)
         Z, mean, scale = centred_features(block, self._weights, self._ddof, self._centre)
         return xp.concat([Z @ astype(self._right, Z.dtype), astype(mean, Z.dtype)[:, None], scale[:, None]], axis=1)
+
+    def _on_device(self, block: Array) -> Array:
+        """Features that are centred once: what is left of their means is found by the same product, and subtracted from
+        it."""
+        xp, right = namespace(block), astype(self._right, block.dtype)
+        w = xp.ones_like(right[:, :1]) if self._weights is None else astype(self._weights, block.dtype)[:, None]
+        share = w / xp.sum(w)
+        mean = block @ share
+        found = (block - mean) @ xp.concat([right, share], axis=1)
+        rest = found[:, -1:]
+        lifted = found[:, :-1] - rest * xp.sum(right, axis=0)
+        return xp.concat([lifted, mean + rest, xp.ones_like(rest)], axis=1)
 
     def _of_sparse(self, block: Array) -> Array:
         if not self._centre:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from ..._xp import Array, astype, namespace
+import numpy as np
+
+from ..._xp import Array, asarray_like, astype, eps, namespace, to_host
 from ...linalg import divisor, is_constant, resolution
 from ...summaries.base import Summary
 from ..base import AnySolver, Request, RowsLike
-from ..results import Spectrum, leading_count
+from ..results import Spectrum, Tail, leading_count
+
+#: With more columns, the trace of S^3 would cost as much as the eigenproblem.
+_CUBES_UP_TO = 512
 
 
 class Solver(AnySolver):
@@ -73,3 +79,24 @@ def is_resolved(values: Array, n_free: int, product_eps: float) -> bool:
     if last <= 0:
         return True
     return float(values[last - 1]) >= resolution(product_eps) * float(values[0])
+
+
+def tail_and_residual(S: Array, values: np.ndarray, vectors: Array, rest: float) -> tuple[Tail, float]:
+    """The sums over all eigenvalues of S but the first k, and max_j ||S w_j - lambda_j w_j|| / lambda_1 over these.
+
+    `values` are the first eigenvalues, at least k, and `vectors` their first k vectors as rows. `rest` is the sum of
+    the eigenvalues that were not computed; those of their powers follow from the traces of S^2 and S^3. All numbers
+    leave a device together.
+    """
+    xp, k = namespace(S), vectors.shape[0]
+    R = vectors @ S - asarray_like(values[:k], S)[:, None] * vectors
+    asked = [xp.max(xp.sum(R * R, axis=1))]
+    if rest > 0.0:
+        asked.append(xp.sum(S * S))
+        if S.shape[0] <= _CUBES_UP_TO:
+            asked.append(xp.sum((S @ S) * S))
+    worst, *traces = map(float, to_host([xp.asarray(number) for number in asked]))
+    residual = math.sqrt(worst) / (float(values[0]) or eps(S))
+    powers = [max(trace - float((values**i).sum()), 0.0) / rest**i for i, trace in enumerate(traces, 2)]
+    tail = Tail(rest, powers[0], powers[1] if len(powers) > 1 else None) if powers else Tail()
+    return tail.plus(values[k:]), residual
