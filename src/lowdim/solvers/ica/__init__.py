@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..._blas import single_threaded_blas
+from ..._xp import free_device_bytes
 from ...errors import choice
 from ..base import Plan, RowsLike
 from ..plan import make_plan
@@ -88,4 +89,5 @@ def _plan(job: IcaJob, asked: str | IcaSolver) -> Plan:
 def _job(rows: RowsLike, request: IcaRequest, n_rows: int | None = None) -> IcaJob:
     n, p = rows.shape
     search = request.start is None
-    return IcaJob(n if n_rows is None else n_rows, p, request.k, rows.traits, request.n_init, search)
+    free = free_device_bytes(rows.empty(0))
+    return IcaJob(n if n_rows is None else n_rows, p, request.k, rows.traits, request.n_init, search, free)

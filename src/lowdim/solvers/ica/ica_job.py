@@ -15,9 +15,12 @@ from .whitener import Whitener
 _SAMPLE_ROWS = 5000
 _SAMPLE_PER_PAIR = 6
 _SAMPLE_SHARE = 8
-#: Whitened rows are kept if there are more than this many columns per source, and this multiple of their size is free.
+#: Whitened rows are kept on a device, and elsewhere if there are more than this many columns per source, if this
+#: multiple of their size is free.
 _WIDE = 4
 _FREE = 4
+#: On a device, a search begins with at least this many rows, which take as long as a thousand.
+_PART_ROWS = 1 << 15
 #: A copy of the whitened rows in float32 is kept for steps that need no more digits, if it has at least so many numbers
 #: (otherwise float32 is not worthwhile: its rounding could make the results of several starts look alike), and takes at
 #: most so many bytes, so that it stays in the cache.
@@ -50,6 +53,8 @@ class IcaJob(Job):
     n_init: int = 1
     #: Whether the iteration starts at random; otherwise a start near the solution was given.
     search: bool = True
+    #: Free bytes on the device of the rows; None if they are in main memory.
+    free_there: int | None = None
 
     @property
     def sources(self) -> int:
@@ -65,9 +70,17 @@ class IcaJob(Job):
     def draws_sample(self) -> bool:
         """Whether most steps use a sample of the rows.
 
-        On a device they do not: passes are fast there, and the sample would have to be copied to the host.
+        On a device they do not: passes are fast there, and the sample would have to be copied to the host. There it is
+        only the first steps that use a part of the rows.
         """
         return self.search and self.traits.host and self.rows >= _SAMPLE_SHARE * self.sample_rows
+
+    @property
+    def part_rows(self) -> int:
+        """The number of rows that the first steps of a search on a device use; 0 if they use all of them."""
+        n = max(_PART_ROWS, self.sample_rows)
+        on_device = self.keeps_white_rows and not self.traits.host
+        return n if self.search and on_device and self.rows >= _SAMPLE_SHARE * n else 0
 
     @property
     def white_bytes(self) -> int:
@@ -78,11 +91,12 @@ class IcaJob(Job):
     def keeps_white_rows(self) -> bool:
         """Whether the whitened rows are kept in memory.
 
-        They are if the rows are in memory, a pass over them costs much more than one over the whitened rows, and there
-        is enough free memory.
+        They are if the rows are in memory, a pass over them costs more than one over the whitened rows, and there is
+        enough free memory. On a device it does, because there each pass would centre the rows anew.
         """
-        costly = self.traits.sparse or self.p > _WIDE * self.sources
-        return costly and self.traits.n_bytes > 0 and _FREE * self.white_bytes <= free_bytes()
+        costly = self.traits.sparse or self.p > _WIDE * self.sources or not self.traits.host
+        free = free_bytes() if self.free_there is None else self.free_there
+        return costly and self.traits.n_bytes > 0 and _FREE * self.white_bytes <= free
 
     @property
     def may_narrow(self) -> bool:

@@ -89,8 +89,7 @@ def solve(
 
     def run(reduction: Reduction) -> TablesSolution:
         views = reduction.views(tables, request.standardize, request.ddof)
-        with quiet_blas(views.n_columns):
-            return replace(_components(views, request), passes=reduction.passes)
+        return replace(_components(views, request), passes=reduction.passes)
 
     solution, the_plan, passes = escalate(plan_job(job, asked, among), run, job, allowed=is_auto(asked))
     return with_passes(solution, passes), with_passes(the_plan, passes)
@@ -110,9 +109,10 @@ def solve_summary(
 def _components(views: Views, request: TablesRequest) -> TablesSolution:
     """The components of tables with these coordinates."""
     k = request.count(views.n_rows, views.weight)
-    if request.narrow is not None:
-        views = request.narrow(views, k)
-    return TablesSolution(views, request.components(views, k), 0)
+    with quiet_blas(views.n_columns):
+        if request.narrow is not None:
+            views = request.narrow(views, k)
+        return TablesSolution(views, request.components(views, k), 0)
 
 
 def plan_job(job: TablesJob, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS) -> Plan:

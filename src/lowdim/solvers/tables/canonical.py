@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from ...linalg import eigh_descending, svd_leading, svd_thin
+from ...linalg import eigh_descending, svd_leading
 from ..results import CanonicalFit, Status
 from .views import Views
 
@@ -32,25 +33,14 @@ def solve_canonical(views: Views, k: int, regularization: Sequence[float]) -> Ca
     .. [1] Kettenring (1971), Canonical analysis of several sets of variables.
     .. [2] Carroll (1968), Generalization of canonical correlation analysis to three or more sets of variables.
     """
-    factors = [views.svd(i) for i in range(len(views.tables))]
-    ranks = tuple(len(s) for _, s, _ in factors)
-    gains, backs = [], []
-    resolved = True
-    for i, (view, (_, s, Vt), c) in enumerate(zip(views.tables, factors, regularization, strict=True)):
-        deviations = s * (view.unit / math.sqrt(views.divisor))
-        d = np.sqrt((1.0 - c) * deviations**2 + c)
-        gains.append(deviations / d)
-        backs.append(Vt.T / d)
-        # Directions that are left out or inaccurate do no harm if the ridge is far above their variance.
-        smallest = 0.0 if ranks[i] < views.full_rank(i) else float(s[-1]) ** 2 / float(s[0]) ** 2
-        floor = c / float(d[0]) ** 2
-        resolved &= max(smallest, floor) >= views.resolution
-    Us = [U for U, _, _ in factors]
+    whitened = [_whitened(views, i, c) for i, c in enumerate(regularization)]
+    Us, gains, backs = ([getattr(each, name) for each in whitened] for name in ("U", "gain", "back"))
+    ranks = tuple(len(gain) for gain in gains)
     k = min(k, *ranks)
     if len(Us) == 2:
         M = (gains[0][:, None] * (Us[0].T @ Us[1])) * gains[1]
         # The tests of all correlations are for those without regularization.
-        L, values, Rt = svd_leading(M, k) if any(regularization) else svd_thin(M)
+        L, values, Rt = svd_leading(M, k, all_values=not any(regularization))
         blocks = [L[:, :k], Rt[:k].T]
     else:
         values, blocks = _solve_several(Us, gains, k)
@@ -70,8 +60,37 @@ def solve_canonical(views: Views, k: int, regularization: Sequence[float]) -> Ca
         values=values,
         correlations=correlations,
         ranks=ranks,
-        status=Status.EXACT if resolved or not views.squared else Status.UNRESOLVED,
+        status=Status.EXACT if all(each.resolved for each in whitened) else Status.UNRESOLVED,
     )
+
+
+class _Whitened(NamedTuple):
+    """Orthonormal combinations U of the columns of a table."""
+
+    U: np.ndarray
+    #: Square roots of S_ii in these combinations, divided by those of D_i.
+    gain: np.ndarray
+    #: The coefficients of U D_i^{-1/2} in the columns.
+    back: np.ndarray
+    #: Whether no direction that matters was lost to rounding.
+    resolved: bool
+
+
+def _whitened(views: Views, i: int, c: float) -> _Whitened:
+    """The columns of table i, with D = (1 - c) S + c I."""
+    view = views.tables[i]
+    unit = view.unit / math.sqrt(views.divisor)
+    found = views.orthonormal(i) if c == 0.0 else None
+    if found is not None:
+        U, B = found
+        return _Whitened(U, np.ones(len(B)), B / unit, True)
+    U, s, Vt = views.svd(i)
+    deviations = s * unit
+    d = np.sqrt((1.0 - c) * deviations**2 + c)
+    # Directions that are left out or inaccurate do no harm if the ridge is far above their variance.
+    smallest = 0.0 if len(s) < views.full_rank(i) else float(s[-1]) ** 2 / float(s[0]) ** 2
+    resolved = not views.squared or max(smallest, c / float(d[0]) ** 2) >= views.resolution
+    return _Whitened(U, deviations / d, Vt.T / d, resolved)
 
 
 def _solve_several(Us: list[np.ndarray], gains: list[np.ndarray], k: int) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from ..._xp import Array
 from ...errors import no_variance
@@ -23,6 +24,9 @@ from ...linalg import RESOLUTION, divisor, eigh_descending, rank_cut, resolution
 #: Smallest share of the largest square at which lifted vectors are accurate: their scores have an error of eps divided
 #: by the share.
 _LIFTED_RESOLUTION = 1e-8
+#: Columns are clearly linearly independent if the smallest eigenvalue of their products is at least this share of the
+#: largest: combinations by the Cholesky factor are then orthonormal up to eps divided by the share.
+_INDEPENDENT = 1e-8
 
 Factors = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -160,6 +164,23 @@ class Views:
     def full_rank(self, i: int) -> int:
         """The rank of table i if its columns are linearly independent."""
         return min(int(np.count_nonzero(np.any(self.tables[i].table != 0, axis=0))), self.n_rows - 1)
+
+    def orthonormal(self, i: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Orthonormal combinations U = A B of the columns of table i, and B, from the Cholesky factor of A^T A = L L^T:
+        B = L^{-T}. None unless the columns are clearly linearly independent.
+
+        The smallest eigenvalue of A^T A is at least 1 / |B|^2, and the largest at most |L|^2.
+        """
+        view = self.tables[i]
+        if not self.squared or view.products is None:
+            return None
+        try:
+            L = np.linalg.cholesky(view.products)
+        except np.linalg.LinAlgError:
+            return None
+        B = solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False).T
+        share = 1.0 / (float(np.sum(L * L)) * float(np.sum(B * B)))
+        return (view.table @ B, B) if share >= max(self.resolution, _INDEPENDENT) else None
 
     def svd(self, i: int) -> Factors:
         """Table i as U diag(s) Vt with s above the cut; raises an error if the table has no variance."""
