@@ -372,7 +372,7 @@ def multiplies_parts(x: Array) -> bool:
 
 
 def affine_product(X: Array, A: Array, c: Array) -> Array:
-    """X A + c for a row c, in one operation where the library has one."""
+    """X A + c for a row or a matrix c, in one operation where the library has one."""
     return namespace(X).addmm(c, X, A) if compat.is_torch_array(X) else X @ A + c
 
 

@@ -5,10 +5,10 @@ and multiplied, and the result is again a kernel. `KERNELS` lists the kernels by
 """
 
 from .base import Function, Kernel, Multiple, Product, Sum, no_frequencies, no_width
+from .gaussian import Gaussian
 from .named_kernels import (
     KERNELS,
     Cosine,
-    Gaussian,
     Laplacian,
     Linear,
     Matern,

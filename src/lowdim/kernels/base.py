@@ -71,6 +71,13 @@ class Kernel(ABC):
     def _against(self, Y: Array) -> Callable[..., Array]:
         return lambda X, out=None: self._between(X, Y)
 
+    def among(self, X: Array) -> Callable[[slice, slice], Array] | None:
+        """The function of two slices of the rows of `X`, on a device, that gives the kernels between them.
+
+        None, the default, if there is nothing that could be computed once for all rows.
+        """
+        return None
+
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
         """m random vectors w with k(x, y) = k(0, 0) E cos(w . (x - y)), (p, m), for shift-invariant kernels [1].
 

@@ -24,8 +24,9 @@ from .quasi_newton import QuasiNewtonICA
 #: of steps.
 _SAMPLE_TOL = 0.2
 _SAMPLE_STEPS = 60
-#: Number of initial steps of the fixed-point iteration, which is fastest far from a solution.
-_FIRST_STEPS = 10
+#: Number of initial steps of the fixed-point iteration, which is fastest far from a solution: on all rows or on a
+#: sample, and on a part of the rows of a device.
+_FIRST_STEPS, _PART_STEPS = 10, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +88,10 @@ class Unmixer:
             W, flipped, near = self._improve_on_sample(on_sample, W, flipped)
         if near:
             return self._iterate(W, objective, flipped)
-        steps = _FIRST_STEPS if self.density.prefers_rotations or self.solver.ortho else 0
-        steps = min(steps, self.solver.max_iter)
-        first = (objective, self.solver.tol) if on_part is None else (on_part, _SAMPLE_TOL / np.sqrt(on_part.n_rows))
-        W, flipped, steps = first_steps(first[0], W, flipped, self.extended, first[1], steps)
+        steps = _FIRST_STEPS if on_part is None else _PART_STEPS
+        steps = min(steps, self.solver.max_iter) if self.density.prefers_rotations or self.solver.ortho else 0
+        tol = self.solver.tol if on_part is None else _SAMPLE_TOL / np.sqrt(on_part.n_rows)
+        W, flipped, steps = first_steps(on_part or objective, W, flipped, self.extended, tol, steps)
         answer = self.solver.run(objective, W, flipped, self.extended, spent=steps)
         return replace(answer, n_iter=steps + answer.n_iter)
 
