@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -44,6 +45,9 @@ class Streams:
 
     def empty(self, shape, dtype):
         return namespace("torch").full(shape, float("nan"), dtype=dtype)
+
+    def copying(self):
+        return nullcontext()
 
     def send(self, rows, piece):
         self.sent.append(Event(rows, piece))

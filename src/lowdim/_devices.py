@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -167,18 +168,21 @@ class PinnedSender(Sender):
     def _send_pieces(self, target: Array, block: np.ndarray | Beside) -> Any:
         """Send a block piece by piece; the event of the arrival of the last one, which is that of all."""
         n, p = block.shape
-        itemsize, event = self._host_dtype.itemsize, None
+        itemsize = self._host_dtype.itemsize
         rows = max(1, _PIECE_BYTES // (p * itemsize))
-        filled: Callable[[], Any] | None = None
-        for i in range(0, n, rows):
-            part = slice(i, min(i + rows, n))
-            room = self._room(max(_PIECE_BYTES, p * itemsize))
-            piece = room[: (part.stop - i) * p * itemsize].view(self._host_dtype).reshape(-1, p)
-            next_one = partial(self._send_piece, room, piece, target[part, :], self._fill(piece, block[part, :]))
-            # The threads that copy the last piece finish while others begin with this one.
-            event = filled() if filled is not None else None
-            filled = next_one
-        return event if filled is None else filled()
+        event, last = None, None
+        with self._streams.copying():
+            for i in range(0, n, rows):
+                part = slice(i, min(i + rows, n))
+                room = self._room(max(_PIECE_BYTES, p * itemsize))
+                piece = room[: (part.stop - i) * p * itemsize].view(self._host_dtype).reshape(-1, p)
+                copies = self._fill(piece, block[part, :])
+                # The threads that copy the last piece finish while others begin with this one.
+                event = event if last is None else last()
+                last = partial(self._send_piece, room, piece, target[part, :], copies)
+                if not copies:
+                    event, last = last(), None
+            return event if last is None else last()
 
     def _send_piece(self, room: np.ndarray, piece: np.ndarray, target: Array, copies: list[Future[None]]) -> Any:
         """Send a piece as soon as the copies into it have ended; the event of its arrival."""
@@ -247,11 +251,15 @@ class _TorchStreams:
         with self._torch.cuda.stream(self._copy):
             return self._torch.empty(shape, dtype=dtype, device=self._device)
 
+    def copying(self) -> AbstractContextManager[Any]:
+        """The context in which `send` is called."""
+        context: AbstractContextManager[Any] = self._torch.cuda.stream(self._copy)
+        return context
+
     def send(self, rows: Array, piece: np.ndarray) -> Any:
-        with self._torch.cuda.stream(self._copy):
-            rows.copy_(self._torch.from_numpy(piece), non_blocking=True)
-            event = self._torch.cuda.Event()
-            event.record(self._copy)
+        rows.copy_(self._torch.from_numpy(piece), non_blocking=True)
+        event = self._torch.cuda.Event()
+        event.record(self._copy)
         return event
 
     def hand_over(self, block: Array, event: Any) -> None:
@@ -290,11 +298,15 @@ class _CupyStreams:
         with self._device, self._copy:
             return self._cupy.empty(shape, dtype=dtype)
 
+    def copying(self) -> AbstractContextManager[Any]:
+        """The context in which `send` is called."""
+        context: AbstractContextManager[Any] = self._cupy.cuda.Device(self._device.id)
+        return context
+
     def send(self, rows: Array, piece: np.ndarray) -> Any:
-        with self._device:
-            rows.set(piece, stream=self._copy)
-            event = self._cupy.cuda.Event(block=True, disable_timing=True)
-            event.record(self._copy)
+        rows.set(piece, stream=self._copy)
+        event = self._cupy.cuda.Event(block=True, disable_timing=True)
+        event.record(self._copy)
         return event
 
     def hand_over(self, block: Array, event: Any) -> None:

@@ -130,7 +130,8 @@ class Gaussian(Kernel):
             return None
 
         def tile(rows: slice, columns: slice) -> Array:
-            K = xp.exp(xp.clip(left[rows, :] @ right[:, columns], None, 0.0))
+            # Exponents of nearly equal rows may be positive by rounding, which is not worth one more pass over them.
+            K = xp.exp(left[rows, :] @ right[:, columns])
             return with_diagonal(K, 1.0) if rows == columns else K
 
         return tile

@@ -19,7 +19,7 @@ from .lengths import row_squares
 #: Squares of singular values are accurate enough if they are at least this share of the largest.
 _SQUARED = 1e-6
 #: The smallest matrix for which only the leading eigenvectors are computed.
-PARTIAL_FROM = 128
+_PARTIAL_FROM = 128
 #: For matrices larger than the first size and up to the second one, BLAS uses a single thread. (With sixteen threads,
 #: eigenpairs of 32 columns take 2 ms in place of 0.1 ms.)
 _SMALL, _MEDIUM = 8, 512
@@ -42,7 +42,7 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
     Returns all p of them, or only the first `at_least` if that is cheaper (matrices with many columns).
     """
     p = A.shape[0]
-    few = at_least if at_least is not None and p >= PARTIAL_FROM and at_least <= p // 8 else None
+    few = at_least if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8 else None
     if not isinstance(A, np.ndarray):
         found = None if few is None else leading_eigenpairs(A, few)
         if found is None:
@@ -79,7 +79,7 @@ def svd_leading(A: np.ndarray, k: int, *, all_values: bool = False) -> tuple[np.
     but not if s_k is so far below s_1 that squaring would cost its digits. The values beyond the k-th have an error of
     about eps s_1^2 / s_j.
     """
-    if min(A.shape) < (1 if all_values else 2) * PARTIAL_FROM or k > min(A.shape) // 8:
+    if min(A.shape) < (1 if all_values else 2) * _PARTIAL_FROM or k > min(A.shape) // 8:
         return svd_thin(A)
     if A.shape[0] < A.shape[1]:
         V, s, Ut = svd_leading(A.T, k, all_values=all_values)

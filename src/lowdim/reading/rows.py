@@ -153,17 +153,6 @@ class Rows:
         source = MappedSource(self.source, function, self.weights, example=example, widen=widen)
         return Rows(source, self.weights, self.progress, self.first_pass)
 
-    def part(self, size: int, seed: int) -> Rows:
-        """Random rows of an array, one from each of `size` ranges of equal length, and their weights."""
-        n, random = self.source.shape[0], np.random.default_rng(seed)
-        assert n is not None, "the rows of an array are counted"
-        chosen = ((np.arange(size) + random.random(size)) * (n / size)).astype(np.int64)
-        X, weights = (
-            None if A is None else namespace(A).take(A, asarray_like(chosen, A), axis=0)
-            for A in (next(self.source.blocks(n)), self.weights)
-        )
-        return Rows(open_source(X), weights)
-
     def whole(self, model: str) -> tuple[Array, Array | None]:
         """All rows of positive weight as one array, whose entries are checked to be finite, and their weights."""
         source, weights = self.source, self.weights

@@ -222,9 +222,6 @@ class RowsLike(Protocol):
     def of(self, X: Array, weights: Array | None = None, progress: Progress | None = None) -> RowsLike:
         """Rows of another array in memory."""
 
-    def part(self, size: int, seed: int) -> RowsLike:
-        """Random rows of an array in memory or on a device, `size` of them, where they are."""
-
     def whole(self, model: str) -> tuple[Array, Array | None]:
         """All rows of positive weight as one array of finite entries, and their weights."""
 

@@ -19,10 +19,6 @@ _SAMPLE_SHARE = 8
 #: multiple of their size is free.
 _WIDE = 4
 _FREE = 4
-#: On a device, a search begins with an eighth of the rows if that is at least this many, which take hardly longer than
-#: a thousand. (Fewer rows would need more steps: at a random start, the sources differ from Gaussian ones by little
-#: more than the noise.)
-_PART_ROWS = 1 << 16
 #: A copy of the whitened rows in float32 is kept for steps that need no more digits, if it has at least so many numbers
 #: (otherwise float32 is not worthwhile: its rounding could make the results of several starts look alike), and takes at
 #: most so many bytes, so that it stays in the cache.
@@ -72,17 +68,9 @@ class IcaJob(Job):
     def draws_sample(self) -> bool:
         """Whether most steps use a sample of the rows.
 
-        On a device they do not: passes are fast there, and the sample would have to be copied to the host. There it is
-        only the first steps that use a part of the rows.
+        On a device they do not: passes are fast there, and the sample would have to be copied to the host.
         """
         return self.search and self.traits.host and self.rows >= _SAMPLE_SHARE * self.sample_rows
-
-    @property
-    def part_rows(self) -> int:
-        """The number of rows that the first steps of a search on a device use; 0 if they use all of them."""
-        n = self.rows // _SAMPLE_SHARE
-        on_device = self.keeps_white_rows and not self.traits.host
-        return n if self.search and on_device and n >= max(_PART_ROWS, self.sample_rows) else 0
 
     @property
     def white_bytes(self) -> int:

@@ -133,10 +133,6 @@ class Objective:
         few = self._rows.of(white.astype(np.float32), weights)
         return Objective(few, np.zeros(k), np.eye(k), self.density, may_narrow=True)
 
-    def on_part(self, size: int, seed: int) -> Objective:
-        """The objective for `size` of the rows, which stay where they are."""
-        return Objective(self._rows.part(size, seed), self._mean, self._whitening, self.density, may_narrow=True)
-
     def keep_narrow_rows(self) -> None:
         """Keep the whitened rows in float32 from now on, for points that are computed in float32."""
         white = to_numpy(self._rows.map(whitening_map(self._whitening, self._mean, self._rows)))

@@ -24,9 +24,8 @@ from .quasi_newton import QuasiNewtonICA
 #: of steps.
 _SAMPLE_TOL = 0.2
 _SAMPLE_STEPS = 60
-#: Number of initial steps of the fixed-point iteration, which is fastest far from a solution: on all rows or on a
-#: sample, and on a part of the rows of a device.
-_FIRST_STEPS, _PART_STEPS = 10, 20
+#: Number of initial steps of the fixed-point iteration, which is fastest far from a solution.
+_FIRST_STEPS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,6 @@ class Unmixer:
         if self.job.narrow_bytes:
             quick.keep_narrow_rows()
         on_sample = quick.on_sample(self.job.sample_rows, self.seed) if self.job.draws_sample else None
-        on_part = quick.on_part(self.job.part_rows, self.seed) if self.job.part_rows else None
         answers = []
 
         def stuck(end: Unmixing) -> bool:
@@ -66,8 +64,8 @@ class Unmixer:
 
             def solve(objective: Objective, W: np.ndarray = W, i: int = i, ends: list[Unmixing] = ends) -> Unmixing:
                 searches = objective is careful or i % 2 == 0
-                fewer = (on_sample, on_part) if objective is quick else (None, None)
-                ends.append(self._search(W, objective, *fewer) if searches else self._iterate(W, objective))
+                sample = on_sample if objective is quick else None
+                ends.append(self._search(W, objective, sample) if searches else self._iterate(W, objective))
                 return ends[-1]
 
             refine(quick, solve, lambda objective, end: careful if objective is quick and stuck(end) else None)
@@ -78,20 +76,16 @@ class Unmixer:
         """The loss by which ends are compared."""
         return loss_of_end(end, self.density, self.solver.ortho)
 
-    def _search(
-        self, W: np.ndarray, objective: Objective, on_sample: Objective | None, on_part: Objective | None
-    ) -> Unmixing:
-        """The result from one start, which is first improved on the sample, or else by a few fast steps on a part of
-        the rows or on all of them."""
+    def _search(self, W: np.ndarray, objective: Objective, on_sample: Objective | None) -> Unmixing:
+        """The result from one start, which is first improved on the sample, or else by a few fast steps on all rows."""
         flipped, near = np.zeros(len(W), dtype=bool), not self.job.search
         if on_sample is not None:
             W, flipped, near = self._improve_on_sample(on_sample, W, flipped)
         if near:
             return self._iterate(W, objective, flipped)
-        steps = _FIRST_STEPS if on_part is None else _PART_STEPS
-        steps = min(steps, self.solver.max_iter) if self.density.prefers_rotations or self.solver.ortho else 0
-        tol = self.solver.tol if on_part is None else _SAMPLE_TOL / np.sqrt(on_part.n_rows)
-        W, flipped, steps = first_steps(on_part or objective, W, flipped, self.extended, tol, steps)
+        steps = _FIRST_STEPS if self.density.prefers_rotations or self.solver.ortho else 0
+        steps = min(steps, self.solver.max_iter)
+        W, flipped, steps = first_steps(objective, W, flipped, self.extended, self.solver.tol, steps)
         answer = self.solver.run(objective, W, flipped, self.extended, spent=steps)
         return replace(answer, n_iter=steps + answer.n_iter)
 

@@ -18,14 +18,16 @@ import numpy as np
 from ..._blas import available
 from ..._progress import Progress, watcher
 from ..._threads import run_in_parallel
-from ..._xp import Array, affine_product, asarray_like, astype, device, is_sparse, namespace, to_numpy, wide_dtype
+from ..._xp import Array, asarray_like, astype, device, is_sparse, namespace, to_numpy, wide_dtype
 from ...errors import kernel_not_finite, not_symmetric_kernel
 from ...kernels import Kernel
-from ...linalg import FLOAT32_EPS, FLOAT64_EPS, eigh_descending
+from ...linalg import FLOAT32_EPS, FLOAT64_EPS
 from .kernel_job import TILE, tile_rows
 
 #: Number of rows whose kernels with all others give an estimate of the means.
 _GUESS_ROWS = 128
+#: Number of steps of subspace iteration with the kernels between these rows.
+_START_STEPS = 3
 
 
 class Tiles(ABC):
@@ -163,9 +165,6 @@ class KernelMatrix:
         self._guess = self._guess_means()
         if not math.isfinite(self.unit):
             raise kernel_not_finite(getattr(tiles, "kernel", None))
-        a, one = self._guess[:, None], xp.ones_like(self._guess)[:, None]
-        #: Matrices whose product is the estimate of the means, with its sign changed.
-        self._shift = xp.concat([-a, -one], axis=1), xp.concat([one, a], axis=1).T
         self.unit = self.unit or 1.0
         self._pool: ThreadPoolExecutor | None = None
         self.means: Any = None
@@ -188,8 +187,9 @@ class KernelMatrix:
     def start(self, b: int, random: np.random.Generator) -> Array:
         """b vectors to start the iteration from, (n, b).
 
-        They are the leading eigenvectors for a few rows, extended to all rows by their kernels. A random part, a
-        thirtieth of their size, is added to include directions that those rows do not show.
+        They span nearly the space of the leading eigenvectors for a few rows, found by subspace iteration, and are
+        extended to all rows by their kernels. A random part, a thirtieth of their size, is added to include directions
+        that those rows do not show.
         """
         xp, few = self._xp, slice(0, self.n, -(-self.n // _GUESS_ROWS))
         # Uniform numbers with the mean 0 and the variance 1: normal ones would take five times as long.
@@ -202,10 +202,13 @@ class KernelMatrix:
         K = self._corner.astype(np.float64) / self.unit
         means = K.mean(axis=0)
         wanted = min(b, len(K) // 2)
-        U = eigh_descending(K - means - means[:, None] + means.mean(), at_least=max(wanted, 1))[1][:wanted].T
-        U = asarray_like(np.ascontiguousarray(U), self.diagonal, dtype=self._dtype)
-        if U.shape[1] == 0:
+        if wanted == 0:
             return V
+        K = K - means - means[:, None] + means.mean()
+        U = random.standard_normal((len(K), wanted))
+        for _ in range(_START_STEPS):
+            U = np.linalg.qr(K @ U)[0]
+        U = asarray_like(U, self.diagonal, dtype=self._dtype)
         known = self._tiles.empty(self.n, U.shape[1])
         for rows in self._strips():
             T = self._tiles(rows, few) if self._few is None else self._few
@@ -336,13 +339,9 @@ class KernelMatrix:
         T = self._tiles(rows, columns, out)
         if rows == columns:
             self.diagonal[rows] = astype(self._xp.linalg.diagonal(T), self._dtype)
-        if self._host:
-            a = astype(self._guess, T.dtype)
-            T -= a[columns][None, :]
-            T -= a[rows][:, None]
-        else:
-            left, right = self._shift
-            T = affine_product(astype(left[rows, :], T.dtype), astype(right[:, columns], T.dtype), T)
+        a = astype(self._guess, T.dtype)
+        T -= a[columns][None, :]
+        T -= a[rows][:, None]
         if number < self._n_kept:
             if out is not None and T is not out:
                 out[:, :] = T

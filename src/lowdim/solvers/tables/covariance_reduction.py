@@ -65,7 +65,7 @@ class CovarianceReduction(Reduction):
         @cache
         def root() -> np.ndarray:
             with quiet_blas(len(S)):
-                return root_of_products(S / unit / unit[:, None])
+                return root_of_products(S / unit / unit[:, None], there)
 
         return Views(
             tables=views_of_root(root, lengths, summary, names, standardize, ddof, S),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -17,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ..._xp import Array
+from ..._xp import Array, asarray_like, namespace, to_numpy
 from ...errors import no_variance
 from ...linalg import RESOLUTION, divisor, eigh_descending, rank_cut, resolution, svd_thin
 
@@ -27,6 +28,8 @@ _LIFTED_RESOLUTION = 1e-8
 #: Columns are clearly linearly independent if the smallest eigenvalue of their products is at least this share of the
 #: largest: combinations by the Cholesky factor are then orthonormal up to eps divided by the share.
 _INDEPENDENT = 1e-8
+#: From this many columns on, a Cholesky factor is computed on a device in less time than on the host.
+_ON_DEVICE_FROM = 160
 
 Factors = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -192,8 +195,15 @@ class Views:
         return U[:, :rank], s[:rank], Vt[:rank]
 
 
-def root_of_products(C: np.ndarray) -> np.ndarray:
-    """The root R with R^T R = C, for C with a unit diagonal (zero for constant columns)."""
+def root_of_products(C: np.ndarray, there: Any = None) -> np.ndarray:
+    """The root R with R^T R = C, for C with a unit diagonal (zero for constant columns); for many columns, computed on
+    the device of `there`, if that is not None."""
+    if there is not None and len(C) >= _ON_DEVICE_FROM:
+        # Libraries report a matrix that is not positive definite by errors of their own, or by NaN.
+        with suppress(RuntimeError, np.linalg.LinAlgError):
+            root = to_numpy(namespace(there).linalg.cholesky(asarray_like(C, there))).T
+            if root.dtype == np.float64 and np.isfinite(root).all():
+                return root
     try:
         return np.linalg.cholesky(C).T
     except np.linalg.LinAlgError:
