@@ -15,6 +15,7 @@ from lowdim._xp import (
     has_columns_in_one_piece,
     in_range,
     is_array,
+    to_device,
     to_host,
     to_numpy,
 )
@@ -127,3 +128,13 @@ def test_arrays_are_copied_into_numpy_arrays(library):
     out = np.zeros((4, 3))
     copy_to_numpy(xp.asarray(np.arange(6.0).reshape(2, 3)), out[1:3])
     np.testing.assert_array_equal(out, [[0, 0, 0], [0, 1, 2], [3, 4, 5], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_arrays_that_are_sent_together(dtype):
+    arrays = [x.astype(dtype) for x in (X, X[:0], X[0], X[:, 1:].T, np.float64(2.0) * np.ones(()), X[::2])]
+    sent = to_device(arrays, strict.asarray(0.0, device=strict.Device("device1")))
+    for found, x in zip(sent, arrays, strict=True):
+        assert found.device == strict.Device("device1")
+        np.testing.assert_array_equal(to_numpy(found), x)
+        assert to_numpy(found).dtype == dtype

@@ -256,3 +256,21 @@ def test_which_kernels_have_random_frequencies():
 def test_what_is_no_kernel():
     with pytest.raises(TypeError, match="kernel must be a name, a kernel or a function of two rows, got int"):
         as_kernel(3)
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+@pytest.mark.parametrize(("dtype", "most"), [("float32", 1e-5), ("float64", 1e-12)])
+def test_gaussian_kernels_among_rows_of_a_device(library, dtype, most):
+    """What is prepared once for all rows gives the kernels of any two slices of them."""
+    rows, kernel = (RNG.standard_normal((30, 3)) + 50.0).astype(dtype), Gaussian(sigma=1.5)
+    tile, whole = kernel.among(namespace(library).asarray(rows)), kernel(rows.astype("float64"))
+    for some, others in ((slice(0, 10), slice(10, 30)), (slice(3, 9), slice(3, 9)), (slice(0, 30, 4), slice(5, 7))):
+        np.testing.assert_allclose(to_numpy(tile(some, others)), whole[some, others], atol=most)
+    np.testing.assert_array_equal(np.diagonal(to_numpy(tile(slice(0, 30), slice(0, 30)))), 1.0)
+
+
+def test_gaussian_kernels_of_rows_many_widths_apart_are_not_prepared():
+    rows = namespace("array_api_strict").asarray(RNG.standard_normal((30, 3)).astype("float32"))
+    assert Gaussian(sigma=1e-2).among(rows) is None
+    assert Gaussian(sigma=1.0).among(X) is None
+    assert Linear().among(rows) is None

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
+from inputs import namespace
 from lowdim import ICA
 from lowdim.densities import Flipped, GeneralizedGaussian, Student
 from lowdim.errors import (
@@ -331,3 +332,12 @@ def test_too_few_steps_are_warned_of():
 def test_weights_that_count_as_few_rows():
     with pytest.warns(SmallSampleWarning, match="2000 rows of total weight 1 for 5 sources"):
         ICA().fit(X, sample_weight=np.full(2000, 1 / 2000))
+
+
+def test_float32_sums_that_are_too_inaccurate_cost_few_passes():
+    """torch adds up all rows of a block in float32. The loss is then too small by more than steps near the maximum
+    change it, so that float64 has to follow at once."""
+    rows = np.random.default_rng(0).random((60_000, 8)) @ np.random.default_rng(1).standard_normal((8, 8))
+    found = ICA(random_state=0).fit(namespace("torch").asarray(rows.astype(np.float32)))
+    assert found.status_ is Status.CONVERGED
+    assert found.n_passes_ <= 20

@@ -176,6 +176,9 @@ class QuasiNewtonICA(IcaSolver):
                 if base.variances.max() > _LARGEST_VARIANCE:
                     raise no_maximum()
                 return base, direction
+            if point.narrow and not base.narrow:
+                # The loss in float32 may be that much too small: shorter steps would not help, but float64 does.
+                return None
             if attempt == _TRIES:
                 direction = self._downhill(gradient, history)
             else:
