@@ -13,7 +13,6 @@ from functools import lru_cache
 import numpy as np
 
 from .._xp import Array, asarray_like, device, eps, namespace, to_numpy
-from .orthonormal import qr_of_thin
 
 #: The block has half as many columns again as are wanted, and at least this many more.
 _MORE = 12
@@ -79,9 +78,8 @@ def _leading_block(A: Array, k: int) -> np.ndarray | None:
         return None
     polynomials = _chebyshev(A, cut, max(degrees))
     for degree in degrees:
-        Q = qr_of_thin(_on_host(polynomials[degree], Q))[0]
-    # The second time makes up for what the products of nearly dependent columns have lost.
-    return qr_of_thin(Q)[0]
+        Q = np.linalg.qr(_on_host(polynomials[degree], Q))[0]
+    return Q
 
 
 def _degrees(largest: float, wanted: float, cut: float, tolerance: float, epsilon: float) -> tuple[int, ...] | None:

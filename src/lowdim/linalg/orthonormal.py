@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,11 +59,11 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.nd
     """
     xp = namespace(Z)
     there = basis.T @ Z
-    Q, R, (C, squares) = qr_of_thin(Z - basis @ there, [there, xp.sum(Z * Z, axis=0)])
+    Q, R, (C, squares) = _qr_of_thin(Z - basis @ there, [there, xp.sum(Z * Z, axis=0)])
     size = math.sqrt(float(squares.sum()))
     # The remainder of a nearly dependent column is mostly rounding, so it is normalized before the second projection.
     there = basis.T @ Q
-    Q, turn, (again,) = qr_of_thin(Q - basis @ there, [there])
+    Q, turn, (again,) = _qr_of_thin(Q - basis @ there, [there])
     kept = np.flatnonzero((np.abs(np.diagonal(R)) > 1e3 * eps(Z) * size) & (np.abs(np.diagonal(turn)) > 0.5))
     C, R = C + again @ R, turn @ R
     if len(kept) == Q.shape[1]:
@@ -81,7 +80,7 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.nd
     return Q, R, C, n_new
 
 
-def qr_of_thin(Z: Array, others: Sequence[Array] = ()) -> tuple[Array, np.ndarray, list[np.ndarray]]:
+def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[np.ndarray]]:
     """Q and R of a tall and thin block; R is a NumPy array, as are the other small ones that are sent to the host with
     the inner products.
 
