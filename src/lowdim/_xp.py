@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import array_api_compat as compat
@@ -207,19 +208,14 @@ def to_host(arrays: Sequence[Array | None]) -> list[Any]:
     return [None if x is None else next(parts) for x in arrays]
 
 
-#: Arrays that are sent together begin at multiples of this many numbers: a device multiplies such matrices fastest.
-_ALIGNED = 64
-
-
 def to_device(arrays: Sequence[np.ndarray], like: Array) -> list[Array]:
-    """Small NumPy arrays of one dtype on the device of `like`. They are sent together, and are parts of one array
-    there."""
-    edges = np.cumsum([0, *(-(-x.size // _ALIGNED) * _ALIGNED for x in arrays)])
-    flat = np.zeros(edges[-1], arrays[0].dtype)
-    for start, x in zip(edges, arrays, strict=False):
-        flat[start : start + x.size] = x.ravel()
-    xp, sent = namespace(like), asarray_like(flat, like)
-    return [xp.reshape(sent[i : i + x.size], x.shape) for i, x in zip(edges.tolist(), arrays, strict=False)]
+    """Small NumPy arrays of one dtype on the device of `like`. They are sent together, and parted there: it takes as
+    long to begin a copy as to copy thousands of numbers."""
+    edges = np.cumsum([0, *(x.size for x in arrays)]).tolist()
+    xp, sent = namespace(like), asarray_like(np.concatenate([x.ravel() for x in arrays]), like)
+    parts = (xp.reshape(sent[i:j], x.shape) for (i, j), x in zip(pairwise(edges), arrays, strict=True))
+    # Copies, since a part of a larger array would be written to files as the whole.
+    return [xp.asarray(part, copy=True) for part in parts]
 
 
 def read_only(x: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.linalg import eigh_descending
+from lowdim.linalg import eigh_descending, leading
 from lowdim.linalg.leading import leading_eigenpairs
 
 P = 160
@@ -90,3 +90,19 @@ def test_the_same_matrix_has_the_same_pairs(library):
     first, second = leading_eigenpairs(A, k), leading_eigenpairs(A, k)
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(np.from_dlpack(one), np.from_dlpack(other))
+
+
+def test_matrices_in_float32(library):
+    values, k = FOUND["a gap"]
+    found, _ = leading_eigenpairs(library.asarray(matrix(values).astype("float32")), k)
+    np.testing.assert_allclose(np.from_dlpack(found), np.sort(values)[::-1][:k], rtol=1e-5)
+
+
+def test_too_many_pairs_and_too_large_matrices_are_not_looked_for(library, monkeypatch):
+    values, k = FOUND["a gap"]
+    A = library.asarray(matrix(values))
+    monkeypatch.setattr(leading, "_MOST_PAIRS", k - 1)
+    assert leading_eigenpairs(A, k) is None
+    monkeypatch.undo()
+    monkeypatch.setattr(leading, "_MOST_COLUMNS", P - 1)
+    assert leading_eigenpairs(A, k) is None

@@ -8,17 +8,21 @@ others, a few products find them.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from functools import lru_cache
 
 import numpy as np
 
-from .._xp import Array, asarray_like, device, eps, namespace, to_numpy
+from .._xp import Array, asarray_like, eps, namespace, to_numpy
 
 #: The block has half as many columns again as are wanted, and at least this many more.
 _MORE = 12
 #: The degree of the polynomial of the first stage, and possible degrees of the following ones. Each stage costs a sixth
 #: of what all eigenpairs of a matrix with 256 columns cost.
 _FIRST, _PLANS = 4, ((2,), (1,), (4, 2), (4, 1), (8, 2), (4, 2, 2), (8, 4, 2), (4, 4, 2), (4, 2, 1))
+#: More pairs, or pairs of a larger matrix, are left to the general method: the block would be too large for the host,
+#: and the polynomials, of which there are up to four, for the device.
+_MOST_PAIRS, _MOST_COLUMNS = 128, 8192
 #: The error that is planned for is so much smaller than the one that is accepted.
 _SAFETY = 2.0
 
@@ -27,7 +31,8 @@ _SAFETY = 2.0
 def leading_eigenpairs(A: Array, k: int) -> tuple[Array, Array] | None:
     """The k largest eigenvalues of a symmetric matrix, descending (k,), and their vectors as rows (k, p).
 
-    None if they are too close to the others to be found within a few products, or if negative eigenvalues are as large.
+    None if they are too close to the others to be found within a few products, if negative eigenvalues are as large, or
+    if there are too many of them.
 
     Notes
     -----
@@ -45,7 +50,7 @@ def leading_eigenpairs(A: Array, k: int) -> tuple[Array, Array] | None:
     ----------
     .. [1] Saad (2011), Numerical methods for large eigenvalue problems, sections 5.2 and 7.4.
     """
-    Q = _leading_block(A, k)
+    Q = None if k > _MOST_PAIRS or A.shape[0] > _MOST_COLUMNS else _leading_block(A, k)
     if Q is None:
         return None
     image = _on_host(A, Q)
@@ -76,7 +81,8 @@ def _leading_block(A: Array, k: int) -> np.ndarray | None:
     degrees = _degrees(largest, wanted, cut, _tolerance(A) / _SAFETY, eps(A))
     if degrees is None:
         return None
-    polynomials = _chebyshev(A, cut, max(degrees))
+    del squared
+    polynomials = _chebyshev(A, cut, degrees)
     for degree in degrees:
         Q = np.linalg.qr(_on_host(polynomials[degree], Q))[0]
     return Q
@@ -102,16 +108,22 @@ def _degrees(largest: float, wanted: float, cut: float, tolerance: float, epsilo
     return None
 
 
-def _chebyshev(A: Array, cut: float, highest: int) -> dict[int, Array]:
-    """The Chebyshev polynomials T_m(2 A / cut - I) of degrees m = 1, 2, 4, ..., `highest`, from T_2m = 2 T_m^2 - 1."""
-    xp = namespace(A)
-    unit = xp.eye(A.shape[0], dtype=A.dtype, device=device(A))
-    degree, found = 1, A * (2.0 / cut) - unit
+def _chebyshev(A: Array, cut: float, degrees: Collection[int]) -> dict[int, Array]:
+    """The Chebyshev polynomials T_m(2 A / cut - I) of these degrees, powers of two, from T_2m = 2 T_m^2 - 1."""
+    degree, found = 1, _minus_one(A * (2.0 / cut))
     polynomials = {degree: found}
-    while degree < highest:
-        degree, found = 2 * degree, 2.0 * (found @ found) - unit
+    while degree < max(degrees):
+        degree, found = 2 * degree, _minus_one(2.0 * (found @ found))
         polynomials[degree] = found
+        polynomials = {m: polynomials[m] for m in polynomials if m in degrees or m == degree}
     return polynomials
+
+
+def _minus_one(A: Array) -> Array:
+    """A - I, in the memory of A where that is possible."""
+    flat = namespace(A).reshape(A, (-1,))
+    flat[:: A.shape[0] + 1] -= 1.0
+    return namespace(A).reshape(flat, A.shape)
 
 
 def _tolerance(A: Array) -> float:
@@ -121,7 +133,7 @@ def _tolerance(A: Array) -> float:
 
 def _on_host(A: Array, Q: np.ndarray) -> np.ndarray:
     """A Q as a NumPy array."""
-    return to_numpy(A @ asarray_like(Q, A))
+    return to_numpy(A @ asarray_like(Q, A, dtype=A.dtype))
 
 
 @lru_cache(maxsize=8)

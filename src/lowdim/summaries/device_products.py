@@ -23,9 +23,11 @@ _STACKED_ROWS = 1024
 #: From this many columns on, the parts of a product that are the same by symmetry are computed once: three quarters of
 #: the multiplications, in two products.
 _HALVES_FROM = 128
-#: Features are centred before they are multiplied if less than this share of their squares is left by centring them:
-#: in float64, and in float32, which has no digits to lose.
-_FAR, _FAR_FLOAT32 = 0.01, 0.2
+#: Features are centred before they are multiplied if less than this share of their squares is left by centring them.
+_FAR = 0.2
+#: Blocks with fewer features and samples than this are always centred. The copy costs nothing, and the rank of small
+#: tables is found by errors of a few roundings.
+_SMALL = 512
 
 
 def slice_rows(p: int, narrow: bool) -> int:
@@ -38,15 +40,16 @@ def slice_rows(p: int, narrow: bool) -> int:
 def products_of_samples(block: Array, sample_weight: Array | None, means: Any) -> Array:
     """Inner products of samples over the features of a block, which are its rows, in the widest dtype of the device.
 
-    They are taken about zero, so that no feature is copied, if centring takes at most four fifths of the squares away:
-    the caller centres the products. Otherwise they are about the means of the features, which the function `means`
-    computes for a slice of them. Products in float32 whose squares are out of range are computed again in float64.
+    Those of large blocks are taken about zero, so that no feature is copied, if centring takes at most four fifths of
+    the squares away: the caller centres the products. Otherwise they are about the means of the features, which the
+    function `means` computes for a slice of them. Products in float32 whose squares are out of range are computed again
+    in float64.
     """
     xp, n = namespace(block), block.shape[1]
     widest = wide_dtype(xp, device(block))
     w = xp.ones(n, dtype=widest, device=device(block)) if sample_weight is None else astype(sample_weight, widest)
     low, high = FLOAT32_SQUARES
-    dtype, centre = block.dtype, False
+    dtype, centre = block.dtype, max(block.shape) < _SMALL
     while True:
         P = _sum_of_products(block, dtype, means if centre else None)
         squares, along, weights = to_host([xp.linalg.diagonal(P), P @ w, w])
@@ -55,7 +58,8 @@ def products_of_samples(block: Array, sample_weight: Array | None, means: Any) -
         total, offset = float(weights @ squares), float(weights @ along) / float(weights.sum())
         if dtype != widest and not low < squares.max() < high:
             dtype = widest
-        elif not centre and total - offset < (_FAR if dtype == xp.float64 else _FAR_FLOAT32) * total:
+        elif not centre and not total - offset >= _FAR * total:
+            # This is also so if the squares about zero are too large.
             centre = True
         else:
             break

@@ -110,9 +110,9 @@ def _shift_for(block: Array, known: Known | None, dtype: np.dtype) -> np.ndarray
     else:
         xp = namespace(block)
         rows = _rows(block, slice(0, min(_PILOT_ROWS, block.shape[0])), wide_dtype(xp, device(block)))
-        found = [xp.mean(rows, axis=0), xp.mean(rows * rows, axis=0), xp.max(rows, axis=0), xp.min(rows, axis=0)]
-        mean, squares, largest, smallest = to_host(found)
-        near, shift = 2.0 * mean**2 <= squares, np.where(largest == smallest, largest, mean)
+        found = [xp.mean(rows, axis=0), xp.var(rows, axis=0), xp.max(rows, axis=0), xp.min(rows, axis=0)]
+        mean, variance, largest, smallest = to_host(found)
+        near, shift = mean**2 <= variance, np.where(largest == smallest, largest, mean)
     return None if near.all() else np.where(near, 0.0, shift).astype(dtype)
 
 

@@ -95,7 +95,8 @@ def _dense_rows(n_samples: int, itemsize: int) -> int:
 
 
 class Gram(Summary):
-    """`product` = sum over features of z z^T, z the centred feature: the n x n inner products of samples.
+    """`product` = sum over features of z z^T, z the centred feature: the n x n inner products of samples. (On a device,
+    z may be the feature itself, if that costs no digits; `centred` gives the same.)
 
     Parameters
     ----------

@@ -15,10 +15,9 @@ from .whitener import Whitener
 _SAMPLE_ROWS = 5000
 _SAMPLE_PER_PAIR = 6
 _SAMPLE_SHARE = 8
-#: Whitened rows are kept on a device, and elsewhere if there are more than this many columns per source, if this
-#: multiple of their size is free.
-_WIDE = 4
-_FREE = 4
+#: Whitened rows are kept if this multiple of their size is free: on a device always, and elsewhere if there are more
+#: than so many columns per source.
+_FREE, _WIDE = 4, 4
 #: A copy of the whitened rows in float32 is kept for steps that need no more digits, if it has at least so many numbers
 #: (otherwise float32 is not worthwhile: its rounding could make the results of several starts look alike), and takes at
 #: most so many bytes, so that it stays in the cache.
@@ -82,7 +81,7 @@ class IcaJob(Job):
         """Whether the whitened rows are kept in memory.
 
         They are if the rows are in memory, a pass over them costs more than one over the whitened rows, and there is
-        enough free memory. On a device it does, because there each pass would centre the rows anew.
+        enough free memory. On a device a pass over the rows costs more, because it would centre them anew.
         """
         costly = self.traits.sparse or self.p > _WIDE * self.sources or not self.traits.host
         free = free_bytes() if self.free_there is None else self.free_there

@@ -97,7 +97,9 @@ class DenseKernel(ExactKernel):
     def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         G = matrix.dense()
         xp = namespace(G)
-        values, vectors = eigh_descending(G, at_least=k if matrix.semidefinite else None)
+        # On a device, the leading pairs alone would be found by products, for which the upper triangle is needed too.
+        few = matrix.semidefinite and isinstance(G, np.ndarray)
+        values, vectors = eigh_descending(G, at_least=k if few else None)
         cut = _cut(float(values[0]), matrix)
         rank = count_true(values > cut)
         kept = rank if k is None else min(k, rank)

@@ -18,6 +18,8 @@ from .spectral_solver import Solver, is_resolved, scales, tail_and_residual, wan
 #: Up to this many columns, the scatter of rows on a device is brought to the host, which solves the eigenproblem as
 #: fast: an H200 takes 2 ms for 256 columns, where sixteen cores take 5 ms, but as long as these for 128 columns.
 _ON_HOST_UP_TO = 160
+#: With more columns, the sum of the cubes of eigenvalues that were not computed would cost as much as the others.
+_CUBES_UP_TO = 512
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     k = wanted_pairs(values, total, request, most)
     vectors = fix_signs(vectors[:k, :])
     rest = max(total - float(values.sum()), 0.0) if len(values) < S.shape[0] else 0.0
-    tail, residual = tail_and_residual(S, values, vectors, rest)
+    tail, residual = tail_and_residual(S, values, vectors, rest, cubes=S.shape[0] <= _CUBES_UP_TO)
     values = values[:k]
     n_free = min(int(np.count_nonzero(squares > 0)), request.free(moments.n_rows))
     return Spectrum(

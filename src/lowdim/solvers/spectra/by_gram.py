@@ -136,8 +136,10 @@ def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[Arra
     else:
         found, Vt = eigh_descending(A, at_least=request.k)
     values = np.clip(to_numpy(found), 0.0, None)[:most]
+    # Beyond the largest possible rank there is only rounding.
+    values[request.free(G.shape[1]) :] = 0.0
     k = min(wanted_pairs(values, float(values.sum()), request, most), len(values))
-    few = found.shape[0] < A.shape[0]
+    few = not root and found.shape[0] < A.shape[0]
     rest = max(float(xp.sum(xp.linalg.diagonal(A))) - float(values.sum()), 0.0) if few else 0.0
     tail, residual = tail_and_residual(A, values, Vt[:k, :], rest)
     unit = unit * unit if root else unit

@@ -14,9 +14,6 @@ from ...summaries.base import Summary
 from ..base import AnySolver, Request, RowsLike
 from ..results import Spectrum, Tail, leading_count
 
-#: With more columns, the trace of S^3 would cost as much as the eigenproblem.
-_CUBES_UP_TO = 512
-
 
 class Solver(AnySolver):
     """A solver that computes the eigenpairs of the covariance of rows.
@@ -81,22 +78,25 @@ def is_resolved(values: Array, n_free: int, product_eps: float) -> bool:
     return float(values[last - 1]) >= resolution(product_eps) * float(values[0])
 
 
-def tail_and_residual(S: Array, values: np.ndarray, vectors: Array, rest: float) -> tuple[Tail, float]:
+def tail_and_residual(
+    S: Array, values: np.ndarray, vectors: Array, rest: float, *, cubes: bool = True
+) -> tuple[Tail, float]:
     """The sums over all eigenvalues of S but the first k, and max_j ||S w_j - lambda_j w_j|| / lambda_1 over these.
 
-    `values` are the first eigenvalues, at least k, and `vectors` their first k vectors as rows. `rest` is the sum of
-    the eigenvalues that were not computed; those of their powers follow from the traces of S^2 and S^3. All numbers
-    leave a device together.
+    `values` are the first eigenvalues, k or all of them, and `vectors` the first k vectors as rows. `rest` is the sum
+    of the eigenvalues that were not computed. Sums of their squares and `cubes` are traces of powers of D = S - sum_j
+    lambda_j w_j w_j^T. (Differences of traces of S would lose them beside large eigenvalues.) All numbers leave a
+    device together.
     """
     xp, k = namespace(S), vectors.shape[0]
-    R = vectors @ S - asarray_like(values[:k], S)[:, None] * vectors
+    scaled = asarray_like(values[:k], S)[:, None] * vectors
+    R = vectors @ S - scaled
     asked = [xp.max(xp.sum(R * R, axis=1))]
     if rest > 0.0:
-        asked.append(xp.sum(S * S))
-        if S.shape[0] <= _CUBES_UP_TO:
-            asked.append(xp.sum((S @ S) * S))
+        D = S - vectors.T @ scaled
+        asked += [xp.sum(D * D), xp.sum((D @ D) * D)] if cubes else [xp.sum(D * D)]
     worst, *traces = map(float, to_host([xp.asarray(number) for number in asked]))
     residual = math.sqrt(worst) / (float(values[0]) or eps(S))
-    powers = [max(trace - float((values**i).sum()), 0.0) / rest**i for i, trace in enumerate(traces, 2)]
-    tail = Tail(rest, powers[0], powers[1] if len(powers) > 1 else None) if powers else Tail()
+    powers = [max(trace, 0.0) / rest**i for i, trace in enumerate(traces, 2)]
+    tail = Tail(rest, powers[0], powers[1] if cubes else None) if powers else Tail()
     return tail.plus(values[k:]), residual
