@@ -21,16 +21,6 @@ HARD = {
 }
 
 
-@pytest.fixture(params=["array_api_strict", "torch"])
-def library(request):
-    return pytest.importorskip(request.param, reason=f"{request.param} is not installed")
-
-
-@pytest.fixture(params=[1 << 30, 1 << 14], ids=["one slice", "many slices"])
-def slices(request, monkeypatch):
-    monkeypatch.setattr(device_products, "_SLICE_BYTES", request.param)
-
-
 def exact(samples, weights=None):
     """Inner products about the weighted mean, times the roots of the weights, in extended precision."""
     samples = samples.astype(np.longdouble)

@@ -9,21 +9,11 @@ from lowdim import Moments
 from lowdim._xp import Beside
 from lowdim.densities import Sech
 from lowdim.errors import NonFiniteBlock
-from lowdim.summaries import ScoreMoments, device_products
+from lowdim.summaries import ScoreMoments
 
 RNG = np.random.default_rng(12)
 #: 6000 rows of six columns with deviations from 3 down to 0.5.
 ROWS = RNG.standard_normal((6000, 6)) * [3.0, 2.5, 2.0, 1.5, 1.0, 0.5] @ np.linalg.qr(RNG.standard_normal((6, 6)))[0]
-
-
-@pytest.fixture(params=["array_api_strict", "torch"])
-def library(request):
-    return pytest.importorskip(request.param, reason=f"{request.param} is not installed")
-
-
-@pytest.fixture(params=[1 << 30, 1 << 14], ids=["one slice", "many slices"])
-def slices(request, monkeypatch):
-    monkeypatch.setattr(device_products, "_SLICE_BYTES", request.param)
 
 
 def moments(library, rows, dtype="float64", weights=None, **options):

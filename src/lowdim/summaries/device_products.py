@@ -25,8 +25,8 @@ _STACKED_ROWS = 1024
 _HALVES_FROM = 128
 #: Features are centred before they are multiplied if less than this share of their squares is left by centring them.
 _FAR = 0.2
-#: Blocks with fewer features and samples than this are always centred. The copy costs nothing, and the rank of small
-#: tables is found by errors of a few roundings.
+#: Blocks with fewer features and samples than this are always centred. The copy costs nothing, and a few more rounding
+#: errors could change the rank that is found for a small table.
 _SMALL = 512
 
 

@@ -203,7 +203,7 @@ class Gram(Summary):
     @property
     def slices_on_device(self) -> bool:  # type: ignore[override]
         """Whether blocks are multiplied in slices: if they need not be copied as a whole."""
-        return type(self) is Gram and self.centre and self.ddof is None
+        return self.centre and self.ddof is None
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_samples, block)
@@ -306,6 +306,11 @@ class GramRoot(Gram):
     """
 
     symmetric = ()
+
+    @property
+    def slices_on_device(self) -> bool:  # type: ignore[override]
+        """Rows are copied to float64 as a whole."""
+        return False
 
     def from_products(self, known: Gram) -> Self | None:
         return None

@@ -18,7 +18,8 @@ from .spectral_solver import Solver, is_resolved, scales, tail_and_residual, wan
 #: Up to this many columns, the scatter of rows on a device is brought to the host, which solves the eigenproblem as
 #: fast: an H200 takes 2 ms for 256 columns, where sixteen cores take 5 ms, but as long as these for 128 columns.
 _ON_HOST_UP_TO = 160
-#: With more columns, the sum of the cubes of eigenvalues that were not computed would cost as much as the others.
+#: With more columns, the sum of the cubes of the eigenvalues that were not computed would take as long as the
+#: eigenpairs that were.
 _CUBES_UP_TO = 512
 
 
