@@ -16,6 +16,10 @@ from .pair_test import unmix_pairs
 _TESTS = 5
 #: The iteration stops after this many steps without a smaller gradient.
 _IDLE = 100
+#: The first steps end after one that changes no source by more than this share of another one.
+_SMALL_ANGLE = 0.05
+#: The scales of sources are changed by at most this share at once.
+_LARGEST_CHANGE = 0.7
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class FixedPointICA(IcaSolver):
                 W, norm, best, idle, tests = better, np.inf, np.inf, 0, tests + 1
                 continue
             losses.append(point.loss)
-            W = _next_rotation(base, block)
+            W = _turn(base, block) @ base.W
             steps += 1
         status = status_of_end(norm <= self.tol, block)
         gradient = _skew_part(base)
@@ -103,26 +107,52 @@ class FixedPointICA(IcaSolver):
 
 
 def first_steps(
-    objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, tol: float, steps: int
+    objective: Objective,
+    W: np.ndarray,
+    flipped: np.ndarray,
+    extended: bool,
+    tol: float,
+    steps: int,
+    *,
+    scaled: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Take up to `steps` steps in float32, without computing the likelihood; far from a solution these are fastest.
 
-    Returns the new rotation, which sources appear to have the flipped density, and the number of steps taken.
+    They end when the gradient is at most `tol`, or after a step that turns sources so little that the next one would
+    turn them hardly at all: near a solution, the angle left by a step is at most about the square of its own.
+
+    Returns the new rotation, which sources appear to have the flipped density, and the number of steps taken. If
+    `scaled`, the sources are also multiplied by numbers that bring them nearer to the most likely scale.
     """
-    for step in range(steps):
+    taken = 0
+    while taken < steps:
         base = objective.at(W, curved=False, narrow=True, measured=False)
         if extended and objective.density.flipped is not None:
             flipped = _signs(base) > 0.0
         if _skew_part(base) <= tol:
-            return W, flipped, step
-        W = _next_rotation(base)
-    return W, flipped, steps
+            break
+        turn = _turn(base)
+        W, taken = turn @ W, taken + 1
+        if np.abs(turn - np.eye(len(W))).max() <= _SMALL_ANGLE:
+            break
+    if scaled and steps > 0:
+        W = _factors(base.with_flips(flipped, objective.density))[:, None] * W
+    return W, flipped, taken
 
 
-def _next_rotation(point: Point, block: GaussianBlock | None = None) -> np.ndarray:
-    """The rotation after one step, which does not rotate the sources of the block among themselves."""
+def _factors(point: Point) -> np.ndarray:
+    """By what sources of unit variance are to be multiplied, so that E[psi(y) y] becomes about one.
+
+    This is a step of Newton's method for each scale, with E[psi'(y)] E[y^2] for the part E[psi'(y) y^2] of the slope.
+    """
+    step = (1.0 - np.diagonal(point.products)) / (1.0 + point.slopes)
+    return 1.0 + np.clip(step, -_LARGEST_CHANGE, _LARGEST_CHANGE)
+
+
+def _turn(point: Point, block: GaussianBlock | None = None) -> np.ndarray:
+    """The rotation of the sources in one step, which does not rotate those of the block among themselves."""
     B = _signs(point)[:, None] * (point.products - np.diag(point.slopes))
-    return nearest_orthogonal(B if block is None else block.without_rotations(B)) @ point.W
+    return nearest_orthogonal(B if block is None else block.without_rotations(B))
 
 
 def _signs(point: Point) -> np.ndarray:

@@ -26,8 +26,6 @@ _SAMPLE_TOL = 0.2
 _SAMPLE_STEPS = 60
 #: Number of initial steps of the fixed-point iteration, which is fastest far from a solution.
 _FIRST_STEPS = 10
-#: Tolerance of these steps on all rows, if more than a rotation is wanted in the end.
-_ROTATION_TOL = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +85,8 @@ class Unmixer:
             return self._iterate(W, objective, flipped)
         steps = _FIRST_STEPS if self.density.prefers_rotations or self.solver.ortho else 0
         steps = min(steps, self.solver.max_iter)
-        # A solver that goes on from the rotation to other matrices need not have it with all digits.
-        tol = self.solver.tol if self.solver.ortho else max(self.solver.tol, _ROTATION_TOL)
-        W, flipped, steps = first_steps(objective, W, flipped, self.extended, tol, steps)
+        free = not self.solver.ortho
+        W, flipped, steps = first_steps(objective, W, flipped, self.extended, self.solver.tol, steps, scaled=free)
         answer = self.solver.run(objective, W, flipped, self.extended, spent=steps)
         return replace(answer, n_iter=steps + answer.n_iter)
 
