@@ -8,14 +8,18 @@ array stays the same object, and nothing is changed in place.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from ._xp import Array, asarray_like, dtype_like, is_array, namespace, numpy_dtype, to_numpy
+from ._xp import Array, asarray_like, dtype_like, is_array, namespace, numpy_dtype, to_host, to_numpy
+
+#: Arrays of at most so many numbers leave a device together.
+_SMALL = 1 << 18
 
 
 def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
@@ -30,7 +34,9 @@ def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
 
 def placed_on_host(value: Any) -> Any:
     """`value` with NumPy arrays in place of all other arrays."""
-    return _Placing(to_numpy, numpy_dtype, np).of(value)
+    placing = _Placing(to_numpy, numpy_dtype, np)
+    placing.fetch_together(value.values() if isinstance(value, dict) else getattr(value, "__dict__", {}).values())
+    return placing.of(value)
 
 
 class _Placing:
@@ -40,6 +46,15 @@ class _Placing:
         self._move, self._dtype, self._xp = move, dtype, xp
         #: What became of each object, by its identity; the object is kept so that its identity is not used again.
         self._done: dict[int, tuple[Any, Any]] = {}
+
+    def fetch_together(self, values: Iterable[Any]) -> None:
+        """Move the small arrays among `values` to the host, those of one dtype in one copy."""
+        by_dtype: dict[str, list[Array]] = {}
+        for value in values:
+            if is_array(value) and not isinstance(value, np.ndarray) and math.prod(value.shape) <= _SMALL:
+                by_dtype.setdefault(str(value.dtype), []).append(value)
+        for arrays in by_dtype.values():
+            self._done |= {id(x): (x, moved) for x, moved in zip(arrays, to_host(arrays), strict=True)}
 
     def of(self, value: Any) -> Any:
         """`value`, with its arrays moved."""

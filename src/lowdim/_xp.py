@@ -209,8 +209,17 @@ def to_host(arrays: Sequence[Array | None]) -> list[Any]:
 
 
 def to_device(arrays: Sequence[np.ndarray], like: Array) -> list[Array]:
-    """Small NumPy arrays of one dtype on the device of `like`. They are sent together, and parted there: it takes as
-    long to begin a copy as to copy thousands of numbers."""
+    """Small NumPy arrays on the device of `like`, which may be the host. Those of one dtype are sent together, and
+    parted there: it takes as long to begin a copy as to copy thousands of numbers."""
+    if isinstance(like, np.ndarray):
+        return list(arrays)
+    if len({x.dtype for x in arrays}) > 1:
+        found: list[Any] = list(arrays)
+        for dtype in {x.dtype for x in arrays}:
+            some = [i for i, x in enumerate(arrays) if x.dtype == dtype]
+            for i, x in zip(some, to_device([arrays[i] for i in some], like), strict=True):
+                found[i] = x
+        return found
     edges = np.cumsum([0, *(x.size for x in arrays)]).tolist()
     xp, sent = namespace(like), asarray_like(np.concatenate([x.ravel() for x in arrays]), like)
     parts = (xp.reshape(sent[i:j], x.shape) for (i, j), x in zip(pairwise(edges), arrays, strict=True))

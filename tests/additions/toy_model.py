@@ -2,7 +2,7 @@
 
 import numbers
 
-from lowdim._xp import astype, namespace
+from lowdim._xp import asarray_like, astype, namespace
 from lowdim.attributes import Numbers
 from lowdim.features import affine
 from lowdim.models._base import Model
@@ -44,8 +44,9 @@ class CorrelationPCA(Model):
         self.n_components_, self.n_samples_ = int(spectrum.values.shape[0]), spectrum.n_rows
         self.mean_, self.scale_ = astype(spectrum.mean, rows.dtype), astype(spectrum.scale, rows.dtype)
         self.components_ = astype(spectrum.vectors, rows.dtype)
-        self.explained_variance_ = astype(spectrum.variances(1), rows.dtype)
-        self.explained_variance_ratio_ = astype(spectrum.values / spectrum.total, rows.dtype)
+        like, cast = spectrum.vectors, {"dtype": rows.dtype}
+        self.explained_variance_ = asarray_like(spectrum.variances(1), like, **cast)
+        self.explained_variance_ratio_ = asarray_like(spectrum.values / spectrum.total, like, **cast)
 
     def _scoring(self):
         deviation = namespace(self.mean_).sqrt(self.explained_variance_)

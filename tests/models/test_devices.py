@@ -154,10 +154,10 @@ def test_what_the_plan_says_is_what_is_copied(name, solver, wide, copied):
         # They leave the device together, one behind the other.
         assert any(math.prod(shape) > k * k for shape in copied)
     elif said.startswith("the solve"):
-        # The matrices of the summary: of all columns, or of min(n, p) rows.
-        assert matrices
+        # The matrix of the summary, of all columns or of min(n, p) rows; the means leave the device together with it.
         features = model.components_.shape[1] if name == "FeatureMapPCA" else width
-        assert max(max(shape) for shape in matrices) <= features
+        assert k * k < max(math.prod(shape) for shape in copied) <= features * (features + 2)
+        assert max((max(shape) for shape in matrices), default=0) <= features
     elif "a sample of the rows" in said:
         # array-api-strict cannot hash rows, so that here they are copied as a whole; see the next test.
         assert name == "KernelPCA"

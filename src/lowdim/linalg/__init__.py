@@ -21,7 +21,7 @@ from .conventions import (
     underflows,
     with_zeros,
 )
-from .decompositions import eigh_descending, quiet_blas, r_factor, svd_leading, svd_thin
+from .decompositions import eigh_descending, quiet_blas, r_factor, signed_eigenpairs, svd_leading, svd_thin
 from .lengths import column_lengths, inner_products, row_lengths, squared_distances
 from .orthonormal import orthonormal_block, orthonormal_in_turn
 
@@ -50,6 +50,7 @@ __all__ = [
     "require_size",
     "resolution",
     "row_lengths",
+    "signed_eigenpairs",
     "signs",
     "squared_distances",
     "svd_leading",

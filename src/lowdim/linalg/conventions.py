@@ -61,7 +61,7 @@ def require_size(
     """
     if have_digits(squares, weight, each=each):
         return
-    lost = to_numpy(underflows(squares, mean, weight))
+    lost = underflows(to_numpy(squares), to_numpy(mean), weight)
     if lost.any():
         one = column_label(int(lost.argmax()), None) if numbered else "a column"
         raise too_small(one if each else "all columns", table)

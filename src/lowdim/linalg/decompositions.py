@@ -12,7 +12,8 @@ from scipy import linalg as scipy_linalg
 from .._blas import single_threaded_blas
 from .._lapack import largest_eigenpairs
 from .._threads import run_interruptibly
-from .._xp import Array, namespace
+from .._xp import Array, asarray_like, namespace, to_numpy
+from .conventions import fix_signs
 from .leading import leading_eigenpairs
 from .lengths import row_squares
 
@@ -41,15 +42,14 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
 
     Returns all p of them, or only the first `at_least` if that is cheaper (matrices with many columns).
     """
-    p = A.shape[0]
-    few = at_least if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8 else None
+    p, few = A.shape[0], _few(A, at_least)
     if not isinstance(A, np.ndarray):
         found = None if few is None else leading_eigenpairs(A, few)
-        if found is None:
-            xp = namespace(A)
-            values, vectors = xp.linalg.eigh(A)
-            found = xp.flip(values), xp.flip(vectors, axis=1).T
-        return found
+        if found is not None:
+            return asarray_like(found[0], A), asarray_like(found[1], A)
+        xp = namespace(A)
+        values, vectors = xp.linalg.eigh(A)
+        return xp.flip(values), xp.flip(vectors, axis=1).T
     with quiet_blas(p):
         if few is not None:
             values, vectors = _decompose(largest_eigenpairs, A, m=few)
@@ -59,6 +59,25 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
         else:
             values, vectors = _decompose(np.linalg.eigh, A)
     return values[::-1], vectors.T[::-1]
+
+
+def _few(A: Array, at_least: int | None) -> int | None:
+    """The number of leading eigenpairs if they are few of many, which are then computed alone; otherwise None."""
+    p = A.shape[0]
+    return at_least if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8 else None
+
+
+def signed_eigenpairs(A: Array, at_least: int | None = None) -> tuple[np.ndarray, Array]:
+    """As `eigh_descending`, but the values are a NumPy array, and the vectors have the signs of `fix_signs`.
+
+    If `A` is on a device and few pairs are wanted, these are found on the host, and only the vectors are sent.
+    """
+    few = None if isinstance(A, np.ndarray) else _few(A, at_least)
+    found = None if few is None else leading_eigenpairs(A, few)
+    if found is not None:
+        return found[0], asarray_like(fix_signs(found[1]), A)
+    values, vectors = eigh_descending(A, None if few is not None else at_least)
+    return to_numpy(values), fix_signs(vectors)
 
 
 def svd_thin(A: Array) -> tuple[Array, Array, Array]:

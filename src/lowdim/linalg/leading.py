@@ -28,8 +28,8 @@ _SAFETY = 2.0
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def leading_eigenpairs(A: Array, k: int) -> tuple[Array, Array] | None:
-    """The k largest eigenvalues of a symmetric matrix, descending (k,), and their vectors as rows (k, p).
+def leading_eigenpairs(A: Array, k: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The k largest eigenvalues of a symmetric matrix, descending (k,), and their vectors as rows (k, p), on the host.
 
     None if they are too close to the others to be found within a few products, if negative eigenvalues are as large, or
     if there are too many of them.
@@ -63,7 +63,7 @@ def leading_eigenpairs(A: Array, k: int) -> tuple[Array, Array] | None:
     residuals = np.linalg.norm(image @ turn - vectors * values, axis=0)
     if not residuals.max() <= _tolerance(A) * values[0]:
         return None
-    return asarray_like(values, A), asarray_like(vectors.T.copy(), A)
+    return values, vectors.T.copy()
 
 
 def _leading_block(A: Array, k: int) -> np.ndarray | None:

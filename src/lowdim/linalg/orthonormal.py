@@ -11,6 +11,11 @@ from .._xp import Array, asarray_like, eps, namespace, to_host, to_numpy
 
 #: From this many rows on, Householder's method for NumPy arrays is slower than products.
 _BY_PRODUCTS_FROM = 128
+#: Columns are far from linearly dependent if each, of unit length, has a larger distance from those before it. The
+#: Cholesky factor of their products then makes them orthonormal up to a hundred roundings.
+_FAR_FROM_DEPENDENT = 0.1
+#: Parts of unit vectors that are smaller than this do no harm in the matrices of an iteration.
+_NEGLIGIBLE = 1e-12
 
 
 def orthonormal_in_turn(rows: Array) -> Array:
@@ -51,7 +56,9 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.nd
 
     Directions that vanish, because the block has reached an invariant subspace, are replaced by random ones with zero
     rows in R, as many as the dimension of the space allows. The fourth result is the number of random directions.
-    Gram-Schmidt is applied twice, which is enough [1]. R and C, which are small, are NumPy arrays.
+    Gram-Schmidt is applied twice, which is enough [1]. R and C, which are small, are NumPy arrays. On a device, if the
+    first time shows that the second one will change only the last digits of Q, what it changes in R and C is left out,
+    so that the host need not wait for it.
 
     References
     ----------
@@ -59,12 +66,18 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.nd
     """
     xp = namespace(Z)
     there = basis.T @ Z
-    Q, R, (C, squares) = _qr_of_thin(Z - basis @ there, [there, xp.sum(Z * Z, axis=0)])
+    Q, R, (C, squares), least = _qr_of_thin(Z - basis @ there, [there, xp.sum(Z * Z, axis=0)])
     size = math.sqrt(float(squares.sum()))
-    # The remainder of a nearly dependent column is mostly rounding, so it is normalized before the second projection.
     there = basis.T @ Q
-    Q, turn, (again,) = _qr_of_thin(Q - basis @ there, [there])
-    kept = np.flatnonzero((np.abs(np.diagonal(R)) > 1e3 * eps(Z) * size) & (np.abs(np.diagonal(turn)) > 0.5))
+    lengths, remainders = np.sqrt(squares), np.abs(np.diagonal(R))
+    found = remainders > 1e3 * eps(Z) * size
+    if not isinstance(Z, np.ndarray) and least > _FAR_FROM_DEPENDENT and found.all():
+        left_of_basis = eps(Z) * float((lengths / remainders).max())
+        if left_of_basis <= _NEGLIGIBLE:
+            return Q - basis @ there, R, C, 0
+    # The remainder of a nearly dependent column is mostly rounding, so it is normalized before the second projection.
+    Q, turn, (again,), _ = _qr_of_thin(Q - basis @ there, [there])
+    kept = np.flatnonzero(found & (np.abs(np.diagonal(turn)) > 0.5))
     C, R = C + again @ R, turn @ R
     if len(kept) == Q.shape[1]:
         return Q, R, C, 0
@@ -80,9 +93,10 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.nd
     return Q, R, C, n_new
 
 
-def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[np.ndarray]]:
+def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[np.ndarray], float]:
     """Q and R of a tall and thin block; R is a NumPy array, as are the other small ones that are sent to the host with
-    the inner products.
+    the inner products. The last result is the smallest distance of a column, of unit length, from the span of those
+    before it; zero if it is small.
 
     If the columns are far from linearly dependent, R is the Cholesky factor of Z^T Z, which needs only matrix products.
     Applied twice, as the caller does, this gives a Q as orthogonal as that of Householder's method [1].
@@ -98,8 +112,9 @@ def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[
             L = np.linalg.cholesky(gram / lengths / lengths[:, None])
         except np.linalg.LinAlgError:
             L = np.zeros_like(gram)
-        if np.diagonal(L).min() > 0.01:
+        least = float(np.diagonal(L).min())
+        if least > 0.01:
             R = L.T * lengths
-            return Z @ asarray_like(np.linalg.inv(R), Z, dtype=Z.dtype), R, sent
+            return Z @ asarray_like(np.linalg.inv(R), Z, dtype=Z.dtype), R, sent, least
     Q, there = namespace(Z).linalg.qr(Z, mode="reduced")
-    return Q, to_numpy(there).astype(np.float64), sent
+    return Q, to_numpy(there).astype(np.float64), sent, 0.0

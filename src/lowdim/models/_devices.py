@@ -52,8 +52,7 @@ def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dt
     before = dict(model.__dict__)
     unpack(tuple(map(numpy_dtype, dtypes)) if isinstance(dtypes, tuple) else numpy_dtype(dtypes))
     found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
-    for dtype in (np.float32, np.float64):
-        names = [name for name, value in found.items() if isinstance(value, np.ndarray) and value.dtype == dtype]
-        if names:
-            found.update(zip(names, to_device([found[name] for name in names], there), strict=True))
+    numbers = (np.float32, np.float64)
+    names = [name for name, value in found.items() if isinstance(value, np.ndarray) and value.dtype in numbers]
+    found.update(zip(names, to_device([found[name] for name in names], there), strict=True))
     model.__dict__.update(placed_like(found, there, kinds="fb"))

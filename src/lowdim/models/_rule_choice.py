@@ -52,7 +52,7 @@ def is_cv(n_components: Any) -> bool:
 def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenvalues:
     """The input of a rule, from all eigenpairs; with the p x p matrix if the rule needs it and it fits into memory."""
     V = to_numpy(spectrum.vectors).astype(np.float64)
-    values = to_numpy(spectrum.values).astype(np.float64) / divisor(spectrum.weight, ddof)
+    values = spectrum.values.astype(np.float64) / divisor(spectrum.weight, ddof)
     variances = np.einsum("kj,k,kj->j", V, values, V)
     # Columns that vary only by rounding errors count as constant; after standardizing their variance is zero.
     varying = variances > _ROUNDING * float(variances.max())

@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, astype, in_range, namespace
+from .._xp import Array, astype, in_range, namespace, numpy_dtype, to_device
 from ..attributes import Instance, Maybe, Numbers, Real, Several, Sometimes, TupleOf, Unstored
 from ..errors import (
     ConvergenceWarning,
@@ -314,12 +314,13 @@ class KernelPCA(WidthSearch, PreImages, Model):
         return count_pairs(self.n_components, n, p, of_rows=True)
 
     def _unpack(self, found: Components, dtype: Any) -> None:
-        self.n_components_ = int(found.values.shape[0])
+        values, host = found.values, numpy_dtype(dtype)
+        self.n_components_ = len(values)
         self.n_samples_ = found.n_rows
-        self.eigenvalues_ = in_range(found.values, dtype)
+        sent = [in_range(values, host), in_range(values / divisor(found.weight, 1), host)]
+        sent.append((values / found.total).astype(host))
+        self.eigenvalues_, self.explained_variance_, self.explained_variance_ratio_ = to_device(sent, found.offset)
         self.eigenvectors_ = None if found.eigenvectors is None else astype(found.eigenvectors, dtype)
-        self.explained_variance_ = in_range(found.values / divisor(found.weight, 1), dtype)
-        self.explained_variance_ratio_ = astype(found.values / found.total, dtype)
         self.negative_mass_ = found.negative_mass
         self.X_fit_, self.projection_, self.offset_ = found.basis, found.projection, found.offset
         self.error_, self.error_interval_ = found.error.value, (found.error.low, found.error.high)
@@ -362,7 +363,7 @@ class KernelPCA(WidthSearch, PreImages, Model):
         """Warn if `n_components` is a fraction of variance that all components together do not reach."""
         if self.n_components is None or isinstance(self.n_components, numbers.Integral):
             return
-        reached = float(namespace(found.values).sum(found.values)) / found.total
+        reached = float(found.values.sum()) / found.total
         if reached < float(self.n_components) - 1e-9:
             warn_user(
                 f"n_components={self.n_components}: all {found.values.shape[0]} components together reach only "

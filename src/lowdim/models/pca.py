@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, dense, device, in_range, namespace
+from .._xp import Array, asarray_like, astype, dense, device, in_range, namespace, numpy_dtype, to_device
 from ..attributes import Instance, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import rule_needs_rows
 from ..linalg import divisor
@@ -302,8 +302,7 @@ class PCA(SpectralModel):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be True or False.")
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
-        xp = namespace(spectrum.values)
-        p = self.n_features_in_
+        p, like, host = self.n_features_in_, spectrum.vectors, numpy_dtype(dtype)
         k = spectrum.values.shape[0]
         if isinstance(self.n_components, str):
             k = self._apply_rule(self.n_components, spectrum)
@@ -312,16 +311,14 @@ class PCA(SpectralModel):
         if self.whiten:
             k = self._with_variance(spectrum, k)
         spectrum = spectrum.truncated(k)
-        variances = spectrum.variances(self.ddof)
-        cast = {"dtype": dtype}
+        variances, total = spectrum.variances(self.ddof), spectrum.total or 1.0
+        found = [in_range(variances, host), (spectrum.values / total).astype(host)]
+        found.append(in_range(np.sqrt(spectrum.values), host))
         self.n_components_ = k
-        self.mean_ = asarray_like(spectrum.mean, spectrum.values, **cast)
-        self.scale_ = None if spectrum.scale is None else asarray_like(spectrum.scale, spectrum.values, **cast)
-        self.components_ = astype(xp.asarray(spectrum.vectors, copy=True), dtype)
-        self.explained_variance_ = in_range(variances, dtype)
-        total = spectrum.total or 1.0
-        self.explained_variance_ratio_ = astype(spectrum.values / total, dtype)
-        self.singular_values_ = in_range(xp.sqrt(spectrum.values), dtype)
+        self.mean_ = asarray_like(spectrum.mean, like, dtype=dtype)
+        self.scale_ = None if spectrum.scale is None else asarray_like(spectrum.scale, like, dtype=dtype)
+        self.components_ = astype(namespace(like).asarray(spectrum.vectors, copy=True), dtype)
+        self.explained_variance_, self.explained_variance_ratio_, self.singular_values_ = to_device(found, like)
         self.noise_variance_ = spectrum.tail.total / divisor(spectrum.weight, self.ddof) / (p - k) if k < p else 0.0
         self.tail_ = spectrum.tail
         self.total_weight_ = spectrum.weight

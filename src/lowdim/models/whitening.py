@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, dense, in_range, namespace
+from .._xp import Array, asarray_like, astype, dense, in_range, namespace, numpy_dtype
 from ..attributes import Instance, Maybe, Numbers, Real, Sometimes
 from ..errors import RankWarning, choice, no_variance, warn_user
 from ..features import affine
@@ -263,7 +263,7 @@ class Whitening(SpectralModel):
         rows = p
         if self.kind.startswith("pca"):
             rows = rank = min(rank, self._count_kept(spectrum))
-        like = spectrum.values
+        like = spectrum.vectors
         self.n_components_ = rows
         self.mean_ = asarray_like(spectrum.mean, like, dtype=dtype)
         for name in ("components_", "inverse_", "_whitener", "_colourer", "_column_scale"):
@@ -273,7 +273,8 @@ class Whitening(SpectralModel):
         else:
             M, inverse = self._matrices(spectrum, rank)
             self.components_, self.inverse_ = astype(M, dtype), astype(inverse, dtype)
-        self.explained_variance_ = in_range(self._regularised_eigenvalues(spectrum)[:rank], dtype)
+        kept = in_range(self._regularised_eigenvalues(spectrum)[:rank], numpy_dtype(dtype))
+        self.explained_variance_ = asarray_like(kept, like)
         del self._added, self._keep
         self.__dict__.pop("_fourth", None)
 
@@ -296,7 +297,7 @@ class Whitening(SpectralModel):
         else:
             self._keep, self._added = 1.0, float(self.regularization) * (average if self.relative else 1.0)
 
-    def _regularised_eigenvalues(self, spectrum: Spectrum) -> Array:
+    def _regularised_eigenvalues(self, spectrum: Spectrum) -> np.ndarray:
         return self._keep * spectrum.variances(self.ddof) + self._added
 
     def _whole_rank(self, spectrum: Spectrum) -> int:
@@ -322,7 +323,7 @@ class Whitening(SpectralModel):
 
     def _set_factors(self, spectrum: Spectrum, rank: int, dtype: Any) -> None:
         """Keep W and its inverse by their eigenvectors, in the units of the (standardized) columns."""
-        root = namespace(spectrum.values).sqrt(self._regularised_eigenvalues(spectrum)[:rank])
+        root = asarray_like(np.sqrt(self._regularised_eigenvalues(spectrum)[:rank]), spectrum.vectors)
         V = astype(spectrum.vectors[:rank, :], dtype)
         self._whitener = SymmetricFactors(V, 1.0 / root, self._beyond(-0.5, rank))
         self._colourer = SymmetricFactors(V, root, self._beyond(0.5, rank))
@@ -334,9 +335,8 @@ class Whitening(SpectralModel):
 
     def _matrices(self, spectrum: Spectrum, rank: int) -> tuple[Array, Array]:
         """The whitening matrix and its inverse."""
-        xp = namespace(spectrum.values)
         W = spectrum.vectors[:rank, :]
-        root = xp.sqrt(self._regularised_eigenvalues(spectrum)[:rank])
+        root = asarray_like(np.sqrt(self._regularised_eigenvalues(spectrum)[:rank]), W)
         if self.kind.startswith("pca"):
             M, inverse = W / root[:, None], W.T * root[None, :]
         elif self.kind.startswith("zca"):

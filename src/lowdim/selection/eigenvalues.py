@@ -167,7 +167,7 @@ class Eigenvalues:
                 "for k=None."
             )
         per = divisor(spectrum.weight, ddof)
-        values = np.clip(_to_float64(spectrum.values), 0.0, None) / per
+        values = np.clip(spectrum.values.astype(np.float64), 0.0, None) / per
         if n_varying == 0 or not values[:1].any():
             raise no_variance("choosing how many components to keep")
         return cls(

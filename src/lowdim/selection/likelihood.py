@@ -43,7 +43,7 @@ def score_spectrum(
     elif not constant:
         seen = [summary if center else summary.about_zero() for summary in (train, test)]
         p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in seen) > 0.0)), rank)
-    values = to_numpy(spectrum.variances(ddof))
+    values = spectrum.variances(ddof)
     cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
     beyond = max(float(values[rank:].sum()), 0.0)
     found = spectral_densities(

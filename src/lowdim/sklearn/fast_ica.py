@@ -256,7 +256,7 @@ def _identity(rows: Rows) -> Spectrum:
     xp, options = namespace(like), {"dtype": like.dtype, "device": device(like)}
     weight = total_weight(rows) or float(n)
     return Spectrum(
-        values=weight * xp.ones((p,), **options),
+        values=weight * np.ones(p),
         vectors=xp.eye(p, **options),
         mean=xp.zeros((p,), **options),
         scale=None,

@@ -46,8 +46,8 @@ def check_limits(limits: Any) -> None:
 class Ritz:
     """The eigenpairs found by the iteration."""
 
-    #: The largest eigenvalues, descending, (k,), and their eigenvectors as columns, (p, k).
-    values: Array
+    #: The largest eigenvalues, descending, (k,), as a NumPy array, and their eigenvectors as columns, (p, k).
+    values: np.ndarray
     vectors: Array
     #: max_k ||A w_k - lambda_k w_k|| / lambda_1.
     residual: float
@@ -112,7 +112,7 @@ class Lanczos:
         vectors = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :out]), Q, dtype=Q.dtype)
         residual = max(float(residuals.max()), left_behind) / (abs(float(values[0])) or 1.0)
         return Ritz(
-            asarray_like(values.copy(), like, dtype=like.dtype),
+            values.copy(),
             vectors,
             residual,
             status,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,8 +81,8 @@ class Spectrum:
     ('Spectrum', array([17.062]), array([3., 4.]))
     """
 
-    #: Eigenvalues of the scatter, descending, (k,).
-    values: Array
+    #: Eigenvalues of the scatter, descending, (k,): a NumPy array, since single numbers of it are looked at.
+    values: np.ndarray
     #: Unit eigenvectors as rows, (k, p).
     vectors: Array
     #: Mean of the rows, or zero if it was not subtracted, (p,).
@@ -105,25 +104,20 @@ class Spectrum:
     #: Whether the mean was subtracted; if not, `mean` is zero.
     center: bool = True
 
-    @cached_property
-    def host_values(self) -> np.ndarray:
-        """The eigenvalues in host memory, where single numbers are looked at."""
-        return to_numpy(self.values)
-
     @property
     def total(self) -> float:
         """Sum of all eigenvalues."""
-        return float(self.host_values.sum()) + self.tail.total
+        return float(self.values.sum()) + self.tail.total
 
     @property
     def rank_cut(self) -> float:
         """Eigenvalues at or below this cannot be distinguished from zero."""
-        return rank_cut(float(self.host_values[0]), int(self.vectors.shape[1]), self.epsilon)
+        return rank_cut(float(self.values[0]), int(self.vectors.shape[1]), self.epsilon)
 
     @property
     def rank(self) -> int:
         """The number of eigenvalues above `rank_cut`."""
-        return int(np.count_nonzero(self.host_values > self.rank_cut))
+        return int(np.count_nonzero(self.values > self.rank_cut))
 
     def truncated(self, k: int) -> Spectrum:
         """The first `k` pairs; the others are added to the tail."""
@@ -132,7 +126,7 @@ class Spectrum:
         tail = self.tail.plus(self.values[k:])
         return replace(self, values=self.values[:k], vectors=self.vectors[:k, :], tail=tail)
 
-    def variances(self, ddof: int) -> Array:
+    def variances(self, ddof: int) -> np.ndarray:
         """Eigenvalues of the covariance with divisor weight - ddof."""
         return self.values / divisor(self.weight, ddof)
 
@@ -240,8 +234,8 @@ class CanonicalFit:
 class KernelFit:
     """Leading eigenpairs of the centred kernel matrix G of rows."""
 
-    #: Positive eigenvalues of G, descending, (k,).
-    values: Array
+    #: Positive eigenvalues of G, descending, (k,), as a NumPy array.
+    values: np.ndarray
     #: Unit eigenvectors as columns, (n, k); with weights, sqrt(w_i) times those of the rows repeated w_i times.
     vectors: Array
     #: Sum of all positive eigenvalues, and the share of the negative eigenvalues in sum |lambda|.

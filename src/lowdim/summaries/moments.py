@@ -21,6 +21,7 @@ from .._xp import (
     has_columns_in_one_piece,
     is_sparse,
     namespace,
+    to_device,
     to_host,
 )
 from ..linalg import FLOAT64_EPS, divisor, require_rows
@@ -328,26 +329,28 @@ class Moments(ScatterSummary):
         shift, step = to_host([shift, step])
         if self.weight == 0.0:
             mean, rest = two_sum(shift, step)
-            loss = None if loss is None else asarray_like(loss, P)
-            scatter = xp.asarray(P, copy=True) if loss is None else P - loss[:, None] * loss[None, :]
+            mean, rest, *more = to_device([mean, rest] if loss is None else [mean, rest, loss], P)
+            scatter = P - more[0][:, None] * more[0][None, :] if more else xp.asarray(P, copy=True)
         else:
             own_mean, own_rest = to_host([self.mean, self.rest])
             mean, rest, d, _ = merged_mean(self.weight, own_mean, own_rest, weight, shift, step)
             gain = d * math.sqrt(between_weight(self.weight, weight))
             # The new scatter is summed up in the memory of its smallest term.
             if loss is None:
-                gain = asarray_like(gain, P)
+                mean, rest, gain = to_device([mean, rest, gain], P)
                 scatter = gain[:, None] * gain[None, :]
             else:
-                scatter = asarray_like(np.stack([gain, loss], axis=1), P) @ asarray_like(np.stack([gain, -loss]), P)
+                terms = [np.stack([gain, loss], axis=1), np.stack([gain, -loss])]
+                mean, rest, left, right = to_device([mean, rest, *terms], P)
+                scatter = left @ right
             scatter += P
             scatter += self.scatter
             check_squares(xp.linalg.diagonal(scatter))
         return {
             "n_rows": self.n_rows + n,
             "weight": self.weight + weight,
-            "mean": asarray_like(mean, P),
-            "rest": asarray_like(rest, P),
+            "mean": mean,
+            "rest": rest,
             "scatter": scatter,
         }
 

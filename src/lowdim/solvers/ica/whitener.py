@@ -56,7 +56,7 @@ def make_whitener(rows: RowsLike, spectrum: Spectrum, tol: float) -> Whitener:
     dtype, n = numpy_dtype(rows.dtype), divisor(spectrum.weight, 0)
     mean = to_numpy(spectrum.mean).astype(np.float64)
     scale = None if spectrum.scale is None else to_numpy(spectrum.scale).astype(dtype)
-    V, variances = to_numpy(spectrum.vectors).astype(dtype), in_range(spectrum.host_values / n, dtype)
+    V, variances = to_numpy(spectrum.vectors).astype(dtype), in_range(spectrum.values / n, dtype)
     deviations = np.sqrt(variances)[:, None]
     K = V / deviations if scale is None else V / scale / deviations
     lift = V * deviations if scale is None else V * deviations * scale

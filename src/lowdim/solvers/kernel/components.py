@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ..._xp import Array, asarray_like, astype, is_sparse
 from ...kernels import Kernel
 from ..results import Status, count_to_reach
@@ -19,7 +21,7 @@ class Components:
     projection: Array
     offset: Array
     #: Positive eigenvalues of the centred kernel matrix, descending, and the sum of all positive ones.
-    values: Array
+    values: np.ndarray
     total: float
     negative_mass: float
     status: Status

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._blas import single_threaded_blas
 from ..._memory import in_words
-from ..._xp import Array, asarray_like, count_true, namespace
+from ..._xp import Array, asarray_like, namespace, to_numpy
 from ...errors import needs_all_rows
 from ...linalg import eigh_descending, orthonormal_block, rank_cut
 from ...summaries import Sample
@@ -96,16 +96,16 @@ class DenseKernel(ExactKernel):
 
     def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         G = matrix.dense()
-        xp = namespace(G)
         # On a device, the leading pairs alone would be found by products, for which the upper triangle is needed too.
         few = matrix.semidefinite and isinstance(G, np.ndarray)
-        values, vectors = eigh_descending(G, at_least=k if few else None)
+        found, vectors = eigh_descending(G, at_least=k if few else None)
+        values = to_numpy(found)
         cut = _cut(float(values[0]), matrix)
-        rank = count_true(values > cut)
+        rank = int(np.count_nonzero(values > cut))
         kept = rank if k is None else min(k, rank)
         # Eigenvalues that are negative only by rounding count as zero.
-        negative = -float(xp.sum(xp.where(values < -cut, values, xp.zeros_like(values))))
-        total = max(matrix.trace + negative, float(xp.sum(values[:rank])))
+        negative = -float(np.sum(values[values < -cut]))
+        total = max(matrix.trace + negative, float(values[:rank].sum()))
         return KernelFit(
             values=values[:kept],
             vectors=vectors[:kept, :].T,
@@ -214,9 +214,8 @@ class KrylovKernel(ExactKernel):
             indefinite = found.least < -_NEGATIVE * (largest or 1.0)
             negative = unit * _negative_sum(action, matrix.trace / unit, matrix.diagonal, seed) if indefinite else 0.0
         values = found.values * unit
-        xp = namespace(values)
-        rank = count_true(values > _cut(largest * unit, matrix))
-        total = max(matrix.trace + negative, float(xp.sum(values[:rank])))
+        rank = int(np.count_nonzero(values > _cut(largest * unit, matrix)))
+        total = max(matrix.trace + negative, float(values[:rank].sum()))
         return KernelFit(
             values=values[:rank],
             vectors=found.vectors[:, :rank],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._xp import Array, astype, eps, is_sparse, namespace, to_numpy
+from ..._xp import Array, asarray_like, astype, eps, is_sparse, namespace, to_numpy
 from ...errors import not_symmetric
 from ...features import Same, Scaled, SomeColumns
 from ...linalg import require_normal
@@ -55,7 +55,8 @@ def exact_components(rows: RowsLike, job: KernelJob, solver: ExactKernel, seed: 
         like = tiles.empty_tiles(0, 0)
         require_normal(float(fit.values[0]), like, "the features of the kernel", matrix.weight)
     xp = namespace(fit.vectors)
-    projection = matrix.root[:, None] * fit.vectors / xp.sqrt(fit.values)[None, :]
+    deviations = asarray_like(np.sqrt(fit.values), fit.vectors, dtype=fit.vectors.dtype)
+    projection = matrix.root[:, None] * fit.vectors / deviations[None, :]
     # Centring makes the columns sum to zero; after an iteration they do so only up to its tolerance.
     projection = projection - matrix.share[:, None] * xp.sum(projection, axis=0)[None, :]
     return Components(

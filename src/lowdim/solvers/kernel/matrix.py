@@ -18,7 +18,18 @@ import numpy as np
 from ..._blas import available
 from ..._progress import Progress, watcher
 from ..._threads import run_in_parallel
-from ..._xp import Array, asarray_like, astype, device, is_sparse, namespace, to_numpy, wide_dtype
+from ..._xp import (
+    Array,
+    all_finite,
+    asarray_like,
+    astype,
+    device,
+    is_sparse,
+    namespace,
+    to_host,
+    to_numpy,
+    wide_dtype,
+)
 from ...errors import kernel_not_finite, not_symmetric_kernel
 from ...kernels import Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS
@@ -243,12 +254,9 @@ class KernelMatrix:
     @property
     def trace(self) -> float:
         """Sum of all eigenvalues of G, known after the first product."""
-        return float((self.root * self.root) @ self.diagonal) - self.weight * self.grand_mean
-
-    @property
-    def grand_mean(self) -> float:
-        """s^T K s, known after the first product."""
-        return float(self.share @ self.means)
+        sums = [(self.root * self.root) @ self.diagonal, self.share @ self.means]
+        squares, mean = map(float, to_host(sums))
+        return squares - self.weight * mean
 
     def _set_means(self, product: Array) -> None:
         """Set the means of K, given those of the tiles."""
@@ -288,7 +296,8 @@ class KernelMatrix:
             Z = self._partial_product(range(len(self._pairs)), U, into, tick or (lambda: None))
         if self._progress is not None:
             self._progress.end()
-        if not bool(self._xp.all(self._xp.isfinite(Z))):
+        # All products are of the same kernels, so that a look at the first of them is enough.
+        if self.means is None and not all_finite(Z):
             raise kernel_not_finite(getattr(self._tiles, "kernel", None))
         return Z
 

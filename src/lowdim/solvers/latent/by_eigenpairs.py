@@ -67,12 +67,12 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
     """The maximum likelihood fit from the eigenpairs of the covariance with divisor n ([1], eqs. 7, 8)."""
     k, n = spectrum.values.shape[0], spectrum.weight
     check_components(k, spectrum.n_rows, n, p)
-    largest = float(spectrum.host_values[0])
+    largest = float(spectrum.values[0])
     if largest <= 0.0:
         raise no_variance("a model with noise")
     # The unit is a standard deviation instead of a variance, so that no square overflows.
     unit = math.sqrt(largest / n)
-    values = spectrum.host_values / largest
+    values = spectrum.values / largest
     noise = spectrum.tail.total / largest / (p - k) if k < p else 0.0
     # Rows that lie in a k-dimensional subspace have no noise; it is set to the level of rounding.
     noise = max(noise, rank_cut(1.0, p, spectrum.epsilon))

@@ -319,7 +319,7 @@ def _spectral_start(
     """
     variance = to_numpy(observed.squares / observed.count / scale**2)
     share = to_numpy(observed.count) / observed.weight
-    lengths = np.sqrt(np.clip(to_numpy(spectrum.values), 0.0, None) / observed.weight) / unit
+    lengths = np.sqrt(np.clip(spectrum.values, 0.0, None) / observed.weight) / unit
     W = to_numpy(spectrum.vectors) * lengths[:, None] / share
     explained = np.sum(W * W, axis=0)
     W = W * np.sqrt(np.minimum(1.0, _START_SHARE * variance / np.where(explained > 0, explained, 1.0)))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._placing import placed_on_host
-from ..._xp import asarray_like, namespace, to_host, to_numpy
-from ...linalg import eigh_descending, fix_signs, most_components, quiet_blas, require_rows, require_size
+from ..._xp import asarray_like, namespace, to_device, to_host, to_numpy
+from ...linalg import most_components, quiet_blas, require_rows, require_size, signed_eigenpairs
 from ...summaries import Moments
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status
@@ -98,21 +98,24 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
         squares = to_numpy(xp.linalg.diagonal(S))
     unit = float(squares.max()) or 1.0
     S = S / unit
-    found, vectors = eigh_descending(S, at_least=request.k)
-    values = np.clip(to_numpy(found), 0.0, None)
+    found, vectors = signed_eigenpairs(S, at_least=request.k)
+    values = np.clip(found, 0.0, None)
     most = most_components(moments.n_rows, moments.weight, moments.n_features)
     total = float(squares.sum()) / unit
     k = wanted_pairs(values, total, request, most)
-    vectors = fix_signs(vectors[:k, :])
+    vectors = vectors[:k, :]
     rest = max(total - float(values.sum()), 0.0) if len(values) < S.shape[0] else 0.0
     tail, residual = tail_and_residual(S, values, vectors, rest, cubes=S.shape[0] <= _CUBES_UP_TO)
     values = values[:k]
     n_free = min(int(np.count_nonzero(squares > 0)), request.free(moments.n_rows))
+    if isinstance(vectors, np.ndarray):
+        vectors, mean, *scales_there = to_device([vectors, mean] if scale is None else [vectors, mean, scale], there)
+        scale = scales_there[0] if scales_there else None
     return Spectrum(
-        values=asarray_like(values * unit, there),
-        vectors=asarray_like(vectors, there),
-        mean=asarray_like(mean, there),
-        scale=None if scale is None else asarray_like(scale, there),
+        values=values * unit,
+        vectors=vectors,
+        mean=mean,
+        scale=scale,
         tail=replace(tail, total=tail.total * unit),
         weight=moments.weight,
         n_rows=moments.n_rows,

@@ -14,7 +14,6 @@ from ...errors import needs_columns
 from ...linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
-    eigh_descending,
     is_constant,
     most_components,
     numerical_rank,
@@ -22,6 +21,7 @@ from ...linalg import (
     rank_cut,
     require_size,
     resolution,
+    signed_eigenpairs,
     signs,
     svd_thin,
     with_zeros,
@@ -88,7 +88,7 @@ class Gram(Solver):
         if not self.root and not narrow and _are_zero(values, W, first := _count_resolved(values), n_free, n):
             values, n_free = with_zeros(values[:first], values.shape[0] - first), first
         # The lengths of w are the square roots of the eigenvalues, and w is as accurate as v.
-        found = xp.sqrt(values) if self.root else values
+        found = np.sqrt(values) if self.root else values
         rank = min(numerical_rank(found, max(n, p), epsilon), k)
         W = orthonormal_rows(W, rank, k)
         values = with_zeros(values, max(0, k - values.shape[0]))[:k]
@@ -125,7 +125,7 @@ class Gram(Solver):
         return None if self.root else Gram(root=True)
 
 
-def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[Array, Array, Tail, float]:
+def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[np.ndarray, Array, Tail, float]:
     """The requested eigenpairs of G (of G^T G if `root`), the tail, and the residual."""
     xp = namespace(G)
     unit = float(xp.max(xp.abs(G))) or 1.0
@@ -134,7 +134,7 @@ def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[Arra
         _, s, Vt = svd_thin(A)
         A, found = A.T @ A, s * s
     else:
-        found, Vt = eigh_descending(A, at_least=request.k)
+        found, Vt = signed_eigenpairs(A, at_least=request.k)
     values = np.clip(to_numpy(found), 0.0, None)[:most]
     # Beyond the largest possible rank there is only rounding.
     values[request.free(G.shape[1]) :] = 0.0
@@ -143,15 +143,15 @@ def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[Arra
     rest = max(float(xp.sum(xp.linalg.diagonal(A))) - float(values.sum()), 0.0) if few else 0.0
     tail, residual = tail_and_residual(A, values, Vt[:k, :], rest)
     unit = unit * unit if root else unit
-    return asarray_like(values[:k] * unit, G), Vt[:k, :], replace(tail, total=tail.total * unit), residual
+    return values[:k] * unit, Vt[:k, :], replace(tail, total=tail.total * unit), residual
 
 
-def _count_resolved(values: Array) -> int:
+def _count_resolved(values: np.ndarray) -> int:
     """The number of leading eigenvalues that are more than rounding, in float64."""
     return count_true(values >= resolution(FLOAT64_EPS) * values[0])
 
 
-def _are_zero(values: Array, W: Array, first: int, last: int, n: int) -> bool:
+def _are_zero(values: np.ndarray, W: Array, first: int, last: int, n: int) -> bool:
     """Whether the eigenvalues from `first` up to `last` are zero, although products of rows cannot resolve them.
 
     The length of w = Z^T v, which is computed without squaring anything, is the square root of the eigenvalue. If these

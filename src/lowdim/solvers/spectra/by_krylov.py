@@ -121,8 +121,8 @@ class Krylov(Solver):
             start, narrow_steps = self._narrow_start(action, request, b)
             found = lanczos.run(action, columns.mean, start)
         status = found.status
-        values, vectors = xp.clip(found.values, 0.0, None) * unit, fix_signs(found.vectors.T)
-        rest = float(xp.sum(squares)) - float(xp.sum(values)) if k < min(p, request.free(columns.n_rows)) else 0.0
+        values, vectors = np.clip(found.values, 0.0, None) * unit, fix_signs(found.vectors.T)
+        rest = float(xp.sum(squares)) - float(values.sum()) if k < min(p, request.free(columns.n_rows)) else 0.0
         n_free = min(count_true(squares > 0), request.free(columns.n_rows))
         if status is not Status.NOT_CONVERGED and not is_resolved(
             values, n_free, FLOAT32_EPS if narrow else FLOAT64_EPS
@@ -184,7 +184,7 @@ def _without_variance(columns: Columns, scale: Array | None, k: int, center: boo
     """The spectrum of constant columns: zeros, and arbitrary orthonormal vectors."""
     xp = namespace(columns.mean)
     return Spectrum(
-        values=xp.zeros_like(columns.mean)[:k],
+        values=np.zeros(min(k, columns.mean.shape[0])),
         vectors=fix_signs(with_complement(xp.zeros_like(columns.mean)[None, :][:0, :], k)),
         mean=columns.mean,
         scale=scale,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ... import summaries
-from ..._xp import Array, namespace
+from ..._xp import Array, namespace, to_numpy
 from ...linalg import fix_signs, most_components, numerical_rank, require_rows, require_size, svd_thin, with_zeros
 from ..base import Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
@@ -67,7 +67,7 @@ class Triangle(Solver):
             vectors = orthonormal_rows(Vt, rank, k)
         vectors = fix_signs(vectors)
         return Spectrum(
-            values=values * unit * unit,
+            values=to_numpy(values) * unit * unit,
             vectors=vectors,
             mean=summary.mean,
             scale=scale,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ..._xp import Array, count_true, namespace
+import numpy as np
+
+from ..._xp import Array, count_true, to_numpy
 from ...features import affine
 from ...linalg import FLOAT64_EPS, fix_signs, rank_cut, resolution
 from ...summaries import Columns
@@ -27,14 +29,13 @@ def with_certain_zeros(spectrum: Spectrum, rows: RowsLike, request: Request) -> 
     first = count_true(values >= resolution(FLOAT64_EPS) * values[0])
     if spectrum.epsilon > FLOAT64_EPS or first in (0, k):
         return spectrum
-    squares = _squares_along(spectrum.vectors[first:, :], spectrum, rows, request)
-    xp = namespace(squares)
+    squares = to_numpy(_squares_along(spectrum.vectors[first:, :], spectrum, rows, request))
     cut = rank_cut(1.0, p, FLOAT64_EPS)
-    if not math.sqrt(float(xp.sum(squares)) / float(values[0])) <= cut:
+    if not math.sqrt(float(squares.sum()) / float(values[0])) <= cut:
         return replace(spectrum, passes=spectrum.passes + 1)
     return replace(
         spectrum,
-        values=xp.concat([values[:first], xp.flip(xp.sort(squares))]),
+        values=np.concatenate([values[:first], np.sort(squares)[::-1]]),
         vectors=fix_signs(with_complement(spectrum.vectors[:first, :], k)),
         status=Status.EXACT,
         passes=spectrum.passes + 1,
