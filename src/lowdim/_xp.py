@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import array_api_compat as compat
@@ -203,8 +203,8 @@ def to_host(arrays: Sequence[Array | None]) -> list[Any]:
         return list(arrays)
     xp = namespace(there[0])
     flat = to_numpy(xp.concat([xp.reshape(x, (-1,)) for x in there]))
-    edges = np.cumsum([math.prod(x.shape) for x in there])
-    parts = iter(part.reshape(x.shape) for part, x in zip(np.split(flat, edges[:-1]), there, strict=True))
+    edges = accumulate((math.prod(x.shape) for x in there), initial=0)
+    parts = (flat[i:j].reshape(x.shape) for (i, j), x in zip(pairwise(edges), there, strict=True))
     return [None if x is None else next(parts) for x in arrays]
 
 
@@ -220,7 +220,7 @@ def to_device(arrays: Sequence[np.ndarray], like: Array) -> list[Array]:
             for i, x in zip(some, to_device([arrays[i] for i in some], like), strict=True):
                 found[i] = x
         return found
-    edges = np.cumsum([0, *(x.size for x in arrays)]).tolist()
+    edges = accumulate((x.size for x in arrays), initial=0)
     xp, sent = namespace(like), asarray_like(np.concatenate([x.ravel() for x in arrays]), like)
     parts = (xp.reshape(sent[i:j], x.shape) for (i, j), x in zip(pairwise(edges), arrays, strict=True))
     # Copies, since a part of a larger array would be written to files as the whole.
@@ -394,6 +394,16 @@ def multiplies_parts(x: Array) -> bool:
 def affine_product(X: Array, A: Array, c: Array) -> Array:
     """X A + c for a row c, in one operation where the library has one."""
     return namespace(X).addmm(c, X, A) if compat.is_torch_array(X) else X @ A + c
+
+
+def constant_minus_square(c: float, X: Array) -> Array:
+    """c - X^2, entry by entry, in one operation where the library has one: on a device, each reads its arrays again."""
+    xp = namespace(X)
+    return (
+        xp.addcmul(xp.full((), c, dtype=X.dtype, device=X.device), X, X, value=-1)
+        if compat.is_torch_array(X)
+        else c - X * X
+    )
 
 
 #: For tables with fewer than _NARROW columns, a difference is computed for _FOLD rows at a time.

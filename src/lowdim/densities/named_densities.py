@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import special
 
-from .._xp import Array, column_sums, namespace
+from .._xp import Array, column_sums, constant_minus_square, namespace
 from ..errors import choice
 from .base import Density, log_integral
 from .custom import CustomDensity
@@ -63,7 +63,7 @@ class _LogCosh(Density):
             energy = column_sums(xp.abs(Y)) - column_sums(xp.log1p(xp.abs(t))) + Y.shape[0] * self._log_normaliser
             if q:
                 energy = energy + 0.5 * q * column_sums(Y * Y)
-        return t + q * Y if q else t, (q + 1.0) - t * t, energy
+        return t + q * Y if q else t, constant_minus_square(q + 1.0, t), energy
 
 
 @dataclass(frozen=True)

@@ -233,6 +233,8 @@ class ScoreMoments(Summary):
         c is zero if that costs no digits that matter, so that the rows need not be copied; otherwise it is the mean,
         rounded to the dtype.
         """
+        if not np.any(to_numpy(self.mean)):
+            return block @ asarray_like(self.A, block, dtype=block.dtype)
         if self._on_device is None or self._on_device[0].dtype != block.dtype:
             narrow = block.dtype == namespace(block).float32
             mean, A = (to_numpy(x).astype(np.float64) for x in (self.mean, self.A))

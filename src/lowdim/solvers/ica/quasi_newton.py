@@ -108,7 +108,7 @@ class QuasiNewtonICA(IcaSolver):
                 flips.keep(block.members)
                 history.clear()
                 best, idle = np.inf, 0
-            gradient = block.without_rotations(point.gradient(self.ortho), np.sqrt(point.variances))
+            gradient = self._gradient(point, block)
             norm = float(np.abs(gradient).max())
             idle = 0 if norm < best or not _is_level([*losses[-1:], point.loss], base.epsilon) else idle + 1
             best = min(best, norm)
@@ -172,18 +172,26 @@ class QuasiNewtonICA(IcaSolver):
         loss = point.loss
         for attempt in range(2 * _TRIES):
             base = objective.at(self._move(point.W, direction), curved=not self.ortho, narrow=narrow)
-            if flips.apply(base).loss <= loss + _rounding(loss, max(base.epsilon, point.epsilon)):
+            there = flips.apply(base)
+            accepted = there.loss <= loss + _rounding(loss, max(base.epsilon, point.epsilon))
+            if point.narrow and not base.narrow and not accepted:
+                # The loss in float32 may be that much too small. Near the solution the gradients tell more than it.
+                accepted = float(np.abs(self._gradient(there, block)).max()) < float(np.abs(gradient).max())
+                if not accepted:
+                    return None
+            if accepted:
                 if base.variances.max() > _LARGEST_VARIANCE:
                     raise no_maximum()
                 return base, direction
-            if point.narrow and not base.narrow:
-                # The loss in float32 may be that much too small: shorter steps would not help, but float64 does.
-                return None
             if attempt == _TRIES:
                 direction = self._downhill(gradient, history)
             else:
                 direction = direction * (0.5 if attempt % _TRIES < _HALVINGS else 0.2)
         return None
+
+    def _gradient(self, point: Point, block: GaussianBlock) -> np.ndarray:
+        """The gradient, without rotations among the sources of the block."""
+        return block.without_rotations(point.gradient(self.ortho), np.sqrt(point.variances))
 
     def _downhill(self, gradient: np.ndarray, history: _History) -> np.ndarray:
         """Minus the gradient, for when L-BFGS fails; its history is cleared."""
