@@ -398,12 +398,10 @@ def affine_product(X: Array, A: Array, c: Array) -> Array:
 
 def constant_minus_square(c: float, X: Array) -> Array:
     """c - X^2, entry by entry, in one operation where the library has one: on a device, each reads its arrays again."""
+    if not compat.is_torch_array(X):
+        return c - X * X
     xp = namespace(X)
-    return (
-        xp.addcmul(xp.full((), c, dtype=X.dtype, device=X.device), X, X, value=-1)
-        if compat.is_torch_array(X)
-        else c - X * X
-    )
+    return xp.addcmul(xp.full((), c, dtype=X.dtype, device=X.device), X, X, value=-1)
 
 
 #: For tables with fewer than _NARROW columns, a difference is computed for _FOLD rows at a time.

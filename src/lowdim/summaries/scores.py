@@ -134,7 +134,7 @@ class ScoreMoments(Summary):
         self.energy: Any = None
         self.fourth: Any = None
         self._ready: tuple[Array, Array, Array] | None = None
-        self._on_device: tuple[Array, Array, Array | None] | None = None
+        self._on_device: tuple[Array, Array | None, Array | None] | None = None
         self._scratch = Scratch()
         self._room: list[np.ndarray] = []
         self._wide: np.ndarray | None = None
@@ -233,18 +233,24 @@ class ScoreMoments(Summary):
         c is zero if that costs no digits that matter, so that the rows need not be copied; otherwise it is the mean,
         rounded to the dtype.
         """
-        if not np.any(to_numpy(self.mean)):
-            return block @ asarray_like(self.A, block, dtype=block.dtype)
         if self._on_device is None or self._on_device[0].dtype != block.dtype:
-            narrow = block.dtype == namespace(block).float32
-            mean, A = (to_numpy(x).astype(np.float64) for x in (self.mean, self.A))
-            # All terms of a product count, since they may cancel in the mean of the sources.
-            near = float((np.abs(mean) @ np.abs(A)).max(initial=0.0)) < (_NEAR_FLOAT32 if narrow else _NEAR)
-            c: Any = np.zeros_like(mean) if near else mean.astype(np.float32 if narrow else np.float64)
-            sent = asarray_like(np.vstack([A, (c - mean) @ A]), block, dtype=block.dtype)
-            self._on_device = sent[:-1, :], sent[-1, :], None if near else asarray_like(c, block, dtype=block.dtype)
+            self._on_device = self._factors_on_device(block)
         A, rest, c = self._on_device
+        if rest is None:
+            return block @ A
         return affine_product(block if c is None else block - c, A, rest)
+
+    def _factors_on_device(self, block: Array) -> tuple[Array, Array | None, Array | None]:
+        """A, (c - mean) A and c, in the dtype and on the device of a block; None stands for zeros."""
+        mean, A = (to_numpy(x).astype(np.float64) for x in (self.mean, self.A))
+        if not mean.any():
+            return asarray_like(A, block, dtype=block.dtype), None, None
+        narrow = block.dtype == namespace(block).float32
+        # All terms of a product count, since they may cancel in the mean of the sources.
+        near = float((np.abs(mean) @ np.abs(A)).max(initial=0.0)) < (_NEAR_FLOAT32 if narrow else _NEAR)
+        c: Any = np.zeros_like(mean) if near else mean.astype(np.float32 if narrow else np.float64)
+        sent = asarray_like(np.vstack([A, (c - mean) @ A]), block, dtype=block.dtype)
+        return sent[:-1, :], sent[-1, :], None if near else asarray_like(c, block, dtype=block.dtype)
 
     def _wide_room(self, n: int, k: int) -> np.ndarray:
         """An uninitialised n x k array of float64 that is reused for the next block."""
