@@ -7,7 +7,7 @@ differ in the choice of r.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,7 +31,8 @@ def leading_pair(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         c = np.ones(1)
     else:
         unit = float(np.abs(C).max()) or 1.0
-        _, vectors = eigh_descending((C / unit).T @ (C / unit), at_least=1)
+        scaled = C / unit
+        _, vectors = eigh_descending(scaled.T @ scaled, at_least=1)
         c = fix_signs(vectors[:1])[0]
     w = C @ c
     s = float(np.linalg.norm(w))
@@ -87,17 +88,71 @@ class _RoundingCheck:
         return Status.EXACT if self.resolved or not self.views.squared else Status.UNRESOLVED
 
 
-@dataclass
 class _Components:
-    """The components found so far."""
+    """The components found so far, as columns of matrices with room for k of them."""
 
-    weights: list[np.ndarray] = field(default_factory=list)
-    loadings: list[np.ndarray] = field(default_factory=list)
-    turns: list[np.ndarray] = field(default_factory=list)
-    y_weights: list[np.ndarray] = field(default_factory=list)
-    y_on_x: list[np.ndarray] = field(default_factory=list)
-    lengths: list[float] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
+    def __init__(self, n_x: int, n_y: int, k: int) -> None:
+        self.count = 0
+        self._weights, self._loadings = np.empty((2, n_x, k), order="F")
+        self._y_weights, self._y_on_x = np.empty((2, n_y, k))
+        #: The coefficients of the rotations in the weights.
+        self._turns = np.zeros((k, k))
+        self._lengths, self._values = np.empty((2, k))
+
+    def turn(self, w: np.ndarray) -> np.ndarray:
+        """Coefficients in the weights of the rotation r with X r = X_j w: r = w - sum_i (p_i^T w) r_i over earlier
+        i."""
+        turn = -(self.turns @ (self.loadings.T @ w))
+        turn[self.count] = 1.0
+        return turn
+
+    def rotation_length(self, w: np.ndarray, turn: np.ndarray) -> float:
+        """The length of the rotation with coefficients `turn` in the earlier weights and w."""
+        return float(np.linalg.norm(self.weights @ turn[: self.count] + turn[self.count] * w))
+
+    def add(
+        self,
+        w: np.ndarray,
+        turn: np.ndarray,
+        loadings: np.ndarray,
+        c: np.ndarray,
+        y_on_x: np.ndarray,
+        length: float,
+        value: float,
+    ) -> None:
+        """Add a component with weights w and c, and scores of this `length`."""
+        j, self.count = self.count, self.count + 1
+        self._weights[:, j], self._loadings[:, j], self._turns[:, j] = w, loadings, turn
+        self._y_weights[:, j], self._y_on_x[:, j] = c, y_on_x
+        self._lengths[j], self._values[j] = length, value
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self._weights[:, : self.count]
+
+    @property
+    def loadings(self) -> np.ndarray:
+        return self._loadings[:, : self.count]
+
+    @property
+    def turns(self) -> np.ndarray:
+        return self._turns[:, : self.count]
+
+    @property
+    def y_weights(self) -> np.ndarray:
+        return self._y_weights[:, : self.count]
+
+    @property
+    def y_on_x(self) -> np.ndarray:
+        return self._y_on_x[:, : self.count]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return self._lengths[: self.count]
+
+    @property
+    def values(self) -> np.ndarray:
+        return self._values[: self.count]
 
 
 def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
@@ -118,8 +173,8 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
     """
     A, B = (view.table for view in views.tables)
     check = _RoundingCheck.of(views, 0, 1)
-    components = _Components()
-    T = np.empty((A.shape[0], k))
+    components = _Components(A.shape[1], B.shape[1], k)
+    T = np.empty((A.shape[0], k), order="F")
     deflation = _LoadingDeflation(A, B, k) if simpls else _RowDeflation(A, B, k)
     left = B
     for j in range(k):
@@ -129,21 +184,15 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
         turn = deflation.turn(w, components)
         t = _orthogonalise(A @ w, T[:, :j])
         length = float(np.linalg.norm(t))
-        if not check.accepts_length(length, _rotation_length(w, components, turn)):
+        if not check.accepts_length(length, components.rotation_length(w, turn)):
             break
         T[:, j] = t = t / length
         explained = t @ left
-        left = left - np.outer(t, explained)
+        left = left - t[:, None] * explained
         p = A.T @ t
         deflation.deflate(p, explained, left)
-        components.weights.append(w)
-        components.turns.append(turn)
-        components.loadings.append(p / length)
-        components.y_weights.append(c)
-        components.y_on_x.append(t @ B / length)
-        components.lengths.append(length)
-        components.values.append(s)
-    y_loadings = _columns(components.y_on_x, B.shape[1]) * _unit_ratio(views)
+        components.add(w, turn, p / length, c, t @ B / length, length, s)
+    y_loadings = components.y_on_x * _unit_ratio(views)
     return _pair_fit(components, views, check.status, y_weights=y_loadings, y_loadings=y_loadings)
 
 
@@ -157,11 +206,11 @@ class _RowDeflation:
 
     def turn(self, w: np.ndarray, components: _Components) -> np.ndarray:
         """The coefficients of the rotation in the weights."""
-        return _turn(w, components, self._k)
+        return components.turn(w)
 
     def deflate(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
         """Update C by subtraction, or compute it again if the subtractions have lost two digits."""
-        self.C = self.C - np.outer(p, explained)
+        self.C = self.C - p[:, None] * explained
         if np.abs(self.C).max() < 1e-2 * self._size:
             self.C = self._A.T @ left
             self._size = float(np.abs(self.C).max())
@@ -178,7 +227,7 @@ class _LoadingDeflation:
     def turn(self, w: np.ndarray, components: _Components) -> np.ndarray:
         """The coefficients of the rotation in the weights: w is the rotation itself."""
         turn = np.zeros(self._k)
-        turn[len(components.turns)] = 1.0
+        turn[components.count] = 1.0
         return turn
 
     def deflate(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
@@ -236,16 +285,16 @@ def pls_canonical(views: Views, k: int) -> PairFit:
     """
     A, B = (view.table for view in views.tables)
     x_check, y_check = _RoundingCheck.of(views, 0, 1), _RoundingCheck.of(views, 1, 0)
-    Ys, components, y_loadings = B, _Components(), []
-    T, U = np.empty((A.shape[0], k)), np.empty((A.shape[0], k))
+    Ys, components, y_loadings = B, _Components(A.shape[1], B.shape[1], k), []
+    T, U = np.empty((2, A.shape[0], k))
     for j in range(k):
         w, c, s = leading_pair(A.T @ B)
         if not x_check.accepts_covariance(s):
             break
-        turn = _turn(w, components, k)
+        turn = components.turn(w)
         t, u = _orthogonalise(A @ w, T[:, :j]), _orthogonalise(B @ c, U[:, :j])
         length, other = float(np.linalg.norm(t)), float(np.linalg.norm(u))
-        in_x = x_check.accepts_length(length, _rotation_length(w, components, turn))
+        in_x = x_check.accepts_length(length, components.rotation_length(w, turn))
         # Rotations of Y are at least as long as its weights.
         if not (in_x and y_check.accepts_length(other, 1.0)):
             break
@@ -253,19 +302,11 @@ def pls_canonical(views: Views, k: int) -> PairFit:
         U[:, j] = u = u / other
         p, q = A.T @ t, B.T @ u
         A, B = A - np.outer(t, p), B - np.outer(u, q)
-        components.weights.append(w)
-        components.loadings.append(p / length)
-        components.turns.append(turn)
-        components.y_weights.append(c)
+        components.add(w, turn, p / length, c, t @ Ys / length, length, s)
         y_loadings.append(q / other)
-        components.y_on_x.append(t @ Ys / length)
-        components.lengths.append(length)
-        components.values.append(s)
     status = Status.UNRESOLVED if Status.UNRESOLVED in (x_check.status, y_check.status) else Status.EXACT
     n_y = Ys.shape[1]
-    return _pair_fit(
-        components, views, status, y_weights=_columns(components.y_weights, n_y), y_loadings=_columns(y_loadings, n_y)
-    )
+    return _pair_fit(components, views, status, y_weights=components.y_weights, y_loadings=_columns(y_loadings, n_y))
 
 
 def pls_svd(views: Views, k: int) -> PairFit:
@@ -289,21 +330,6 @@ def pls_svd(views: Views, k: int) -> PairFit:
         values=values * x.unit * y.unit,
         status=check.status,
     )
-
-
-def _turn(w: np.ndarray, components: _Components, k: int) -> np.ndarray:
-    """Coefficients in the weights of the rotation r with X r = X_j w: r = w - sum_i (p_i^T w) r_i over earlier i."""
-    turn = np.zeros(k)
-    turn[len(components.turns)] = 1.0
-    for p, before in zip(components.loadings, components.turns, strict=True):
-        turn -= (p @ w) * before
-    return turn
-
-
-def _rotation_length(w: np.ndarray, components: _Components, turn: np.ndarray) -> float:
-    """The length of the rotation with coefficients `turn` in the earlier weights and w."""
-    weights = [*components.weights, w]
-    return float(np.linalg.norm(np.column_stack(weights) @ turn[: len(weights)]))
 
 
 def _orthogonalise(t: np.ndarray, T: np.ndarray) -> np.ndarray:
@@ -381,17 +407,16 @@ def _pair_fit(
 ) -> PairFit:
     """The record of the components, in the units of the tables."""
     x, y = views.tables
-    n_x, n_y = x.table.shape[1], y.table.shape[1]
     return PairFit(
-        x_weights=_columns(components.weights, n_x),
-        x_loadings=_columns(components.loadings, n_x),
+        x_weights=components.weights,
+        x_loadings=components.loadings,
         y_weights=y_weights,
         y_loadings=y_loadings,
-        x_turn=np.column_stack(components.turns)[: len(components.turns)] if components.turns else np.zeros((0, 0)),
+        x_turn=components.turns[: components.count],
         y_rotations=_rotations(y_weights, y_loadings),
-        y_on_x=_columns(components.y_on_x, n_y) * _unit_ratio(views),
-        x_lengths=np.array(components.lengths) * x.unit,
-        values=np.array(components.values) * x.unit * y.unit,
+        y_on_x=components.y_on_x * _unit_ratio(views),
+        x_lengths=components.lengths * x.unit,
+        values=components.values * x.unit * y.unit,
         status=status,
-        tail=_remaining_tail(x, np.array(components.lengths), _columns(components.loadings, n_x)),
+        tail=_remaining_tail(x, components.lengths, components.loadings),
     )
