@@ -396,6 +396,15 @@ def affine_product(X: Array, A: Array, c: Array) -> Array:
     return namespace(X).addmm(c, X, A) if compat.is_torch_array(X) else X @ A + c
 
 
+def subtract_product(A: Array, x: Array, y: Array) -> Array:
+    """A - x y, entry by entry, in the memory of A where that is possible, and in one operation where the library has
+    one."""
+    if compat.is_torch_array(A):
+        return A.addcmul_(x, y, value=-1)
+    A -= x * y
+    return A
+
+
 def constant_minus_square(c: float, X: Array) -> Array:
     """c - X^2, entry by entry, in one operation where the library has one: on a device, each reads its arrays again."""
     if not compat.is_torch_array(X):

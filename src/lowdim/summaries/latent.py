@@ -11,7 +11,7 @@ from ..errors import NonFiniteBlock
 from .base import CACHE_BYTES, Changes, Layout, Summary, check_columns, row_weights
 from .entries import observed_entries
 from .moments import Moments
-from .packed import invert_positive, multiplicity, pack, pack_outer, pairs_like, unpack, with_one
+from .packed import identity, invert_positive, multiplicity, pack, pack_outer, pairs_like, unpack, with_one
 
 #: The k x k tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 1 << 20
@@ -144,10 +144,7 @@ class LatentGaussian:
 
     def _invert(self, packed: Array) -> tuple[Array, Array]:
         """(I + sum)^{-1} as (k, k, b), and ln det(I + sum)."""
-        precision = unpack(packed, self.k)
-        for j in range(self.k):
-            precision[j, j, :] += 1.0
-        return invert_positive(precision)
+        return invert_positive(unpack(packed + identity(self.k, packed), self.k))
 
 
 class LatentSummary(Summary):

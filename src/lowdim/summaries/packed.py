@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, asarray_like, device, namespace
+from .._xp import Array, asarray_like, astype, device, namespace, subtract_product
 
 
 @lru_cache(maxsize=64)
@@ -31,22 +31,34 @@ def pairs_like(k: int, like: Array) -> tuple[Array, Array]:
 
 
 def _sent(which: str, k: int, like: Array) -> Array:
-    """Indices of a table in the namespace and on the device of `like`. They are sent to a device once, because that
-    takes as long as an operation that uses them."""
+    """Indices of a table, or the packed unit matrix, in the namespace and on the device of `like`. They are sent to a
+    device once, because that takes as long as an operation that uses them."""
     xp, where = namespace(like), str(device(like))
     found = _kept.get((which, k, xp, where))
     if found is None:
         i, j = pairs(k)
-        found = asarray_like({"rows": i, "columns": j, "halves": i * k + j, "places": _places(k)}[which], like)
+        tables = {
+            "rows": i,
+            "columns": j,
+            "halves": i * k + j,
+            "places": _places(k),
+            "identity": (i == j).astype(float),
+        }
+        found = asarray_like(tables[which], like)
         if len(_kept) >= _MOST_KEPT:
             _kept.clear()
         _kept[which, k, xp, where] = found
     return found
 
 
-#: Indices by their name, the size of the table, the namespace, and the name of the device; at most so many.
+#: What was sent, by its name, the size of the table, the namespace, and the name of the device; at most so many.
 _kept: dict[tuple[str, int, Any, str], Array] = {}
 _MOST_KEPT = 64
+
+
+def identity(k: int, like: Array) -> Array:
+    """The packed unit matrix, (k(k+1)/2, 1), in the dtype of `like`."""
+    return astype(_sent("identity", k, like), like.dtype)[:, None]
 
 
 def multiplicity(k: int, like: Array) -> Array:
@@ -92,12 +104,13 @@ def invert_positive(A: Array) -> tuple[Array, Array]:
     """
     xp, k = namespace(A), A.shape[0]
     pivots = xp.empty((k, A.shape[2]), dtype=A.dtype, device=device(A))
+    minus_one = -xp.ones_like(A[0, 0, :])
     for j in range(k):
         column = xp.asarray(A[:, j, :], copy=True)
         pivots[j, :] = column[j, :]
         row = column / column[j, :]
-        A -= column[:, None, :] * row[None, :, :]
+        A = subtract_product(A, column[:, None, :], row[None, :, :])
         A[j, :, :] = row
         A[:, j, :] = row
-        A[j, j, :] = -1.0 / pivots[j, :]
+        A[j, j, :] = minus_one / column[j, :]
     return -A, xp.sum(xp.log(pivots), axis=0)
