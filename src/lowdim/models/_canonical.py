@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..errors import SmallSampleWarning, warn_user
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import Views
 from ._tables_parameters import check_regularization, check_scale
-
-#: Products of variates that differ by no more than this from the unit matrix differ from it by rounding: its square is
-#: below the rounding of float64.
-_NEARLY_ORTHONORMAL = 1e-8
 
 
 def standardize_flags(scale: Any, regularization: Any, n_tables: int) -> list[bool]:
@@ -27,8 +21,11 @@ def describe_lost_directions(views: Views, ranks: Sequence[int], ridges: Sequenc
     """A text with the numbers of directions that were left out because a division by zero variance was needed."""
     lost = []
     for name, view, rank, c in zip(views.names, views.tables, ranks, ridges, strict=True):
+        if c > 0.0 or rank >= min(view.dimension, views.n_rows - 1):
+            continue
+        # Coordinates may have fewer columns than their upper bound says.
         expected = min(view.table.shape[1], views.n_rows - 1)
-        if c == 0.0 and rank < expected:
+        if rank < expected:
             lost.append(f"{expected - rank} of {expected} directions of {name} have no variance")
     return ", ".join(lost)
 
@@ -42,15 +39,3 @@ def warn_if_forced(views: Views, fit: CanonicalFit, regularization: Sequence[flo
             "of 1 can be found in any data. Use regularization, fewer columns, or more rows.",
             SmallSampleWarning,
         )
-
-
-def regression_on(variates: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The coefficients B of the least squares regression of columns Y on variates V, which is Y = V B.
-
-    Variates without regularization are orthonormal up to rounding, V^T V = I + E, and so B = (I - E) V^T Y up to E^2.
-    """
-    E = variates.T @ variates - np.eye(variates.shape[1])
-    if np.abs(E).max(initial=0.0) > _NEARLY_ORTHONORMAL:
-        return np.linalg.lstsq(variates, columns, rcond=None)[0]
-    products = variates.T @ columns
-    return products - E @ products

@@ -25,7 +25,7 @@ from ..solvers.tables import (
     column_structure,
     solve_canonical,
 )
-from ._canonical import describe_lost_directions, regression_on, standardize_flags, warn_if_forced
+from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._first_components import first_components
 from ._pair import PairModel
 from ._prediction import PREDICTION_ATTRIBUTES, Predicting, prediction_map, regression_tags, set_prediction
@@ -207,10 +207,10 @@ class CCA(Predicting, PairModel):
         root = math.sqrt(views.divisor)
         tables: list[Any] = []
         for i, view in enumerate(views.tables):
-            own, other = (view.table.T @ fit.variates[j] * (view.unit / root) for j in (i, 1 - i))
+            own, other = (fit.variates.with_columns(i, j) * (view.unit / root) for j in (i, 1 - i))
             tables.append([fit.rotations[i], own, other])
         y = views.tables[1]
-        tables[1].append(regression_on(fit.variates[0], y.table).T * (y.unit / root))
+        tables[1].append(fit.variates.regression(1, 0).T * (y.unit / root))
         lifted = [view.lift(np.hstack(vectors)) for view, vectors in zip(views.tables, tables, strict=True)]
         self._set_centres(lifted[0], lifted[1], dtypes)
         like = self.x_mean_

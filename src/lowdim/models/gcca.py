@@ -305,9 +305,9 @@ class GCCA(TablesModel):
         self.means_: list[Any] = []
         self.scales_: list[Any] = []
         sign: Any = None
-        each = zip(views.tables, fit.rotations, fit.variates, flags, dtypes, strict=True)
-        for view, rotations, variates, scaled, dtype in each:
-            covariances = view.table.T @ variates * (view.unit / math.sqrt(views.divisor))
+        each = zip(views.tables, fit.rotations, flags, dtypes, strict=True)
+        for i, (view, rotations, scaled, dtype) in enumerate(each):
+            covariances = fit.variates.with_columns(i, i) * (view.unit / math.sqrt(views.divisor))
             lifted = view.lift(np.hstack([rotations, covariances]))
             like = self.means_[0] if self.means_ else lifted.mean
             columns = column_structure(lifted, k, scaled=scaled, sign=sign)

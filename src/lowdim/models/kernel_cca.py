@@ -244,7 +244,7 @@ class KernelCCA(PairTransform):
         # The variate of largest magnitude is made positive, which does not depend on whether rows are repeated or
         # weighted.
         root = 1.0 if weights is None else np.sqrt(weights[weights > 0])[:, None]
-        sign = signs((fit.variates[0][:, :k] / root).T)
+        sign = signs((fit.variates.coordinates(0)[:, :k] / root).T)
         self.x_dual_coef_, self.y_dual_coef_ = (coef * sign for coef in coefs)
         self._mapped = tuple(_without_matrix(view.mapped) for view in views.tables)
         given = [isinstance(table.kernel, PrecomputedKernel) for table in self._mapped]

@@ -219,8 +219,8 @@ class CanonicalFit:
 
     #: Weights of each table, with variates of unit variance, (r_i, k).
     rotations: tuple[Array, ...]
-    #: Variates in coordinates, (m, k), columns of length one.
-    variates: tuple[Array, ...]
+    #: The variates, of length one: the `Combinations` of the columns of each table.
+    variates: Any
     #: The values of the maximised criterion, descending: all of them, or with regularization at least k.
     values: Array
     #: Correlations between the variates of tables i and j, (k, v, v).

@@ -32,9 +32,8 @@ def tables(near=1.0):
 def test_combinations_are_orthonormal():
     found = views(*tables())
     for i in (0, 1):
-        U, B = found.orthonormal(i)
+        U = found.tables[i].table @ found.orthonormal(i)
         np.testing.assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-12)
-        np.testing.assert_allclose(found.tables[i].table @ B, U, atol=1e-12)
 
 
 @pytest.mark.parametrize("near", [0.0, 1e-9, 1e-6, 1e-5])

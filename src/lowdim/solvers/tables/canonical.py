@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, combinations_with_replacement, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ...linalg import eigh_descending, svd_leading
 from ..results import CanonicalFit, Status
+from .combinations import ByCoordinates, ByProducts, Combinations
 from .views import Views
 
 #: Eigenvectors over all tables have unit length; the part of a table in one is rounding if it is shorter than this.
@@ -34,40 +35,41 @@ def solve_canonical(views: Views, k: int, regularization: Sequence[float]) -> Ca
     .. [2] Carroll (1968), Generalization of canonical correlation analysis to three or more sets of variables.
     """
     whitened = [_whitened(views, i, c) for i, c in enumerate(regularization)]
-    Us, gains, backs = ([getattr(each, name) for each in whitened] for name in ("U", "gain", "back"))
+    gains, backs = ([getattr(each, name) for each in whitened] for name in ("gain", "back"))
     ranks = tuple(len(gain) for gain in gains)
     k = min(k, *ranks)
-    if len(Us) == 2:
-        M = (gains[0][:, None] * (Us[0].T @ Us[1])) * gains[1]
+    U = _orthonormal(views, whitened)
+    if len(gains) == 2:
+        M = (gains[0][:, None] * U.inner(0, 1)) * gains[1]
         # The tests of all correlations are for those without regularization.
         L, values, Rt = svd_leading(M, k, all_values=not any(regularization))
         blocks = [L[:, :k], Rt[:k].T]
     else:
-        values, blocks = _solve_several(Us, gains, k)
-    variates, rotations = [], []
-    for U, gain, back, b in zip(Us, gains, backs, blocks, strict=True):
+        values, blocks = _solve_several(U, gains, k)
+    factors, rotations = [], []
+    for gain, back, b in zip(gains, backs, blocks, strict=True):
         lengths = np.linalg.norm(gain[:, None] * b, axis=0)
         # The part in a component of a table that is uncorrelated with the others is only rounding.
         part = np.linalg.norm(b, axis=0) > _NO_PART
         b = np.where(part & (lengths > 0), b / np.where(lengths > 0, lengths, 1.0), 0.0)
-        variates.append(U @ (gain[:, None] * b))
+        factors.append(gain[:, None] * b)
         rotations.append(back @ b)
-    stacked = np.stack(variates)
-    correlations = np.clip(np.einsum("imk,jmk->kij", stacked, stacked), -1.0, 1.0)
+    variates = U.times(factors)
     return CanonicalFit(
         rotations=tuple(rotations),
-        variates=tuple(variates),
+        variates=variates,
         values=values,
-        correlations=correlations,
+        correlations=_correlations(variates, len(gains), k),
         ranks=ranks,
         status=Status.EXACT if all(each.resolved for each in whitened) else Status.UNRESOLVED,
     )
 
 
 class _Whitened(NamedTuple):
-    """Orthonormal combinations U of the columns of a table."""
+    """Orthonormal combinations U of the columns of a table, or B with U = A B for its coordinates A."""
 
-    U: np.ndarray
+    U: np.ndarray | None
+    B: np.ndarray | None
     #: Square roots of S_ii in these combinations, divided by those of D_i.
     gain: np.ndarray
     #: The coefficients of U D_i^{-1/2} in the columns.
@@ -80,25 +82,44 @@ def _whitened(views: Views, i: int, c: float) -> _Whitened:
     """The columns of table i, with D = (1 - c) S + c I."""
     view = views.tables[i]
     unit = view.unit / math.sqrt(views.divisor)
-    found = views.orthonormal(i) if c == 0.0 else None
-    if found is not None:
-        U, B = found
-        return _Whitened(U, np.ones(len(B)), B / unit, True)
+    B = views.orthonormal(i) if c == 0.0 else None
+    if B is not None:
+        return _Whitened(None, B, np.ones(len(B)), B / unit, True)
     U, s, Vt = views.svd(i)
     deviations = s * unit
     d = np.sqrt((1.0 - c) * deviations**2 + c)
     # Directions that are left out or inaccurate do no harm if the ridge is far above their variance.
     smallest = 0.0 if len(s) < views.full_rank(i) else float(s[-1]) ** 2 / float(s[0]) ** 2
     resolved = not views.squared or max(smallest, c / float(d[0]) ** 2) >= views.resolution
-    return _Whitened(U, deviations / d, Vt.T / d, resolved)
+    return _Whitened(U, None, deviations / d, Vt.T / d, resolved)
 
 
-def _solve_several(Us: list[np.ndarray], gains: list[np.ndarray], k: int) -> tuple[np.ndarray, list[np.ndarray]]:
+def _orthonormal(views: Views, whitened: list[_Whitened]) -> Combinations:
+    """The orthonormal combinations of all tables; by products of columns, if that is enough for each of them."""
+    weights = [each.B for each in whitened if each.B is not None]
+    if len(weights) == len(whitened) and views.products(0, 1) is not None:
+        return ByProducts(views, weights)
+    found = []
+    for view, each in zip(views.tables, whitened, strict=True):
+        found.append(view.table @ each.B if each.U is None else each.U)
+    return ByCoordinates(views, found)
+
+
+def _correlations(variates: Combinations, n_tables: int, k: int) -> np.ndarray:
+    """The correlations between the variates of each pair of tables, (k, v, v)."""
+    found = np.empty((k, n_tables, n_tables))
+    for i, j in combinations_with_replacement(range(n_tables), 2):
+        found[:, i, j] = found[:, j, i] = np.clip(np.diagonal(variates.inner(i, j)), -1.0, 1.0)
+    return found
+
+
+def _solve_several(U: Combinations, gains: list[np.ndarray], k: int) -> tuple[np.ndarray, list[np.ndarray]]:
     """All eigenvalues of the matrix of blocks between tables, and the k leading eigenvectors, table by table."""
-    M = np.concatenate([U * g for U, g in zip(Us, gains, strict=True)], axis=1)
-    T = M.T @ M
     edges = np.cumsum([0, *(len(g) for g in gains)])
-    for i, j in pairwise(edges):
-        T[i:j, i:j] = 0.0
+    T = np.zeros((edges[-1], edges[-1]))
+    parts = [slice(i, j) for i, j in pairwise(edges)]
+    for i, j in combinations(range(len(gains)), 2):
+        block = gains[i][:, None] * U.inner(i, j) * gains[j]
+        T[parts[i], parts[j]], T[parts[j], parts[i]] = block, block.T
     values, vectors = eigh_descending(T, at_least=k)
-    return values, [vectors[:k, i:j].T for i, j in pairwise(edges)]
+    return values, [vectors[:k, part].T for part in parts]

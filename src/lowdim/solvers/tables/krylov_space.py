@@ -39,7 +39,7 @@ def krylov_views(views: Views, k: int) -> Views:
         return views if found is None else within_rows(views, *found)
     if x.products is not None and y.cross is not None and y.products is not None:
         S = x.products
-        found = _basis(y.cross(), lambda Q: S @ Q, k + 1, by_image=False)
+        found = _basis(y.cross(0), lambda Q: S @ Q, k + 1, by_image=False)
         return views if found is None else within_columns(views, *found)
     return views
 

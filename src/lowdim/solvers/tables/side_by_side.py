@@ -32,7 +32,8 @@ def views_of_root(
     function that computes the matrix when it is needed.
     """
     views: list[View] = []
-    first = np.zeros(0)
+    #: What the columns of S are multiplied by, table by table.
+    shrinkages: list[np.ndarray] = []
     edges = list(accumulate(summary.groups, initial=0))
     for (i, j), name, scaled in zip(pairwise(edges), names, standardize, strict=True):
         require_size(lengths[i:j] ** 2, summary.mean[i:j], summary.weight, each=scaled, table=name)
@@ -45,9 +46,9 @@ def views_of_root(
         make = partial(_scaled_columns, root, slice(i, j), np.where(length > 0, units / unit, 0.0))
         lift = IdentityLift(summary.mean[i:j], deviation, scaled)
         shrunk = np.where(length > 0, units / unit / np.where(length > 0, length, 1.0), 0.0)
-        first = first if views else shrunk
+        shrinkages.append(shrunk)
         products = None if S is None else _scaled_products(S[i:j, i:j], shrunk, shrunk)
-        cross = None if S is None else partial(_scaled_products, S[: edges[1], i:j], first, shrunk)
+        cross = None if S is None else partial(_cross_products, S, edges, shrinkages, len(views))
         views.append(View(make, unit, lift, j - i, products=products, cross=cross))
     return tuple(views)
 
@@ -64,6 +65,13 @@ def _scaled_columns(
     """Some columns of a root, multiplied by numbers; their decomposition is not known."""
     R = root() if callable(root) else root
     return R[:, some] * scale, None
+
+
+def _cross_products(
+    S: np.ndarray, edges: Sequence[int], shrinkages: Sequence[np.ndarray], j: int, i: int
+) -> np.ndarray:
+    """The products of the coordinates of tables i and j."""
+    return _scaled_products(S[edges[i] : edges[i + 1], edges[j] : edges[j + 1]], shrinkages[i], shrinkages[j])
 
 
 def _scaled_products(S: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -33,7 +33,7 @@ def within_columns(views: Views, Q: np.ndarray, SQ: np.ndarray) -> Views:
     x, y = views.tables
     S, Syy = x.products, y.products
     assert S is not None and Syy is not None and y.cross is not None
-    d, cross = Q.shape[1], Q.T @ y.cross()
+    d, cross = Q.shape[1], Q.T @ y.cross(0)
     joint = np.block([[Q.T @ SQ, cross], [cross.T, Syy]])
     lengths = np.sqrt(np.clip(np.diagonal(joint), 0.0, None))
     unit = np.where(lengths > 0, lengths, 1.0)

@@ -71,8 +71,8 @@ class View:
     dimension: int
     #: table^T table, if it is known.
     products: np.ndarray | None = None
-    #: Computes the products of the coordinates of the first table with these, if they are known without coordinates.
-    cross: Callable[[], np.ndarray] | None = None
+    #: Computes the products of the coordinates of table i with these, if they are known without coordinates.
+    cross: Callable[[int], np.ndarray] | None = None
     #: table table^T, if the coordinates are computed from it; and the map of (n, k) combinations of the rows to vectors
     #: in the space of the columns.
     gram: np.ndarray | None = None
@@ -164,13 +164,18 @@ class Views:
         needed = _LIFTED_RESOLUTION if lifted else RESOLUTION
         return resolution(self.epsilon, needed)
 
+    def products(self, i: int, j: int) -> np.ndarray | None:
+        """The products A_i^T A_j of the coordinates of two tables, if they are known without coordinates."""
+        view = self.tables[j]
+        return view.products if i == j else None if view.cross is None else view.cross(i)
+
     def full_rank(self, i: int) -> int:
         """The rank of table i if its columns are linearly independent."""
         return min(int(np.count_nonzero(np.any(self.tables[i].table != 0, axis=0))), self.n_rows - 1)
 
-    def orthonormal(self, i: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Orthonormal combinations U = A B of the columns of table i, and B, from the Cholesky factor of A^T A = L L^T:
-        B = L^{-T}. None unless the columns are clearly linearly independent.
+    def orthonormal(self, i: int) -> np.ndarray | None:
+        """B such that the combinations A B of the columns of table i are orthonormal, from the Cholesky factor of
+        A^T A = L L^T: B = L^{-T}. None unless the columns are clearly linearly independent.
 
         The smallest eigenvalue of A^T A is at least 1 / |B|^2, and the largest at most |L|^2.
         """
@@ -183,7 +188,7 @@ class Views:
             return None
         B = solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False).T
         share = 1.0 / (float(np.sum(L * L)) * float(np.sum(B * B)))
-        return (view.table @ B, B) if share >= max(self.resolution, _INDEPENDENT) else None
+        return B if share >= max(self.resolution, _INDEPENDENT) else None
 
     def svd(self, i: int) -> Factors:
         """Table i as U diag(s) Vt with s above the cut; raises an error if the table has no variance."""
