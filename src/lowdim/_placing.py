@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from ._xp import Array, asarray_like, dtype_like, is_array, namespace, numpy_dtype, to_host, to_numpy
+from ._xp import Array, asarray_like, dtype_like, is_array, namespace, numpy_dtype, to_device, to_host, to_numpy
 
-#: Arrays of at most so many numbers leave a device together.
+#: Arrays of at most so many numbers are moved together.
 _SMALL = 1 << 18
 
 
@@ -29,14 +29,41 @@ def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
     def move(array: Array) -> Array:
         return asarray_like(array, like) if isinstance(array, np.ndarray) and array.dtype.kind in kinds else array
 
-    return _Placing(move, lambda dtype: dtype_like(dtype, like), namespace(like)).of(value)
+    placing = _Placing(move, lambda dtype: dtype_like(dtype, like), namespace(like))
+    if not isinstance(like, np.ndarray):
+        some = [x for x in _small_arrays(value) if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
+        placing.know(some, to_device(some, like))
+    return placing.of(value)
 
 
 def placed_on_host(value: Any) -> Any:
     """`value` with NumPy arrays in place of all other arrays."""
     placing = _Placing(to_numpy, numpy_dtype, np)
-    placing.fetch_together(value.values() if isinstance(value, dict) else getattr(value, "__dict__", {}).values())
+    by_dtype: dict[str, list[Array]] = {}
+    for x in _small_arrays(value):
+        if not isinstance(x, np.ndarray):
+            by_dtype.setdefault(str(x.dtype), []).append(x)
+    for arrays in by_dtype.values():
+        placing.know(arrays, to_host(arrays))
     return placing.of(value)
+
+
+def _small_arrays(value: Any, depth: int = 2) -> list[Array]:
+    """Small arrays among the items or attributes of an object, and of objects of lowdim's classes among these: they
+    are moved together, since a device takes as long to begin a copy as to copy thousands of numbers."""
+    found: dict[int, Array] = {}
+    for item in (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values():
+        if is_array(item):
+            if math.prod(item.shape) <= _SMALL:
+                found[id(item)] = item
+        elif depth > 1 and _is_own(item):
+            found |= {id(x): x for x in _small_arrays(item, depth - 1)}
+    return list(found.values())
+
+
+def _is_own(value: Any) -> bool:
+    """Whether `value` is an object of one of lowdim's classes, with attributes."""
+    return type(value).__module__.partition(".")[0] == "lowdim" and hasattr(value, "__dict__")
 
 
 class _Placing:
@@ -47,14 +74,9 @@ class _Placing:
         #: What became of each object, by its identity; the object is kept so that its identity is not used again.
         self._done: dict[int, tuple[Any, Any]] = {}
 
-    def fetch_together(self, values: Iterable[Any]) -> None:
-        """Move the small arrays among `values` to the host, those of one dtype in one copy."""
-        by_dtype: dict[str, list[Array]] = {}
-        for value in values:
-            if is_array(value) and not isinstance(value, np.ndarray) and math.prod(value.shape) <= _SMALL:
-                by_dtype.setdefault(str(value.dtype), []).append(value)
-        for arrays in by_dtype.values():
-            self._done |= {id(x): (x, moved) for x, moved in zip(arrays, to_host(arrays), strict=True)}
+    def know(self, arrays: list[Array], moved: list[Array]) -> None:
+        """Take note that these arrays have been moved."""
+        self._done |= {id(x): (x, there) for x, there in zip(arrays, moved, strict=True)}
 
     def of(self, value: Any) -> Any:
         """`value`, with its arrays moved."""
@@ -88,7 +110,7 @@ class _Placing:
             return MethodType(value.__func__, self.of(value.__self__))
         if isinstance(value, FunctionType):
             return self._function(value)
-        if type(value).__module__.partition(".")[0] == "lowdim" and hasattr(value, "__dict__"):
+        if _is_own(value):
             return self._object(value)
         return value
 

@@ -211,7 +211,7 @@ def to_host(arrays: Sequence[Array | None]) -> list[Any]:
 def to_device(arrays: Sequence[np.ndarray], like: Array) -> list[Array]:
     """Small NumPy arrays on the device of `like`, which may be the host. Those of one dtype are sent together, and
     parted there: it takes as long to begin a copy as to copy thousands of numbers."""
-    if isinstance(like, np.ndarray):
+    if isinstance(like, np.ndarray) or not arrays:
         return list(arrays)
     if len({x.dtype for x in arrays}) > 1:
         found: list[Any] = list(arrays)

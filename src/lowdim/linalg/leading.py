@@ -122,7 +122,9 @@ def _chebyshev(A: Array, cut: float, degrees: Collection[int]) -> dict[int, Arra
 def _minus_one(A: Array) -> Array:
     """A - I, in the memory of A where that is possible."""
     flat = namespace(A).reshape(A, (-1,))
-    flat[:: A.shape[0] + 1] -= 1.0
+    # A view; subtracting from it by its index would copy it once more.
+    diagonal = flat[:: A.shape[0] + 1]
+    diagonal -= 1.0
     return namespace(A).reshape(flat, A.shape)
 
 

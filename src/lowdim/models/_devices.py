@@ -11,7 +11,7 @@ import numpy as np
 
 from .._devices import name_of_device
 from .._placing import placed_like, placed_on_host
-from .._xp import Array, numpy_dtype, to_device
+from .._xp import Array, numpy_dtype
 from ..solvers import Plan
 from ..solvers.base import ON_HOST
 from ..sources import Source, resident
@@ -52,7 +52,4 @@ def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dt
     before = dict(model.__dict__)
     unpack(tuple(map(numpy_dtype, dtypes)) if isinstance(dtypes, tuple) else numpy_dtype(dtypes))
     found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
-    numbers = (np.float32, np.float64)
-    names = [name for name, value in found.items() if isinstance(value, np.ndarray) and value.dtype in numbers]
-    found.update(zip(names, to_device([found[name] for name in names], there), strict=True))
     model.__dict__.update(placed_like(found, there, kinds="fb"))

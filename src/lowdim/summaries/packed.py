@@ -103,8 +103,8 @@ def invert_positive(A: Array) -> tuple[Array, Array]:
     [1] Goodnight (1979), A tutorial on the SWEEP operator.
     """
     xp, k = namespace(A), A.shape[0]
-    pivots = xp.empty((k, A.shape[2]), dtype=A.dtype, device=device(A))
-    minus_one = -xp.ones_like(A[0, 0, :])
+    options = {"dtype": A.dtype, "device": device(A)}
+    pivots, minus_one = xp.empty((k, A.shape[2]), **options), xp.full((A.shape[2],), -1.0, **options)
     for j in range(k):
         column = xp.asarray(A[:, j, :], copy=True)
         pivots[j, :] = column[j, :]

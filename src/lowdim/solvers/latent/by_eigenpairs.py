@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._xp import asarray_like, to_numpy
+from ..._xp import to_device, to_numpy
 from ...errors import no_variance
 from ...linalg import rank_cut
 from ...summaries.moments import Moments
@@ -77,7 +77,6 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
     # Rows that lie in a k-dimensional subspace have no noise; it is set to the level of rounding.
     noise = max(noise, rank_cut(1.0, p, spectrum.epsilon))
     lengths = np.sqrt(np.clip(values - noise, 0.0, None))
-    W = spectrum.vectors * asarray_like(lengths, spectrum.vectors)[:, None]
     kept = np.clip(values, noise, None)
     log_likelihood = (
         -0.5
@@ -91,16 +90,16 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
             + (spectrum.tail.total / largest / noise if k < p else 0.0)
         )
     )
-    scale = asarray_like(np.full(p, unit), spectrum.mean)
     if spectrum.scale is not None:
         # Standardized columns have a size of about one, and their standard deviations remain the units.
         log_likelihood -= n * float(np.sum(np.log(to_numpy(spectrum.scale))))
-        scale, W, noise = spectrum.scale, W * unit, noise * unit**2
+        lengths, noise = lengths * unit, noise * unit**2
+    lengths, units, noises = to_device([lengths, np.full(p, unit), np.full(p, noise)], spectrum.vectors)
     return LatentFit(
         mean=spectrum.mean,
-        scale=scale,
-        loadings=W,
-        noise=asarray_like(np.full(p, noise), spectrum.mean),
+        scale=units if spectrum.scale is None else spectrum.scale,
+        loadings=spectrum.vectors * lengths[:, None],
+        noise=noises,
         spread=None,
         weight=n,
         n_rows=spectrum.n_rows,

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import lapack
 
 from ..._xp import Array, asarray_like, namespace, to_numpy
 from ...errors import no_variance
@@ -186,7 +186,7 @@ class Views:
             L = np.linalg.cholesky(view.products)
         except np.linalg.LinAlgError:
             return None
-        B = solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False).T
+        B = lapack.dtrtri(L, lower=1)[0].T
         share = 1.0 / (float(np.sum(L * L)) * float(np.sum(B * B)))
         return B if share >= max(self.resolution, _INDEPENDENT) else None
 
