@@ -22,6 +22,7 @@ from .conventions import (
     with_zeros,
 )
 from .decompositions import eigh_descending, quiet_blas, r_factor, signed_eigenpairs, svd_leading, svd_thin
+from .leading import leading_eigenpairs
 from .lengths import column_lengths, inner_products, row_lengths, squared_distances
 from .orthonormal import orthonormal_block, orthonormal_in_turn
 
@@ -38,6 +39,7 @@ __all__ = [
     "have_digits",
     "inner_products",
     "is_constant",
+    "leading_eigenpairs",
     "most_components",
     "numerical_rank",
     "orthonormal_block",

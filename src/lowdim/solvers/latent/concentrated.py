@@ -16,8 +16,8 @@ from scipy.linalg import lapack
 
 from ..._lapack import largest_eigenpairs
 from ..._threads import check_stop
-from ..._xp import Array, asarray_like, device, namespace, to_numpy, wide_dtype
-from ...linalg import eigh_descending
+from ..._xp import Array, asarray_like, device, namespace, to_host, to_numpy, wide_dtype
+from ...linalg import eigh_descending, leading_eigenpairs
 
 #: The exact second derivatives of a covariance cost k p^3 operations; if these are more, their leading part is used
 #: until the iteration is near the end.
@@ -29,6 +29,8 @@ _EXACT_COST, _EXACT_COST_PER_FACTOR = 2.5, 0.2
 _PAIRS = 1 << 20
 #: From this many columns on, a device finds eigenpairs faster than the host does.
 _ON_DEVICE_FROM = 192
+#: The largest eigenpairs are computed alone, on a device, if there are at least so many times as many columns.
+_FEW = 8
 #: Negative curvatures are replaced by their absolute values, and small ones are raised to this share of the largest.
 _LEAST_CURVATURE = 1e-3
 #: Maximal number of steps of conjugate gradients.
@@ -146,8 +148,9 @@ class OfCovariance(Objective):
         check_stop()
         d = np.exp(-0.5 * y)
         if self._on_device is not None:
-            on_device = asarray_like(d, self._on_device)
-            return _DevicePoint(self._on_device * on_device * on_device[:, None], y, k, near)
+            there = asarray_like(d, self._on_device)
+            diagonal = np.diagonal(self.R) * d * d
+            return _DevicePoint(self._on_device * there * there[:, None], y, k, diagonal, near)
         exact = near or k * float(self.p) ** 3 <= _EXACT_UP_TO
         return (_CovariancePoint if exact else _LeadingPoint)(self.R * d * d[:, None], y, k)
 
@@ -313,15 +316,21 @@ def _pairs(omega: Array, vectors: Array, factors: Array) -> Array:
 
 
 class _DevicePoint(_CovariancePoint):
-    """A point whose eigenpairs and second derivatives, or their leading part, are computed on a device."""
+    """A point whose eigenpairs and second derivatives are computed on a device; only the largest pairs, and the leading
+    part of the derivatives, unless it is `exact`."""
 
-    def __init__(self, scaled: Array, y: np.ndarray, k: int, exact: bool) -> None:
+    def __init__(self, scaled: Array, y: np.ndarray, k: int, diagonal: np.ndarray, exact: bool) -> None:
         xp = namespace(scaled)
-        values, vectors = xp.linalg.eigh(scaled)
-        self.exact, self._scaled, self._on_device = exact, scaled, xp.flip(vectors, axis=1)
-        self._values = np.ascontiguousarray(to_numpy(values)[::-1])
-        omega = to_numpy(self._on_device[:, :k])
-        _ScaledPoint.__init__(self, y, k, self._values, omega, to_numpy(xp.linalg.diagonal(scaled)))
+        self.exact, self._scaled = exact, scaled
+        found = None if exact or _FEW * k > len(y) else leading_eigenpairs(scaled, k)
+        if found is not None:
+            self._values, omega = found[0], np.ascontiguousarray(found[1].T)
+            self._on_device = asarray_like(omega, scaled)
+        else:
+            values, vectors = xp.linalg.eigh(scaled)
+            self._on_device = xp.flip(vectors, axis=1)
+            self._values, omega = to_host([xp.flip(values), self._on_device[:, :k]])
+        _ScaledPoint.__init__(self, y, k, self._values, omega, diagonal)
 
     def hessian(self) -> np.ndarray:
         V, j = self._on_device, len(self.theta)
