@@ -8,6 +8,7 @@ from lowdim._xp import (
     Scratch,
     affine_product,
     asarray_like,
+    constant_minus_square,
     copy_to_numpy,
     count_true,
     cumulative_sum,
@@ -15,6 +16,7 @@ from lowdim._xp import (
     has_columns_in_one_piece,
     in_range,
     is_array,
+    subtract_product,
     to_device,
     to_host,
     to_numpy,
@@ -138,3 +140,22 @@ def test_arrays_that_are_sent_together(dtype):
         assert found.device == strict.Device("device1")
         np.testing.assert_array_equal(to_numpy(found), x)
         assert to_numpy(found).dtype == dtype
+
+
+def test_arrays_of_several_dtypes_are_sent_together():
+    arrays = [X.astype("float32"), X, X[0].astype("float32"), X[1]]
+    like = strict.asarray(0.0, device=strict.Device("device1"))
+    for found, x in zip(to_device(arrays, like), arrays, strict=True):
+        np.testing.assert_array_equal(to_numpy(found), x)
+        assert to_numpy(found).dtype == x.dtype
+    assert to_device([], like) == []
+    assert all(a is b for a, b in zip(to_device(arrays, X), arrays, strict=True))
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
+def test_products_that_are_subtracted(library):
+    xp = pytest.importorskip(library, reason=f"{library} is not installed")
+    x, y, A = (np.random.default_rng(i).standard_normal((3, 4)) for i in range(3))
+    found = subtract_product(xp.asarray(A.copy()), xp.asarray(x[:, :1]), xp.asarray(y))
+    np.testing.assert_allclose(to_numpy(found), A - x[:, :1] * y, rtol=1e-15)
+    np.testing.assert_allclose(to_numpy(constant_minus_square(1.5, xp.asarray(x))), 1.5 - x * x, rtol=1e-14)
