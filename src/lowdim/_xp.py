@@ -124,7 +124,10 @@ def in_range(x: Array, dtype: Any) -> Array:
     xp = namespace(x)
     with np.errstate(over="ignore", under="ignore"):
         cast = astype(x, dtype)
-    fits = xp.isfinite(cast) & ((xp.abs(cast) >= xp.finfo(dtype).smallest_normal) | (x == 0))
+    size, least = xp.abs(cast), xp.finfo(dtype).smallest_normal
+    if xp is np and size.size and size.min() >= least and size.max() < np.inf:
+        return cast
+    fits = xp.isfinite(cast) & ((size >= least) | (x == 0))
     return cast if bool(xp.all(fits)) else x
 
 
