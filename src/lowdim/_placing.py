@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._xp import Array, asarray_like, dtype_like, is_array, namespace, numpy_dtype, to_device, to_host, to_numpy
+from ._xp import Array, asarray_like, device, dtype_like, is_array, namespace, numpy_dtype, to_device, to_host, to_numpy
 
 #: Arrays of at most so many numbers are moved together.
 _SMALL = 1 << 18
@@ -39,11 +39,11 @@ def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
 def placed_on_host(value: Any) -> Any:
     """`value` with NumPy arrays in place of all other arrays."""
     placing = _Placing(to_numpy, numpy_dtype, np)
-    by_dtype: dict[str, list[Array]] = {}
+    alike: dict[Any, list[Array]] = {}
     for x in _small_arrays(value):
         if not isinstance(x, np.ndarray):
-            by_dtype.setdefault(str(x.dtype), []).append(x)
-    for arrays in by_dtype.values():
+            alike.setdefault((type(x), str(device(x)), str(x.dtype)), []).append(x)
+    for arrays in alike.values():
         placing.know(arrays, to_host(arrays))
     return placing.of(value)
 

@@ -409,7 +409,7 @@ def subtract_product(A: Array, x: Array, y: Array) -> Array:
 
 
 def constant_minus_square(c: float, X: Array) -> Array:
-    """c - X^2, entry by entry, in one operation where the library has one: on a device, each reads its arrays again."""
+    """c - X^2, entry by entry, in one operation where the library has one, so that a device reads X once."""
     if not compat.is_torch_array(X):
         return c - X * X
     xp = namespace(X)

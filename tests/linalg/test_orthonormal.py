@@ -42,6 +42,19 @@ def test_columns_that_nearly_depend_on_each_other_stay_orthonormal(library):
     np.testing.assert_allclose(BASIS @ C + Q @ R, Z, atol=1e-12)
 
 
+@pytest.mark.parametrize("b", [8, 16, 32])
+def test_columns_that_depend_on_many_others_only_together(library, b):
+    """Each column is at a distance from those before it, but all together are nearly dependent (Kahan's matrix)."""
+    K = np.eye(b) - np.triu(np.full((b, b), 0.99), 1)
+    K /= np.linalg.norm(K, axis=0)
+    outside = RNG.standard_normal((300, b))
+    U = np.linalg.qr(outside - BASIS @ (BASIS.T @ outside))[0]
+    Q, R, C, _ = split(library, U @ K)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(b), atol=1e-12)
+    np.testing.assert_allclose(BASIS.T @ Q, 0.0, atol=1e-13)
+    np.testing.assert_allclose(BASIS @ C + Q @ R, U @ K, atol=1e-7)
+
+
 def test_a_direction_within_the_basis_is_replaced(library):
     Z = RNG.standard_normal((300, 3))
     Z[:, 1] = BASIS @ RNG.standard_normal(12)

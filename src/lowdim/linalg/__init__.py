@@ -21,7 +21,7 @@ from .conventions import (
     underflows,
     with_zeros,
 )
-from .decompositions import eigh_descending, quiet_blas, r_factor, signed_eigenpairs, svd_leading, svd_thin
+from .decompositions import eigenpairs, eigh_descending, quiet_blas, r_factor, svd_leading, svd_thin
 from .leading import leading_eigenpairs
 from .lengths import column_lengths, inner_products, row_lengths, squared_distances
 from .orthonormal import orthonormal_block, orthonormal_in_turn
@@ -34,6 +34,7 @@ __all__ = [
     "RESOLUTION_FLOAT32",
     "column_lengths",
     "divisor",
+    "eigenpairs",
     "eigh_descending",
     "fix_signs",
     "have_digits",
@@ -52,7 +53,6 @@ __all__ = [
     "require_size",
     "resolution",
     "row_lengths",
-    "signed_eigenpairs",
     "signs",
     "squared_distances",
     "svd_leading",

@@ -13,7 +13,6 @@ from .._blas import single_threaded_blas
 from .._lapack import largest_eigenpairs
 from .._threads import run_interruptibly
 from .._xp import Array, asarray_like, namespace, to_numpy
-from .conventions import fix_signs
 from .leading import leading_eigenpairs
 from .lengths import row_squares
 
@@ -67,17 +66,15 @@ def _few(A: Array, at_least: int | None) -> int | None:
     return at_least if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8 else None
 
 
-def signed_eigenpairs(A: Array, at_least: int | None = None) -> tuple[np.ndarray, Array]:
-    """As `eigh_descending`, but the values are a NumPy array, and the vectors have the signs of `fix_signs`.
-
-    If `A` is on a device and few pairs are wanted, these are found on the host, and only the vectors are sent.
-    """
+def eigenpairs(A: Array, at_least: int | None = None) -> tuple[np.ndarray, Array]:
+    """As `eigh_descending`, but as NumPy arrays: the values always, and the vectors if the host has found them, which
+    are those of NumPy arrays, and the leading ones of matrices on a device."""
     few = None if isinstance(A, np.ndarray) else _few(A, at_least)
     found = None if few is None else leading_eigenpairs(A, few)
     if found is not None:
-        return found[0], asarray_like(fix_signs(found[1]), A)
+        return found
     values, vectors = eigh_descending(A, None if few is not None else at_least)
-    return to_numpy(values), fix_signs(vectors)
+    return to_numpy(values), vectors
 
 
 def svd_thin(A: Array) -> tuple[Array, Array, Array]:

@@ -11,9 +11,9 @@ from .._xp import Array, asarray_like, eps, namespace, to_host, to_numpy
 
 #: From this many rows on, Householder's method for NumPy arrays is slower than products.
 _BY_PRODUCTS_FROM = 128
-#: Columns are far from linearly dependent if each, of unit length, has a larger distance from those before it. The
-#: Cholesky factor of their products then makes them orthonormal up to a hundred roundings.
-_FAR_FROM_DEPENDENT = 0.1
+#: Columns of unit length are far from linearly dependent if the squares in the rows of the inverse of their triangular
+#: factor sum to at most this on average. They are then orthonormal up to so many roundings for each of them.
+_FAR_FROM_DEPENDENT = 10.0
 #: Parts of unit vectors that are smaller than this do no harm in the matrices of an iteration.
 _NEGLIGIBLE = 1e-12
 
@@ -66,14 +66,15 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.nd
     """
     xp = namespace(Z)
     there = basis.T @ Z
-    Q, R, (C, squares), least = _qr_of_thin(Z - basis @ there, [there, xp.sum(Z * Z, axis=0)])
+    Q, R, (C, squares), inverse = _qr_of_thin(Z - basis @ there, [there, xp.sum(Z * Z, axis=0)])
     size = math.sqrt(float(squares.sum()))
     there = basis.T @ Q
-    lengths, remainders = np.sqrt(squares), np.abs(np.diagonal(R))
-    found = remainders > 1e3 * eps(Z) * size
-    if not isinstance(Z, np.ndarray) and least > _FAR_FROM_DEPENDENT and found.all():
-        left_of_basis = eps(Z) * float((lengths / remainders).max())
-        if left_of_basis <= _NEGLIGIBLE:
+    found = np.abs(np.diagonal(R)) > 1e3 * eps(Z) * size
+    if not isinstance(Z, np.ndarray) and inverse is not None and found.all():
+        # Roundings of Z, and of what is left of it, become these parts of Q.
+        left_of_basis = eps(Z) * math.sqrt(float(squares @ (inverse**2).sum(axis=1)))
+        roundings = float((R**2).sum(axis=0) @ (inverse**2).sum(axis=1)) / len(R)
+        if left_of_basis <= _NEGLIGIBLE and roundings <= _FAR_FROM_DEPENDENT:
             return Q - basis @ there, R, C, 0
     # The remainder of a nearly dependent column is mostly rounding, so it is normalized before the second projection.
     Q, turn, (again,), _ = _qr_of_thin(Q - basis @ there, [there])
@@ -93,13 +94,12 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.nd
     return Q, R, C, n_new
 
 
-def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[np.ndarray], float]:
+def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[np.ndarray], np.ndarray | None]:
     """Q and R of a tall and thin block; R is a NumPy array, as are the other small ones that are sent to the host with
-    the inner products. The last result is the smallest distance of a column, of unit length, from the span of those
-    before it; zero if it is small.
+    the inner products, and the inverse of R, or None if columns are nearly dependent.
 
-    If the columns are far from linearly dependent, R is the Cholesky factor of Z^T Z, which needs only matrix products.
-    Applied twice, as the caller does, this gives a Q as orthogonal as that of Householder's method [1].
+    If they are not, R is the Cholesky factor of Z^T Z, which needs only matrix products. Applied twice, this gives a Q
+    as orthogonal as that of Householder's method [1].
 
     References
     ----------
@@ -112,9 +112,9 @@ def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[
             L = np.linalg.cholesky(gram / lengths / lengths[:, None])
         except np.linalg.LinAlgError:
             L = np.zeros_like(gram)
-        least = float(np.diagonal(L).min())
-        if least > 0.01:
+        if np.diagonal(L).min() > 0.01:
             R = L.T * lengths
-            return Z @ asarray_like(np.linalg.inv(R), Z, dtype=Z.dtype), R, sent, least
+            inverse = np.linalg.inv(R)
+            return Z @ asarray_like(inverse, Z, dtype=Z.dtype), R, sent, inverse
     Q, there = namespace(Z).linalg.qr(Z, mode="reduced")
-    return Q, to_numpy(there).astype(np.float64), sent, 0.0
+    return Q, to_numpy(there).astype(np.float64), sent, None

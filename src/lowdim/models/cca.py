@@ -215,7 +215,7 @@ class CCA(Predicting, PairModel):
         self._set_centres(lifted[0], lifted[1], dtypes)
         like = self.x_mean_
         x_dtype, y_dtype = dtypes
-        self.correlations_ = cast(fit.correlations[:, 0, 1], like, x_dtype)
+        self.correlations_ = cast(np.ascontiguousarray(fit.correlations[:, 0, 1]), like, x_dtype)
         self.singular_values_ = cast(fit.values[:k], like, x_dtype)
         self.rank_ = fit.ranks
         self._all_correlations = asarray_like(np.clip(fit.values, 0.0, 1.0), like)

@@ -7,6 +7,7 @@ import pytest
 
 from lowdim import ICA, open_source
 from lowdim.densities import Sech
+from lowdim.errors import DensityWarning
 from lowdim.reading import Rows
 from lowdim.solvers.ica.fixed_point import first_steps
 from lowdim.solvers.ica.objective import Objective
@@ -81,3 +82,12 @@ def test_the_step_to_float64_is_accepted_by_its_gradient(library):
     model = ICA(random_state=0).fit(xp.asarray(Z.astype(np.float32)))
     assert model.gradient_norm_ <= 1e-6
     assert model.plan_.passes <= 25
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sources_that_the_density_does_not_fit_are_kept_where_they_were_found(seed):
+    """The likelihood is smallest there. A solver that starts nearby, not there, would go away from them."""
+    Z = white("uniform", 3, seed)
+    with pytest.warns(DensityWarning):
+        model = ICA(ortho=True, extended=False, random_state=seed).fit(Z)
+    np.testing.assert_allclose(np.abs(model.components_).max(axis=1), 1.0, atol=0.02)

@@ -74,7 +74,7 @@ def test_tables_with_clearly_independent_columns_need_no_coordinates(monkeypatch
 
 def test_variates_are_the_same_by_products_and_by_coordinates(monkeypatch):
     model = CCA(2).fit(TABLES[0], TABLES[2])
-    monkeypatch.setattr("lowdim.solvers.tables.views.Views.products", lambda self, i, j: None)
+    monkeypatch.setattr("lowdim.solvers.tables.views.Views.knows_products", False)
     other = CCA(2).fit(TABLES[0], TABLES[2])
     for name in ("correlations_", "x_rotations_", "y_rotations_", "x_structure_", "y_cross_structure_", "coef_"):
         np.testing.assert_allclose(getattr(model, name), getattr(other, name), atol=1e-12, err_msg=name)

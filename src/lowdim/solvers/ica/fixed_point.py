@@ -16,10 +16,10 @@ from .pair_test import unmix_pairs
 _TESTS = 5
 #: The iteration stops after this many steps without a smaller gradient.
 _IDLE = 100
-#: The first steps end after one that changes no source by more than this share of another one.
+#: The first steps end after one whose rotation differs from the unit matrix by no more than this in any entry.
 _SMALL_ANGLE = 0.05
-#: The scales of sources are changed by at most this share at once.
-_LARGEST_CHANGE = 0.7
+#: The scales of sources are changed by at most this share at once, and their slopes count as at least so large.
+_LARGEST_CHANGE, _LEAST_SLOPE = 0.7, 0.5
 
 
 @dataclass(frozen=True)
@@ -119,21 +119,26 @@ def first_steps(
     """Take up to `steps` steps in float32, without computing the likelihood; far from a solution these are fastest.
 
     They end when the gradient is at most `tol`, or after a step that turns sources so little that the next one would
-    turn them hardly at all: near a solution, the angle left by a step is at most about the square of its own.
+    turn them hardly at all: near a solution, the angle left by a step is at most about the square of its own. (Not if
+    a source has tails on the other side of the density, and may not have the flipped one: the likelihood is smallest at
+    such a source, and a solver that is not yet there would go away from it.)
 
     Returns the new rotation, which sources appear to have the flipped density, and the number of steps taken. If
-    `scaled`, the sources are also multiplied by numbers that bring them nearer to the most likely scale.
+    `scaled`, the rows of the rotation are multiplied by numbers that bring the sources nearer to their most likely
+    scales.
     """
+    can_flip = extended and objective.density.flipped is not None
     taken = 0
     while taken < steps:
         base = objective.at(W, curved=False, narrow=True, measured=False)
-        if extended and objective.density.flipped is not None:
-            flipped = _signs(base) > 0.0
+        light = _signs(base) > 0.0
+        if can_flip:
+            flipped = light
         if _skew_part(base) <= tol:
             break
         turn = _turn(base)
         W, taken = turn @ W, taken + 1
-        if np.abs(turn - np.eye(len(W))).max() <= _SMALL_ANGLE:
+        if np.abs(turn - np.eye(len(W))).max() <= _SMALL_ANGLE and (can_flip or not light.any()):
             break
     if scaled and steps > 0:
         W = _factors(base.with_flips(flipped, objective.density))[:, None] * W
@@ -144,8 +149,9 @@ def _factors(point: Point) -> np.ndarray:
     """By what sources of unit variance are to be multiplied, so that E[psi(y) y] becomes about one.
 
     This is a step of Newton's method for each scale, with E[psi'(y)] E[y^2] for the part E[psi'(y) y^2] of the slope.
+    The point may be the one before the last turn, which was a small one.
     """
-    step = (1.0 - np.diagonal(point.products)) / (1.0 + point.slopes)
+    step = (1.0 - np.diagonal(point.products)) / np.maximum(1.0 + point.slopes, _LEAST_SLOPE)
     return 1.0 + np.clip(step, -_LARGEST_CHANGE, _LARGEST_CHANGE)
 
 

@@ -158,7 +158,8 @@ class QuasiNewtonICA(IcaSolver):
         history: _History,
         narrow: bool,
     ) -> tuple[Point, np.ndarray] | None:
-        """The next point, whose loss is not larger, and the step to it; None if no such point was found."""
+        """The next point, whose loss is not larger, and the step to it; None if no such point was found. For the first
+        point in float64, a smaller gradient is enough."""
         preconditioner = self._preconditioner(point)
         if not self.ortho and np.abs(np.diagonal(gradient)).max() > _FAR_SCALE:
             # While the scales are far from right, second derivatives between sources are of little use.

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._placing import placed_on_host
 from ..._xp import asarray_like, namespace, to_device, to_host, to_numpy
-from ...linalg import most_components, quiet_blas, require_rows, require_size, signed_eigenpairs
+from ...linalg import eigenpairs, fix_signs, most_components, quiet_blas, require_rows, require_size
 from ...summaries import Moments
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status
@@ -98,12 +98,12 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
         squares = to_numpy(xp.linalg.diagonal(S))
     unit = float(squares.max()) or 1.0
     S = S / unit
-    found, vectors = signed_eigenpairs(S, at_least=request.k)
+    found, vectors = eigenpairs(S, at_least=request.k)
     values = np.clip(found, 0.0, None)
     most = most_components(moments.n_rows, moments.weight, moments.n_features)
     total = float(squares.sum()) / unit
     k = wanted_pairs(values, total, request, most)
-    vectors = vectors[:k, :]
+    vectors = asarray_like(fix_signs(vectors[:k, :]), S)
     rest = max(total - float(values.sum()), 0.0) if len(values) < S.shape[0] else 0.0
     tail, residual = tail_and_residual(S, values, vectors, rest, cubes=S.shape[0] <= _CUBES_UP_TO)
     values = values[:k]

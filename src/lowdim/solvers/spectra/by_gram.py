@@ -14,6 +14,7 @@ from ...errors import needs_columns
 from ...linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
+    eigenpairs,
     is_constant,
     most_components,
     numerical_rank,
@@ -21,7 +22,6 @@ from ...linalg import (
     rank_cut,
     require_size,
     resolution,
-    signed_eigenpairs,
     signs,
     svd_thin,
     with_zeros,
@@ -134,16 +134,17 @@ def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[np.n
         _, s, Vt = svd_thin(A)
         A, found = A.T @ A, s * s
     else:
-        found, Vt = signed_eigenpairs(A, at_least=request.k)
+        found, Vt = eigenpairs(A, at_least=request.k)
     values = np.clip(to_numpy(found), 0.0, None)[:most]
     # Beyond the largest possible rank there is only rounding.
     values[request.free(G.shape[1]) :] = 0.0
     k = min(wanted_pairs(values, float(values.sum()), request, most), len(values))
     few = not root and found.shape[0] < A.shape[0]
     rest = max(float(xp.sum(xp.linalg.diagonal(A))) - float(values.sum()), 0.0) if few else 0.0
-    tail, residual = tail_and_residual(A, values, Vt[:k, :], rest)
+    V = asarray_like(Vt[:k, :], A)
+    tail, residual = tail_and_residual(A, values, V, rest)
     unit = unit * unit if root else unit
-    return values[:k] * unit, Vt[:k, :], replace(tail, total=tail.total * unit), residual
+    return values[:k] * unit, V, replace(tail, total=tail.total * unit), residual
 
 
 def _count_resolved(values: np.ndarray) -> int:

@@ -97,7 +97,7 @@ def _whitened(views: Views, i: int, c: float) -> _Whitened:
 def _orthonormal(views: Views, whitened: list[_Whitened]) -> Combinations:
     """The orthonormal combinations of all tables; by products of columns, if that is enough for each of them."""
     weights = [each.B for each in whitened if each.B is not None]
-    if len(weights) == len(whitened) and views.products(0, 1) is not None:
+    if len(weights) == len(whitened) and views.knows_products:
         return ByProducts(views, weights)
     found = []
     for view, each in zip(views.tables, whitened, strict=True):

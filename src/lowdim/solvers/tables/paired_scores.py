@@ -93,7 +93,7 @@ class _Components:
 
     def __init__(self, n_x: int, n_y: int, k: int) -> None:
         self.count = 0
-        self._weights, self._loadings = np.empty((2, n_x, k), order="F")
+        self._weights, self._loadings = (np.empty((n_x, k), order="F") for _ in range(2))
         self._y_weights, self._y_on_x = np.empty((2, n_y, k))
         #: The coefficients of the rotations in the weights.
         self._turns = np.zeros((k, k))

@@ -164,6 +164,11 @@ class Views:
         needed = _LIFTED_RESOLUTION if lifted else RESOLUTION
         return resolution(self.epsilon, needed)
 
+    @property
+    def knows_products(self) -> bool:
+        """Whether the products of the coordinates of all pairs of tables are known without coordinates."""
+        return all(view.products is not None and view.cross is not None for view in self.tables)
+
     def products(self, i: int, j: int) -> np.ndarray | None:
         """The products A_i^T A_j of the coordinates of two tables, if they are known without coordinates."""
         view = self.tables[j]
