@@ -33,6 +33,15 @@ def test_a_summary_and_back(library):
     np.testing.assert_allclose(here.scatter, summary(np).scatter, rtol=1e-12)
 
 
+def test_dtypes_are_no_arrays():
+    """Models of CuPy's arrays have NumPy's dtypes."""
+    here = placed_on_host({"dtype": np.float32, "mean": strict.asarray([1.0, 2.0]), "rest": strict.asarray([3.0])})
+    assert here["dtype"] is np.float32
+    np.testing.assert_array_equal(here["mean"], [1.0, 2.0])
+    there = placed_like(here, strict.asarray(1.0))
+    assert there["dtype"] == strict.float32
+
+
 def test_what_holds_no_array_is_the_same_object():
     class Other:
         __slots__ = ()

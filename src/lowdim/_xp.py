@@ -34,8 +34,8 @@ def dense(block: Array) -> Array:
 
 def is_array(x: Any) -> bool:
     """True for arrays of any standard namespace (NumPy, CuPy, torch, array-api-strict, ...). NumPy's scalars, such as
-    np.float64(2), are numbers and no arrays."""
-    return isinstance(x, np.ndarray) or (compat.is_array_api_obj(x) and not isinstance(x, np.generic))
+    np.float64(2), are numbers and no arrays, and neither are their classes, such as np.float64."""
+    return isinstance(x, np.ndarray) or (not isinstance(x, np.generic | type) and compat.is_array_api_obj(x))
 
 
 def namespace(x: Array) -> Any:
