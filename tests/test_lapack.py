@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from lowdim._lapack import add_products, largest_eigenpairs, mirror_upper, swap_entries
+from lowdim._lapack import add_products, cholesky_factor, largest_eigenpairs, mirror_upper, swap_entries
 
 
 def symmetric(p, dtype=np.float64):
@@ -127,3 +127,24 @@ def test_sums_of_products_of_another_size_or_dtype_are_refused():
     for Z, total in ((np.ones((3, 2)), np.zeros((3, 3))), (np.ones((3, 2), np.float32), np.zeros((2, 2)))):
         with pytest.raises(TypeError, match="float64"):
             add_products(Z, total)
+
+
+@pytest.mark.parametrize("p", [1, 2, 33, 200])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_cholesky_factors(p, order):
+    A = np.array(symmetric(p) @ symmetric(p).T + np.eye(p), order=order)
+    before = A.copy()
+    L = cholesky_factor(A)
+    np.testing.assert_allclose(L, np.linalg.cholesky(A), rtol=1e-10, atol=1e-12 * np.abs(A).max())
+    np.testing.assert_array_equal(np.triu(L, 1), 0.0)
+    np.testing.assert_array_equal(A, before)
+
+
+def test_matrices_without_a_cholesky_factor():
+    for A in (np.diag([1.0, 0.0]), np.diag([1.0, -1.0]), np.full((2, 2), np.nan)):
+        with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+            cholesky_factor(A)
+    for A in (np.eye(2, dtype=np.float32), np.ones((2, 3)), np.ones(3)):
+        with pytest.raises(TypeError, match="square matrix of float64"):
+            cholesky_factor(A)
+    assert cholesky_factor(np.empty((0, 0))).shape == (0, 0)

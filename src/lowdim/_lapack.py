@@ -61,6 +61,25 @@ def largest_eigenpairs(A: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     return values[: found[0]], vectors[:, : found[0]]
 
 
+def cholesky_factor(A: np.ndarray) -> np.ndarray:
+    """The lower triangular L with `A = L L^T`, for a symmetric matrix of float64; an error if A is not positive
+    definite.
+
+    NumPy's function gives the same, but takes two to three times as long for a few hundred columns.
+    """
+    if A.dtype != np.float64 or A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise TypeError(f"A must be a square matrix of float64, got {A.dtype} of shape {A.shape}.")
+    # The transposed matrix is the same, and the copy of it, which is counted by columns, is one piece of memory.
+    L = np.array(A.T, order="F")
+    n, stride, info = np.array(len(L), np.int32), np.array(max(len(L), 1), np.int32), np.zeros(1, np.int32)
+    letter = ctypes.create_string_buffer(b"L", 1)
+    _routine("dpotrf", 5)(ctypes.addressof(letter), *(array.ctypes.data for array in (n, L, stride, info)))
+    # Some libraries do not notice NaN, which then reaches the last entry.
+    if info[0] != 0 or not np.isfinite(L[-1:, -1:]).all():
+        raise np.linalg.LinAlgError("the matrix is not positive definite.")
+    return np.tril(L)
+
+
 #: The matrix is mirrored in pieces of this size, which stay in cache.
 _PIECE = 32
 

@@ -20,6 +20,7 @@ from lowdim.linalg import (
     resolution,
     signs,
     underflows,
+    with_sign,
 )
 
 
@@ -104,3 +105,11 @@ def test_numbers_that_are_too_small():
         require_normal(1e-40, narrow, "it")
     with pytest.raises(ValueError, match="the variance of it is below"):
         require_normal(1e-307, wide, "it", weight=10.0)
+
+
+def test_the_sign_of_one_vector_is_that_of_a_row():
+    random = np.random.default_rng(2)
+    rows = [random.standard_normal(6), -np.ones(4), np.array([1.0, -1.0 - 1e-7]), np.array([-1.0, 1.0]), np.zeros(3)]
+    for row in rows:
+        np.testing.assert_array_equal(with_sign(row), fix_signs(row[None, :])[0])
+    assert with_sign(np.zeros(0)).shape == (0,)

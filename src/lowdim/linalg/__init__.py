@@ -19,6 +19,7 @@ from .conventions import (
     resolution,
     signs,
     underflows,
+    with_sign,
     with_zeros,
 )
 from .decompositions import eigenpairs, eigh_descending, quiet_blas, r_factor, svd_leading, svd_thin
@@ -58,5 +59,6 @@ __all__ = [
     "svd_leading",
     "svd_thin",
     "underflows",
+    "with_sign",
     "with_zeros",
 ]

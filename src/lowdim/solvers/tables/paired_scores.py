@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import units_too_far
-from ...linalg import FLOAT64_EPS, eigh_descending, fix_signs, svd_thin
+from ...linalg import FLOAT64_EPS, eigh_descending, svd_thin, with_sign
 from ..results import PairFit, Status, Tail
 from .views import View, Views
 
@@ -33,7 +33,7 @@ def leading_pair(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         unit = float(np.abs(C).max()) or 1.0
         scaled = C / unit
         _, vectors = eigh_descending(scaled.T @ scaled, at_least=1)
-        c = fix_signs(vectors[:1])[0]
+        c = with_sign(vectors[0])
     w = C @ c
     s = float(np.linalg.norm(w))
     return (w / s if s > 0 else w), c, s
