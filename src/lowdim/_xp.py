@@ -62,13 +62,29 @@ def _namespace(x: Array) -> Any:
     return compat.array_namespace(x)
 
 
+def is_known_array(x: Any) -> bool:
+    """True for NumPy arrays, and for arrays of a class whose namespace was asked for before: a quick answer, which may
+    be False for an array."""
+    kind = type(x)
+    return kind is np.ndarray or kind in _namespaces
+
+
 def device(x: Array) -> Any:
     """The device of `x`, or None for NumPy arrays and SciPy sparse matrices."""
+    kind = type(x)
+    if kind in _has_device:
+        return x.device
     if isinstance(x, np.ndarray):
         return None
     if isinstance(x, Beside):
         return device(x.pieces[0])
+    if compat.is_torch_array(x) or compat.is_cupy_array(x):
+        _has_device.add(kind)
     return None if sparse.issparse(x) else compat.device(x)
+
+
+#: The classes of arrays of torch and CuPy that have been seen. Other libraries are asked in ways of their own.
+_has_device: set[type] = set()
 
 
 def working_dtype(x: Array) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from .._xp import is_known_array
 from ..errors import beyond_float, column_label, complex_data, empty, not_numeric, unknown_column
 from .array import refuse_complex_objects
 from .base import Source, Traits, cut
@@ -194,9 +195,9 @@ class _ColumnSource(Source):
 
 def is_table(X: Any) -> bool:
     """True for data frames that narwhals supports."""
-    return isinstance(X, nw.DataFrame) or bool(nw.dependencies.is_into_dataframe(X))
+    return not is_known_array(X) and (isinstance(X, nw.DataFrame) or bool(nw.dependencies.is_into_dataframe(X)))
 
 
 def is_column(X: Any) -> bool:
     """True for a single column (a series)."""
-    return bool(nw.dependencies.is_into_series(X))
+    return not is_known_array(X) and bool(nw.dependencies.is_into_series(X))
