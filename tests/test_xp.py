@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from lowdim._scratch import Scratch
 from lowdim._xp import (
     Beside,
-    Scratch,
     affine_product,
     asarray_like,
     constant_minus_square,

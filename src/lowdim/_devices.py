@@ -81,6 +81,17 @@ def name_of_device(x: Array) -> str:
     return "the host" if where is None else _name(x)
 
 
+def free_device_bytes(like: Array) -> int | None:
+    """Free bytes on the device of `like`; None if `like` is in host memory."""
+    if isinstance(like, np.ndarray):
+        return None
+    if compat.is_torch_array(like) and like.is_cuda:
+        return int(namespace(like).cuda.mem_get_info(like.device)[0])
+    if compat.is_cupy_array(like):
+        return int(like.device.mem_info[0])
+    return None
+
+
 def in_main_memory(x: Array) -> bool:
     """Whether an array is in main memory, also if it is one of another library than NumPy."""
     return name_of_device(x) in ("the host", "cpu", "CPU_DEVICE")

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ._xp import Array, Scratch, affine_product, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
+from ._scratch import Scratch
+from ._xp import Array, affine_product, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
 from .linalg import row_lengths
 
 #: The largest number of features of a polynomial map.

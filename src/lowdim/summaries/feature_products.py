@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, Scratch, asarray_like, astype, device, is_sparse, namespace, to_numpy
+from .._scratch import Scratch
+from .._xp import Array, asarray_like, astype, device, is_sparse, namespace, to_numpy
 from ..linalg import FLOAT32_SQUARES, divisor
 from .base import CACHE_BYTES
 from .gram import feature_means

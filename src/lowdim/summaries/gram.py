@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from .._xp import Array, Scratch, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
+from .._scratch import Scratch
+from .._xp import Array, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
 from ..linalg import divisor, is_constant, r_factor, require_rows, require_size
 from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, check_squares, products_in_range
 from .device_products import products_of_samples

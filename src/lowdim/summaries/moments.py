@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._lapack import add_products, mirror_upper
+from .._scratch import Scratch
 from .._xp import (
     Array,
     Beside,
-    Scratch,
     asarray_like,
     astype,
     column_sums,

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._scratch import Scratch
 from .._xp import (
     Array,
-    Scratch,
     affine_product,
     asarray_like,
     astype,

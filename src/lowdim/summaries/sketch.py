@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
+from .._scratch import Scratch
+from .._xp import Array, astype, dense, device, namespace, wide_dtype
 from ..errors import NonFiniteBlock
 from .base import CACHE_BYTES, Changes, Layout, Summary, check_columns
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..._blas import single_threaded_blas
-from ..._xp import free_device_bytes
+from ..._devices import free_device_bytes
 from ...errors import choice
 from ..base import Plan, RowsLike
 from ..plan import make_plan

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._xp import Array, free_device_bytes
+from ..._devices import free_device_bytes
+from ..._xp import Array
 from ...errors import SlowWarning, no_positive_eigenvalue, warn_user
 from ...features import affine
 from ...kernels import Kernel, as_kernel

@@ -93,66 +93,36 @@ class _Components:
 
     def __init__(self, n_x: int, n_y: int, k: int) -> None:
         self.count = 0
-        self._weights, self._loadings = (np.empty((n_x, k), order="F") for _ in range(2))
-        self._y_weights, self._y_on_x = np.empty((2, n_y, k))
+        self.weights, self.loadings = (np.empty((n_x, k), order="F") for _ in range(2))
+        self.y_weights, self.y_on_x = (np.empty((n_y, k)) for _ in range(2))
         #: The coefficients of the rotations in the weights.
-        self._turns = np.zeros((k, k))
-        self._lengths, self._values = np.empty((2, k))
+        self.turns = np.zeros((k, k))
+        self.lengths, self.values = np.empty(k), np.empty(k)
 
     def turn(self, w: np.ndarray) -> np.ndarray:
-        """Coefficients in the weights of the rotation r with X r = X_j w: r = w - sum_i (p_i^T w) r_i over earlier
-        i."""
-        turn = -(self.turns @ (self.loadings.T @ w))
-        turn[self.count] = 1.0
+        """The coefficients, in the weights, of the rotation r with X r = X_j w. It is w minus the sum of (p_i^T w) r_i
+        over all earlier components i."""
+        j = self.count
+        turn = -(self.turns[:, :j] @ (self.loadings[:, :j].T @ w))
+        turn[j] = 1.0
         return turn
 
     def rotation_length(self, w: np.ndarray, turn: np.ndarray) -> float:
         """The length of the rotation with coefficients `turn` in the earlier weights and w."""
-        return float(np.linalg.norm(self.weights @ turn[: self.count] + turn[self.count] * w))
+        j = self.count
+        return float(np.linalg.norm(self.weights[:, :j] @ turn[:j] + turn[j] * w))
 
-    def add(
-        self,
-        w: np.ndarray,
-        turn: np.ndarray,
-        loadings: np.ndarray,
-        c: np.ndarray,
-        y_on_x: np.ndarray,
-        length: float,
-        value: float,
-    ) -> None:
-        """Add a component with weights w and c, and scores of this `length`."""
-        j, self.count = self.count, self.count + 1
-        self._weights[:, j], self._loadings[:, j], self._turns[:, j] = w, loadings, turn
-        self._y_weights[:, j], self._y_on_x[:, j] = c, y_on_x
-        self._lengths[j], self._values[j] = length, value
+    def add(self, **numbers: np.ndarray | float) -> None:
+        """Add a component: a column, or a number, for each of the matrices and vectors."""
+        for name, number in numbers.items():
+            getattr(self, name)[..., self.count] = number
+        self.count += 1
 
-    @property
-    def weights(self) -> np.ndarray:
-        return self._weights[:, : self.count]
-
-    @property
-    def loadings(self) -> np.ndarray:
-        return self._loadings[:, : self.count]
-
-    @property
-    def turns(self) -> np.ndarray:
-        return self._turns[:, : self.count]
-
-    @property
-    def y_weights(self) -> np.ndarray:
-        return self._y_weights[:, : self.count]
-
-    @property
-    def y_on_x(self) -> np.ndarray:
-        return self._y_on_x[:, : self.count]
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return self._lengths[: self.count]
-
-    @property
-    def values(self) -> np.ndarray:
-        return self._values[: self.count]
+    def end(self) -> None:
+        """Give up the room for components that were not found."""
+        for name, found in vars(self).items():
+            if isinstance(found, np.ndarray):
+                setattr(self, name, found[..., : self.count])
 
 
 def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
@@ -191,7 +161,10 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
         left = left - t[:, None] * explained
         p = A.T @ t
         deflation.deflate(p, explained, left)
-        components.add(w, turn, p / length, c, t @ B / length, length, s)
+        components.add(
+            weights=w, turns=turn, loadings=p / length, y_weights=c, y_on_x=t @ B / length, lengths=length, values=s
+        )
+    components.end()
     y_loadings = components.y_on_x * _unit_ratio(views)
     return _pair_fit(components, views, check.status, y_weights=y_loadings, y_loadings=y_loadings)
 
@@ -302,8 +275,11 @@ def pls_canonical(views: Views, k: int) -> PairFit:
         U[:, j] = u = u / other
         p, q = A.T @ t, B.T @ u
         A, B = A - np.outer(t, p), B - np.outer(u, q)
-        components.add(w, turn, p / length, c, t @ Ys / length, length, s)
+        components.add(
+            weights=w, turns=turn, loadings=p / length, y_weights=c, y_on_x=t @ Ys / length, lengths=length, values=s
+        )
         y_loadings.append(q / other)
+    components.end()
     status = Status.UNRESOLVED if Status.UNRESOLVED in (x_check.status, y_check.status) else Status.EXACT
     n_y = Ys.shape[1]
     return _pair_fit(components, views, status, y_weights=components.y_weights, y_loadings=_columns(y_loadings, n_y))
