@@ -19,12 +19,13 @@ from .numbers.canonical import Canonical, canonical
 from .numbers.components import Meaning, bootstrapped, meaning_of_other, meaning_of_principal
 from .numbers.counting import choices_of_pieces, choices_of_rows, followed
 from .numbers.groupings import Grouping, groupings
+from .numbers.misfits import ALPHA
 from .numbers.nonlinear import MOST_ROWS, Beyond, beyond
 from .numbers.pairs import Pair, paired
 from .numbers.rebuilding import Rebuilding, rebuilding
 from .numbers.regression import Regression, regression
 from .numbers.sampled import sampled_rows
-from .numbers.scoring import Scoring, SomeRows
+from .numbers.scoring import MOST_FURTHER, Scoring, SomeRows
 from .numbers.seen import Seen, see
 from .prepared_table import PreparedTable
 
@@ -32,10 +33,6 @@ from .prepared_table import PreparedTable
 _MAPPED = 10
 #: The largest number of components from which rows are rebuilt: of tables, and of pictures.
 _OF_TABLES, _OF_PICTURES = 50, 100
-#: The largest number of supplementary rows that are shown.
-MOST_FURTHER = 2000
-#: The share of usual rows beyond the limits of T2 and Q.
-ALPHA = 0.05
 
 
 class Analysis(PreparedTable):

@@ -21,6 +21,9 @@ import numpy as np
 
 from .arrays import floats
 
+#: The share of usual rows beyond the limits of T2 and Q.
+ALPHA = 0.05
+
 
 class Contributions(NamedTuple):
     """What each column contributes to T2 and Q of each row, shape (m, p), and where entries are above the mean, or

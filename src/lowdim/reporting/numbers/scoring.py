@@ -16,6 +16,8 @@ from .arrays import floats
 #: Of each component, this many rows are kept at both ends; of the rows that fit worst, and of those that are rebuilt
 #: best and worst, this many.
 _ENDS, _FARTHEST, _REBUILT = 10, 200, 10
+#: The largest number of supplementary rows that are shown.
+MOST_FURTHER = 2000
 
 
 @dataclass(frozen=True)

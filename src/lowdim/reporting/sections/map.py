@@ -10,7 +10,8 @@ from scipy import special
 
 from ...inspect.outlines import ellipse_radius
 from ...tabular import Table
-from ..analysis import MOST_FURTHER, Analysis
+from ..analysis import Analysis
+from ..numbers.scoring import MOST_FURTHER
 from ..blocks import Block, Prose, Section, Widget
 from ..numbers.arrays import compact
 from ..numbers.groupings import Grouping, measures

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import special
 
 from ...tabular import Table
-from ..analysis import ALPHA, Analysis
+from ..analysis import Analysis
+from ..numbers.misfits import ALPHA
 from ..blocks import Block, Prose, Section, Widget
 from ..numbers.arrays import compact
 from ..numbers.misfits import Contributions, contributions
