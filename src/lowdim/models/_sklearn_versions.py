@@ -16,7 +16,8 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
 except ModuleNotFoundError:
 
     def _refuse_callbacks(model: Any) -> bool:

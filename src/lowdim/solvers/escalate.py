@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .base import Plan
+from .base import Plan, R
 from .results import Status
 
 M = TypeVar("M")
-R = TypeVar("R")
 
 #: Results of this status may be improved by a more accurate solver.
 _IMPROVABLE = (Status.UNRESOLVED, Status.NOT_CONVERGED)
