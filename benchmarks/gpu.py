@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import CCA, ICA, PCA, PPCA, FactorAnalysis, KernelPCA, PLSRegression, Whitening
-from lowdim._xp import to_numpy
+from lowdim._core.arrays import to_numpy
 
 #: How many calls are timed, after one that is not.
 REPEATS = 7

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from lowdim import CCA, PCA, PPCA, FactorAnalysis, Whitening
-from lowdim._xp import to_numpy
+from lowdim._core.arrays import to_numpy
 
 P, K, REPEATS = 64, 10, 5
 #: What eigenvalues must reach, relative to the largest: in float32, and in float64.

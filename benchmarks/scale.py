@@ -26,9 +26,8 @@ from benchmarks import travel
 from benchmarks.page import duration, write
 from lowdim import Moments
 from lowdim.solvers import Krylov
-from lowdim.sources.engines import FAN_IN
-from lowdim.summaries.base import union
-from lowdim.summaries.sent import SummaryCodec
+from lowdim.sources.base import FAN_IN
+from lowdim.summaries.base import SummaryCodec, union
 
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 COMMAND = "python -m benchmarks.scale --write"
@@ -113,7 +112,7 @@ def graph_costs(partitions):
     import dask
     import dask.array as da
 
-    from lowdim.sources import open_source
+    from lowdim.sources.opening import open_source
 
     rows = open_source(da.zeros((1_024 * partitions, COLUMNS), chunks=(1_024, COLUMNS)))
     engine = rows.traits.engine

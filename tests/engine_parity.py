@@ -15,7 +15,7 @@ import numpy as np
 
 from lowdim import models
 from lowdim.solvers import EM, FourierFeatures, Nystrom
-from lowdim.sources import ENGINES
+from lowdim.sources.opening import ENGINES
 from partitions import apart
 
 LENGTHS = (100, 50, 90)

@@ -14,7 +14,7 @@ import numpy as np
 
 import lowdim
 from lowdim import models
-from lowdim._xp import to_numpy
+from lowdim._core.arrays import to_numpy
 from lowdim.densities import DENSITIES
 from lowdim.kernels import KERNELS
 from lowdim.solvers import ICA_SOLVERS, KERNEL_SOLVERS, LATENT_SOLVERS, REDUCTIONS, SOLVERS

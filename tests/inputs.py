@@ -18,7 +18,7 @@ from scipy import sparse
 
 import stored
 from lowdim import on_device, scan
-from lowdim.sources import ArraySource
+from lowdim.sources.array import ArraySource
 from stored import names
 
 BOTH = ("float64", "float32")

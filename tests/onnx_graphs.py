@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime
 
 from lowdim import GCCA
-from lowdim._xp import to_numpy
+from lowdim._core.arrays import to_numpy
 
 
 def session(graph: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from lowdim import ICA, PCA, PPCA, FactorAnalysis, KernelPCA
 from lowdim.solvers import EM
-from lowdim.sources import ENGINES
+from lowdim.sources.opening import ENGINES
 from page_tables import PageTable, number
 from partitions import apart
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowdim.sources import ArraySource, PartitionedSource
+from lowdim.sources.array import ArraySource
+from lowdim.sources.in_process import PartitionedSource
 
 #: Warnings of pyspark, which are not about lowdim: that it was not tried with pandas 3, and, from version 4.1, that it
 #: leaves the sockets of results to be closed when memory is freed.

@@ -24,7 +24,7 @@ import lowdim
 from engine_parity import HOLES, X, fitted_arrays
 from lowdim import ICA, PCA, PPCA
 from lowdim.solvers import EM
-from lowdim.sources import ENGINES
+from lowdim.sources.opening import ENGINES
 from partitions import apart
 
 #: The three partitions of 80 rows.

@@ -36,7 +36,7 @@ from lowdim.densities import DENSITIES, CustomDensity, as_density, parse_density
 from lowdim.features import FEATURE_MAPS
 from lowdim.kernels import KERNELS, Gaussian
 from lowdim.solvers import ICA_SOLVERS, LATENT_SOLVERS, REDUCTIONS, SOLVERS, Cost, Newton, Nystrom, Status
-from lowdim.solvers.kernel.landmarks import LANDMARKS
+from lowdim.solvers.kernel.maps import LANDMARKS
 
 # ---- A solver of spectra
 

@@ -41,14 +41,14 @@ from lowdim import (
     permutation_test,
     selection,
     sinks,
-    sources,
     summarize,
 )
 from lowdim.plot import PLOTS
-from lowdim.reporting.sections import SECTIONS
+from lowdim.reporting.making import SECTIONS
 from lowdim.selection import RULES
 from lowdim.solvers import SOLVERS
-from lowdim.sources.file_kinds import FILE_KINDS
+from lowdim.sources import opening
+from lowdim.sources.scan import FILE_KINDS
 from lowdim.summaries import SUMMARIES
 
 
@@ -88,7 +88,7 @@ TOY, OTHER = Toy(90, 5), Toy(90, 3, seed=4)
 
 @pytest.fixture
 def toy_source(monkeypatch):
-    monkeypatch.setattr(sources, "SOURCES", [*sources.SOURCES, ROW])
+    monkeypatch.setattr(opening, "SOURCES", [*opening.SOURCES, ROW])
 
 
 def rows_of(toy):

@@ -12,8 +12,9 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from examples import MODELS, fitted
-from lowdim import ICA, PCA, FactorAnalysis, KernelPCA, _blas, cross_validate
-from lowdim._blas import available, single_threaded_blas
+from lowdim import ICA, PCA, FactorAnalysis, KernelPCA, cross_validate
+from lowdim._core import threads as _blas
+from lowdim._core.threads import available, single_threaded_blas
 
 pytestmark = pytest.mark.skipif(
     any(i["internal_api"] != "openblas" for i in threadpool_info() if i["user_api"] == "blas"),

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from inputs import namespace
-from lowdim import _devices
-from lowdim._devices import PinnedSender, Sender, find_destination, in_main_memory, name_of_device, sender_to
-from lowdim._xp import Beside
+from lowdim._core import devices as _devices
+from lowdim._core.arrays import Beside
+from lowdim._core.devices import PinnedSender, Sender, find_destination, in_main_memory, name_of_device, sender_to
 
 RNG = np.random.default_rng(0)
 

@@ -5,7 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from lowdim._entries import all_finite, asymmetry, distance_from_orthonormal, largest_magnitude
+from lowdim._core.arrays import all_finite_by_pieces as all_finite
+from lowdim._core.arrays import asymmetry, distance_from_orthonormal, largest_magnitude
 
 RNG = np.random.default_rng(9)
 

@@ -10,8 +10,8 @@ from lowdim.densities import DENSITIES
 from lowdim.features import FEATURE_MAPS
 from lowdim.kernels import KERNELS
 from lowdim.solvers import ICA_SOLVERS, KERNEL_SOLVERS, LATENT_SOLVERS, PREIMAGES, REDUCTIONS, ROTATIONS, SOLVERS
-from lowdim.solvers.kernel.landmarks import LANDMARKS
-from lowdim.sources import SOURCES
+from lowdim.solvers.kernel.maps import LANDMARKS
+from lowdim.sources.opening import SOURCES
 from lowdim.sources.spark import is_spark
 
 ROWS = {

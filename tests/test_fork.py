@@ -15,7 +15,7 @@ import os, signal, threading, time, warnings
 import numpy as np
 from threadpoolctl import ThreadpoolController
 from lowdim import ICA, PCA, FactorAnalysis, FeatureMapPCA, KernelPCA, cross_validate
-from lowdim._blas import available, single_threaded_blas
+from lowdim._core.threads import available, single_threaded_blas
 
 warnings.simplefilter("ignore", DeprecationWarning)  # Python's own, about a fork of a process with threads
 blas = ThreadpoolController().select(user_api="blas")

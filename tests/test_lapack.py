@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from lowdim._lapack import add_products, cholesky_factor, largest_eigenpairs, mirror_upper, swap_entries
+from lowdim._core.threads import add_products, cholesky_factor, largest_eigenpairs, mirror_upper, swap_entries
 
 
 def symmetric(p, dtype=np.float64):

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from lowdim import _memory
-from lowdim._memory import free_bytes, in_words, memory_bytes
+from lowdim._core import threads as _memory
+from lowdim._core.threads import free_bytes, in_words, memory_bytes
 
 MACHINE = "MemTotal:       16000000 kB\nMemFree:          100000 kB\nMemAvailable:    8000000 kB\n"
 STAT = "anon 5000\nfile 9000\nactive_file 2000\ninactive_file 4000\n"

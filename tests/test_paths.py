@@ -5,7 +5,7 @@ import pytest
 
 import lowdim
 from lowdim import PCA, Checkpoint, Moments, scan, summarize
-from lowdim._paths import local_path
+from lowdim._core.paths import local_path
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, Moments
-from lowdim._placing import placed_like, placed_on_host
+from lowdim._core.devices import placed_like, placed_on_host
 
 strict = pytest.importorskip("array_api_strict")
 ROWS = np.random.default_rng(0).standard_normal((60, 5))

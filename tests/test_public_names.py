@@ -121,16 +121,7 @@ PUBLIC = {
         LinearOptimum Misfit NEURAL_SOLVERS NeuralSolver Newton NewtonCG Nystrom Oblimin PREIMAGES PairFit
         Plan Promax Quartimax QuasiNewtonICA REDUCTIONS ROTATIONS Reduction Request Ridge Rotation RowsLike
         SOLVERS Solver Spectrum Status Tail Triangle
-        TriangleReduction Unmixing Varimax ica kernel latent neural spectra tables
-    """,
-    "lowdim.sources": """
-        ArraySource BesideSource CarriedColumn ColumnsSource CountedSource DaskSource ENGINES Engine
-        FilledSource KnownSource MappedSource ObjectSource OnDevice PartitionedSource SOURCES Scan ShapedSource
-        Source SourceKind SparseSource StreamSource TableSource Traits aligned as_if_gathered bad_entry_error
-        by_name can_be_opened can_be_read_once check_row_labels count_positive gather hold_files holds_objects
-        in_order is_frame_of_engine mean_of_results named_table names_in on_device open_keeping open_source
-        open_target require_one_device resident row_labels rows_are_ordered scan sum_of sum_of_results
-        unusable_block_error with_known_length
+        TriangleReduction Unmixing Varimax
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from lowdim._threads import Stopped, check_stop, run_in_parallel, run_interruptibly
+from lowdim._core.threads import Stopped, check_stop, run_in_parallel, run_interruptibly
 
 #: Far longer than any of these tests takes.
 LONG = 60.0

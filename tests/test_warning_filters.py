@@ -12,7 +12,7 @@ import pytest
 
 from examples import MODELS, X, Y, fitted
 from lowdim import PCA, PPCA, FactorAnalysis, PLSRegression, bootstrap, cross_validate
-from lowdim._threads import run_in_parallel
+from lowdim._core.threads import run_in_parallel
 from lowdim.errors import ConvergenceWarning, LowdimWarning, RankWarning, warn_user, without_warnings
 from lowdim.solvers import EM
 

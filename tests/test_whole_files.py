@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lowdim._whole_files import moved_when_whole
+from lowdim._core.paths import moved_when_whole
 
 KILLED = """
 import os, signal, sys
-from lowdim._whole_files import moved_when_whole
+from lowdim._core.paths import moved_when_whole
 with moved_when_whole(sys.argv[1]) as path:
     path.write_text("half of the n")
     os.kill(os.getpid(), signal.SIGKILL)

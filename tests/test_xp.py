@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim._scratch import Scratch
-from lowdim._xp import (
+from lowdim._core.arrays import (
     Beside,
     affine_product,
     asarray_like,
@@ -21,6 +20,7 @@ from lowdim._xp import (
     to_host,
     to_numpy,
 )
+from lowdim._core.devices import Scratch
 
 strict = pytest.importorskip("array_api_strict")
 
@@ -118,7 +118,7 @@ def test_a_device_without_float64_gets_float32(library, monkeypatch):
     like, x = xp.zeros(1, dtype=xp.float32), np.array([0.1, 1e300])
     assert asarray_like(x, like).dtype == xp.float64
     assert asarray_like(np.arange(3), like).dtype == xp.int64
-    monkeypatch.setattr("lowdim._xp.wide_dtype", lambda xp, device: xp.float32)
+    monkeypatch.setattr("lowdim._core.arrays.wide_dtype", lambda xp, device: xp.float32)
     found = asarray_like(x, like)
     assert found.dtype == xp.float32
     np.testing.assert_array_equal(np.from_dlpack(found), np.array([0.1, np.inf], dtype=np.float32))

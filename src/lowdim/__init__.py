@@ -4,39 +4,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import densities, errors, features, files, inspect, kernels, models, selection, solvers
-from ._version import __version__ as __version__
+from ._core import __version__ as __version__
 from .files import load, save
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
 from .onnx import to_onnx
 from .planning import plan
-from .reading import Checkpoint, summarize
-from .selection import (
-    bootstrap,
-    choose_n_components,
-    choose_width,
-    cross_validate,
-    factor_suitability,
-    permutation_test,
-    pool,
-)
+from .reading.checkpoint import Checkpoint
+from .reading.summarize import summarize
+from .selection.bootstrapping import bootstrap
+from .selection.choose import choose_n_components
+from .selection.cross_validation import cross_validate
+from .selection.kernel_width import choose_width
+from .selection.permutation import permutation_test
+from .selection.pooling import pool
+from .selection.suitability import factor_suitability
 from .solvers.kernel import kernel_plan
-from .sources import on_device, open_source, scan
-from .summaries import FourthMoments, Moments, Triangle
-from .tabular import Table
+from .sources.on_device import on_device
+from .sources.opening import open_source
+from .sources.scan import scan
+from .summaries.moments import FourthMoments, Moments
+from .summaries.triangle import Triangle
+from .table import Table
 
 if TYPE_CHECKING:
-    from .reporting import report
-
-
-def __getattr__(name: str) -> Any:
-    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn; so are `lowdim.plot` and
-    what `lowdim.report` needs."""
-    if name in ("plot", "sklearn"):
-        return import_module(f".{name}", __name__)
-    if name == "report":
-        return import_module(".reporting", __name__).report
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+    from .reporting.making import report
 
 __all__ = [
     "Checkpoint",
@@ -71,3 +62,13 @@ __all__ = [
     "to_onnx",
     *models.__all__,
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn; so are `lowdim.plot` and
+    what `lowdim.report` needs."""
+    if name in ("plot", "sklearn"):
+        return import_module(f".{name}", __name__)
+    if name == "report":
+        return import_module(".reporting", __name__).report
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ._scratch import Scratch
-from ._xp import Array, affine_product, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
+from ._core.arrays import Array, affine_product, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
+from ._core.devices import Scratch
 from .linalg import row_lengths
 
 #: The largest number of features of a polynomial map.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
-from .solvers import Plan, spectra
-from .solvers.base import AnySolver
-from .solvers.plan import is_auto
-from .sources import ShapedSource, Source, Traits, can_be_read_once, open_source
+from .solvers import spectra
+from .solvers.problem import AnySolver, Plan, is_auto
+from .sources.array import ShapedSource
+from .sources.base import Source, Traits
+from .sources.opening import can_be_read_once, open_source
 
 
 def plan(

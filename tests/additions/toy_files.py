@@ -4,10 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lowdim.sources import ArraySource
-from lowdim.sources.column_choice import ColumnChoice
-from lowdim.sources.contents import Contents
-from lowdim.sources.file_kinds import FileKind
+from lowdim.sources.array import ArraySource
+from lowdim.sources.contents import ColumnChoice, Contents
+from lowdim.sources.scan import FileKind
 
 
 class ToyFile(Contents):

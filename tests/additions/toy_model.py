@@ -2,10 +2,10 @@
 
 import numbers
 
-from lowdim._xp import asarray_like, astype, namespace
-from lowdim.attributes import Numbers
+from lowdim._core.arrays import asarray_like, astype, namespace
+from lowdim._core.schema import Numbers
 from lowdim.features import affine
-from lowdim.models._base import Model
+from lowdim.models.base import Model
 from lowdim.solvers import Request, spectra
 
 

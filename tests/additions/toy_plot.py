@@ -1,10 +1,7 @@
 """A plot: the means of the columns as bars."""
 
 from lowdim.inspect import column_names
-from lowdim.plot._axes import color, make_axes
-from lowdim.plot._model import numbers_of
-from lowdim.plot._offered import has, offer, shows
-from lowdim.plot._text import column_ticks
+from lowdim.plot.axes import color, column_ticks, has, make_axes, numbers_of, offer, shows
 
 
 @shows("means of columns", has("mean_", "components_"))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowdim.solvers import Cost, Reduction
-from lowdim.solvers.tables.side_by_side import views_of_root
-from lowdim.solvers.tables.views import Views
+from lowdim.solvers.pairs.reductions import views_of_root
+from lowdim.solvers.pairs.views import Views
 from lowdim.summaries import Moments
 
 

@@ -1,8 +1,7 @@
 """A section of the report: how many entries of the table are negative."""
 
 from lowdim.reporting.analysis import Analysis
-from lowdim.reporting.blocks import Prose, Section
-from lowdim.reporting.words import count
+from lowdim.reporting.blocks import Prose, Section, count
 
 
 def section(a: Analysis) -> Section | None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lowdim.sinks import Sink
+from lowdim.sinks.formats import Sink
 
 
 class ToySink(Sink):

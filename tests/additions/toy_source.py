@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowdim.sources import Source, SourceKind, Traits
+from lowdim.sources.base import Source, Traits
+from lowdim.sources.opening import SourceKind
 
 
 @dataclass(frozen=True)

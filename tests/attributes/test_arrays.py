@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim.attributes import Inspection, Numbers
+from lowdim._core.schema import Inspection, Numbers
 
 
 def check(kind, value, unread=False, **sizes):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lowdim.attributes import (
+from lowdim._core.schema import (
     Anything,
     Dtype,
     Entries,

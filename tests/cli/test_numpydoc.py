@@ -5,8 +5,7 @@ import inspect
 import pytest
 
 from lowdim import choose_n_components, cross_validate, models
-from lowdim.cli.numpydoc import described_parameters, first_sentence
-from lowdim.cli.parameters import Parameters, value_of
+from lowdim.cli.commands import Parameters, described_parameters, first_sentence, value_of
 
 DOCUMENTED = [*(getattr(models, name) for name in models.__all__), choose_n_components, cross_validate]
 

@@ -8,7 +8,7 @@ import pytest
 
 import lowdim
 from command import invoke as run
-from lowdim.cli import reporting
+from lowdim.cli import looking as reporting
 from lowdim.reporting import making
 
 

@@ -290,7 +290,7 @@ def test_advice_on_holes_names_commands(tmp_path):
 
 def test_closed_streams(files, pca, monkeypatch):
     """Python has None in the place of streams that were closed before it started."""
-    from lowdim.cli.tables import paths_of
+    from lowdim.cli.terminal import paths_of
 
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(ValueError, match="the standard input is closed"), paths_of(["-"]):

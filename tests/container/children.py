@@ -5,8 +5,8 @@ import signal
 
 import numpy as np
 
-from lowdim import container
-from lowdim.container import writing
+from lowdim._core import container
+from lowdim._core import container as writing
 
 #: Large enough for a kill to come in the middle.
 SIZE = 1_500_000

@@ -14,8 +14,9 @@ import safetensors.numpy
 
 from hostile import forge
 from hostile.forge import BEGIN
-from lowdim import __version__, container
-from lowdim.container import format as file_format
+from lowdim import __version__
+from lowdim._core import container
+from lowdim._core import container as file_format
 
 DOCUMENT = {"class": "Thing", "values": [1, 2.5, 'ä\n"', None, {"x": True}], "0.1": 0.1}
 ARRAYS = {
@@ -163,7 +164,7 @@ def test_a_name_that_the_format_needs_is_refused(tmp_path):
 
 
 def test_a_header_that_nobody_would_read_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("lowdim.container.writing.LONGEST_HEADER", 1000)
+    monkeypatch.setattr("lowdim._core.container.LONGEST_HEADER", 1000)
     with pytest.raises(ValueError, match="1000 are allowed"):
         container.write(tmp_path / "file", {"names": ["x"] * 1000}, {})
 
@@ -374,7 +375,7 @@ def test_a_header_that_is_too_long_is_refused_before_it_is_read(path):
 
 
 def test_arrays_that_do_not_fit_into_memory_are_refused(path, monkeypatch):
-    monkeypatch.setattr("lowdim.container.reading.free_bytes", lambda: 50)
+    monkeypatch.setattr("lowdim._core.container.free_bytes", lambda: 50)
     refused(path, "50 bytes of memory are free", MemoryError)
 
 

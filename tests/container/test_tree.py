@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import container
+from lowdim._core import container
 
 RNG = np.random.default_rng(5)
 TREES = {

@@ -8,7 +8,7 @@ from sklearn.datasets import load_linnerud
 
 import lowdim.sklearn
 from lowdim.errors import RankWarning
-from lowdim.sklearn.sklearn_factor_analysis import increasing
+from lowdim.sklearn.factor_analysis import increasing
 
 random = np.random.default_rng(0)
 X = random.standard_normal((100, 4)) @ np.diag([4.0, 3, 2, 1])

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from inputs import to_numpy
-from lowdim._xp import is_array
-from lowdim.attributes import declared
-from lowdim.models._base import Model
+from lowdim._core.arrays import is_array
+from lowdim._core.schema import declared
+from lowdim.models.base import Model
 from lowdim.summaries import LatentGaussian, Summary
 
 

@@ -13,7 +13,7 @@ from files.fitted_models import CASES, FRAME, fitted
 from files.selection_results import selected
 from inputs import to_numpy
 from lowdim import models
-from lowdim.attributes import declared
+from lowdim._core.schema import declared
 from lowdim.errors import HoldsRowsWarning, LowdimWarning, without_warnings
 from lowdim.files import header, load, save
 from lowdim.summaries import SUMMARIES

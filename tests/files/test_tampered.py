@@ -9,9 +9,10 @@ import pytest
 import lowdim
 from examples import X, Y
 from files.fitted_models import CASES, fitted
-from lowdim import container, models
-from lowdim.attributes import ListOf, Maybe, Numbers, Real, Size, Sometimes, TupleOf, declared
-from lowdim.container.format import ADDED
+from lowdim import models
+from lowdim._core import container
+from lowdim._core.container import ADDED
+from lowdim._core.schema import ListOf, Maybe, Numbers, Real, Size, Sometimes, TupleOf, declared
 from lowdim.errors import HoldsRowsWarning, without_warnings
 
 #: Cases in which attributes of all kinds occur.
@@ -279,7 +280,7 @@ def test_nothing_is_read_before_shapes_are_checked(folder, monkeypatch):
     wrong = changed(tree, ("of", "fitted", "mean_"), lambda old: old[:-1])
     wrong = {key: value for key, value in wrong.items() if key not in ADDED}
     container.write(folder / "file", *container.flatten(wrong))
-    monkeypatch.setattr(container.reading, "_array", lambda *args: pytest.fail("an array was read"))
+    monkeypatch.setattr(container, "_array", lambda *args: pytest.fail("an array was read"))
     with pytest.raises(ValueError, match=r"mean_|other attributes"):
         lowdim.load(folder / "file")
 

@@ -12,8 +12,9 @@ import pytest
 import lowdim
 from examples import MODELS, X, Y, close, make, tables
 from files.selection_results import selected
-from lowdim import container, models
-from lowdim.container.format import ADDED
+from lowdim import models
+from lowdim._core import container
+from lowdim._core.container import ADDED
 from lowdim.errors import LowdimWarning, without_warnings
 
 SAVED = Path(__file__).parent / "saved"
@@ -60,22 +61,27 @@ def rewritten(path, document_of):
 
 def test_a_newer_version_with_more_attributes_is_named_in_the_error(tmp_path, monkeypatch):
     path = tmp_path / "model"
-    monkeypatch.setattr("lowdim.container.writing.VERSION", (1, 7))
 
     def with_more(document):
         document["of"]["fitted"]["new_"] = 1
         return document
 
-    rewritten(path, lambda document: document)
+    def written_by_newer(document_of):
+        with monkeypatch.context() as newer:
+            newer.setattr("lowdim._core.container.VERSION", (1, 7))
+            rewritten(path, document_of)
+
+    written_by_newer(lambda document: document)
     np.testing.assert_array_equal(lowdim.load(path).components_, lowdim.PCA(2).fit(X).components_)
-    rewritten(path, with_more)
+    written_by_newer(with_more)
     with pytest.raises(ValueError, match=r"no attribute new_\. A newer version of lowdim wrote it"):
         lowdim.load(path)
 
 
 def test_a_newer_major_version_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "model"
-    monkeypatch.setattr("lowdim.container.writing.VERSION", (2, 0))
-    lowdim.save(lowdim.PCA(2).fit(X), path)
+    with monkeypatch.context() as newer:
+        newer.setattr("lowdim._core.container.VERSION", (2, 0))
+        lowdim.save(lowdim.PCA(2).fit(X), path)
     with pytest.raises(ValueError, match=r"version 2\.0 of the format, which this version of lowdim cannot read"):
         lowdim.load(path)

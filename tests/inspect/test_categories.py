@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim.inspect.categories import categories
+from lowdim.inspect.diagnostics import categories
 
 
 @pytest.mark.parametrize("kind", [object, "U1"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowdim.inspect.image_shapes import checked_image_shape
+from lowdim.inspect.diagnostics import checked_image_shape
 
 
 def test_shapes_of_pictures():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lowdim.inspect.outlines import ellipse, hull
+from lowdim.inspect.diagnostics import ellipse, hull
 
 POINTS = np.random.default_rng(0).standard_normal((500, 2)) @ np.array([[2.0, 1.0], [0.0, 0.5]]) + [3.0, -1.0]
 

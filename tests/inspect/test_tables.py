@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from examples import MODELS, X, Y, make, tables
 from lowdim import CCA, GCCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, Table, inspect
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.tabular import Tabular
+from lowdim.table import Tabular
 
 WINE = load_wine(as_frame=True).data
 EXERCISE, BODY = load_linnerud(return_X_y=True, as_frame=True)

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from lowdim._xp import dense
+from lowdim._core.arrays import dense
 from lowdim.densities import Sech, Student
 from lowdim.summaries import SUMMARIES, LatentGaussian, Moments
 from lowdim.summaries.base import Summary

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.linalg import eigenpairs, eigh_descending, leading
-from lowdim.linalg.leading import leading_eigenpairs
+from lowdim import linalg as leading
+from lowdim.linalg import eigenpairs, eigh_descending, leading_eigenpairs
 
 P = 160
 RNG = np.random.default_rng(3)

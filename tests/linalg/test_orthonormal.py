@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.linalg import orthonormal, orthonormal_block
+from lowdim import linalg as orthonormal
+from lowdim.linalg import orthonormal_block
 
 RNG = np.random.default_rng(5)
 BASIS = np.linalg.qr(RNG.standard_normal((300, 12)))[0]

@@ -13,10 +13,10 @@ import lowdim
 from inputs import with_holes
 from lowdim import PCA, PPCA, AutoEncoder
 from lowdim.errors import RankWarning
-from lowdim.reading import Rows
+from lowdim.reading.rows import Rows
 from lowdim.solvers import Adam, Status, neural
 from lowdim.solvers.neural.network import expectation_points
-from lowdim.sources import open_source
+from lowdim.sources.opening import open_source
 
 GALLERY = Path(__file__).parents[2] / "gallery" / "data"
 IRIS = datasets.load_iris().data
@@ -316,7 +316,7 @@ def test_fewer_scores():
 
 
 def test_without_torch_the_message_says_how_to_install_it(monkeypatch):
-    import lowdim.solvers.neural.optional_torch as module
+    import lowdim.solvers.neural.training as module
 
     monkeypatch.setattr(module, "torch", None)
     with pytest.raises(ImportError, match=r"needs torch, which is not installed: pip install 'lowdim\[torch\]'"):

@@ -20,7 +20,7 @@ from lowdim import (
     scan,
     selection,
 )
-from lowdim.sources.arrow.files import ArrowFilesSource
+from lowdim.sources.arrow_files import ArrowFilesSource
 
 pandas = pytest.importorskip("pandas")
 N = 60
@@ -75,7 +75,7 @@ def close(found, expected):
 
 def without_text(given):
     """The table without the column of text, for calls that take no labels."""
-    if isinstance(given, lowdim.sources.Scan):
+    if isinstance(given, lowdim.sources.opening.Scan):
         return given.without(["site"])
     if type(given).__name__ == "DuckDBPyRelation":
         return given.project("u, v, w, x, price, cost, count")
@@ -119,7 +119,7 @@ def scan_or(given, names):
     """These columns of a table."""
     if isinstance(given, str) or hasattr(given, "joinpath"):
         return scan(given, columns=names)
-    if isinstance(given, lowdim.sources.Scan):
+    if isinstance(given, lowdim.sources.opening.Scan):
         return given.select(names)
     if type(given).__name__ == "DuckDBPyRelation":
         return given.project(", ".join(names))

@@ -173,7 +173,7 @@ def test_a_sample_copies_the_rows_that_it_keeps(monkeypatch):
     rows = np.random.default_rng(0).standard_normal((4000, 3))
     rows[7], rows[8, 1] = rows[3999], -0.0
     seen = []
-    real = lowdim._xp.to_numpy
+    real = lowdim._core.arrays.to_numpy
 
     def recorded(x):
         if not isinstance(x, np.ndarray):

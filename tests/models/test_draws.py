@@ -6,9 +6,9 @@ from scipy import sparse
 
 from inputs import with_holes
 from lowdim import PPCA, FactorAnalysis, pool
-from lowdim.models._draws import draw_parameters
+from lowdim.models.latent import draw_parameters
 from lowdim.solvers import EM
-from lowdim.summaries.packed import unpack
+from lowdim.summaries.latent import unpack
 from oracles import conditional
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from examples import MODELS, WIDE, WIDE_Y, X, Y, make, tables
 from inputs import INPUTS, Unreadable, to_numpy
 from lowdim import ICA, models
 from lowdim.solvers import AnySolver, Plan, QuasiNewtonICA, Status
-from lowdim.sources import open_source
+from lowdim.sources.opening import open_source
 from tolerances import TOLERANCES, as_markdown, tolerance_of
 
 each_model = pytest.mark.parametrize("name", models.__all__)

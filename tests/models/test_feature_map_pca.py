@@ -14,7 +14,7 @@ from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 from inputs import INPUTS, Unreadable, namespace, table, to_numpy
 from lowdim import PCA, FeatureMapPCA, kernels, plan
 from lowdim.features import Polynomial
-from lowdim.sources import ArraySource
+from lowdim.sources.array import ArraySource
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((30, 3)), RNG.standard_normal((6, 3))

@@ -76,8 +76,8 @@ def test_a_stream_is_gathered_until_it_would_not_fit(monkeypatch):
             read.append(len(read))
             yield X
 
-    monkeypatch.setattr("lowdim.sources.gathered._BLOCK_BYTES", 1 << 10)
-    monkeypatch.setattr("lowdim.sources.gathered.free_bytes", lambda: 10 * X.nbytes)
+    monkeypatch.setattr("lowdim.sources.derived._BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr("lowdim.sources.derived.free_bytes", lambda: 10 * X.nbytes)
     with pytest.raises(MemoryError, match=r"all rows of X, of shape \(\d+, 4\), are needed in memory for ICA"):
         ICA().fit(endless())
     assert len(read) < 20

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from inputs import with_holes
 from lowdim import PPCA, FactorAnalysis
-from lowdim.reading import Rows
+from lowdim.reading.rows import Rows
 from lowdim.solvers import EM, Status
 from models.ppca_rows import HOLES, TIGHT, X, covariance, rows
 from oracles import conditional, observed_loglike

@@ -140,7 +140,7 @@ def test_the_bar_of_a_search_reaches_the_fits_inside(bar, capsys):
 
 def test_without_callbacks_nothing_is_built(monkeypatch):
     """A small fit should not pay for a listener that is not there."""
-    monkeypatch.setattr("lowdim.models._progress.CallbackProgress.__init__", lambda *a: pytest.fail("built"))
+    monkeypatch.setattr("lowdim.models.output.CallbackProgress.__init__", lambda *a: pytest.fail("built"))
     np.testing.assert_allclose(
         PCA(2).fit(X).explained_variance_, decomposition.PCA(2, svd_solver="full").fit(X).explained_variance_
     )

@@ -11,7 +11,7 @@ import pytest
 from examples import KERNEL_SOLVER_EXAMPLES, MODELS, X, Y, make, tables
 from lowdim import models
 from lowdim import sklearn as drop_in
-from lowdim._xp import to_numpy
+from lowdim._core.arrays import to_numpy
 from lowdim.solvers import EM
 
 #: Some rows count several times, and some not at all.

@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 from lowdim import Whitening
 from lowdim.errors import RankWarning
-from lowdim.models import _symmetric, whitening
+from lowdim.models import spectral as _symmetric
+from lowdim.models import whitening
 from lowdim.summaries import FourthMoments
 
 N, P = 12, 60

@@ -13,7 +13,7 @@ import lowdim
 from examples import MODELS, X, Y, fitted
 from inputs import INPUTS, names, table, with_holes
 from lowdim import CCA, GCCA, PCA, PPCA, KernelCCA, KernelPCA, PLSRegression
-from lowdim.reading import writing
+from lowdim.reading import map as writing
 from lowdim.sinks import SINKS
 from written import read_back
 

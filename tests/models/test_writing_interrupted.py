@@ -18,8 +18,8 @@ BEGIN = """
 import os, resource, signal, sys, threading
 import numpy as np
 from lowdim import PCA
-from lowdim.sinks import array_sink, table_sink
-table_sink._GROUP_BYTES = array_sink._CHUNK_BYTES = 1 << 16
+from lowdim.sinks import formats
+formats._GROUP_BYTES = formats._CHUNK_BYTES = 1 << 16
 folder = {folder!r}
 X = np.random.default_rng(0).standard_normal((1000, 8))
 model = PCA(7).fit(X)

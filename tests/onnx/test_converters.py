@@ -11,12 +11,10 @@ from examples import fitted as example
 from files.fitted_models import CASES, FLAT, fitted
 from lowdim import FeatureMapPCA, KernelCCA, KernelPCA, kernels, models
 from lowdim.kernels import KERNELS
-from lowdim.models._base import Model
-from lowdim.models._preimage import preimage_method
+from lowdim.models.base import Model
+from lowdim.models.kernel_pca import preimage_method
 from lowdim.onnx import CONVERTERS
-from lowdim.onnx.converters import count_tables
-from lowdim.onnx.kernel_values import KERNEL_BUILDERS
-from lowdim.onnx.nonlinear_models import FEATURE_BUILDERS
+from lowdim.onnx.converters import FEATURE_BUILDERS, KERNEL_BUILDERS, count_tables
 from lowdim.solvers import FixedPoint
 from onnx_graphs import error, expected, run
 
@@ -162,7 +160,7 @@ def test_latent_variables_far_from_zero_and_with_small_noise():
 
 def test_many_latent_columns(monkeypatch):
     """The unit vectors come in several blocks."""
-    monkeypatch.setattr("lowdim.onnx.linear_models._UNIT_VECTORS", 10)
+    monkeypatch.setattr("lowdim.onnx.converters._UNIT_VECTORS", 10)
     for rows in (WIDE[:, :9], WIDE[:, :10], WIDE):
         model = lowdim.PPCA(2).fit(rows)
         assert error(run(lowdim.to_onnx(model), rows), model.transform(rows)) < 1e-10

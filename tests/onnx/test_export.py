@@ -13,7 +13,7 @@ import lowdim
 import onnx
 from examples import MODELS, X, Y, fitted
 from lowdim import CCA, GCCA, PCA, KernelPCA, PLSRegression, Whitening
-from lowdim.onnx.export import DEFAULT_OPSET, LOWEST_OPSET
+from lowdim.onnx import DEFAULT_OPSET, LOWEST_OPSET
 from onnx_graphs import error, expected, run, session
 
 TABLES = {

@@ -7,8 +7,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from lowdim import PCA, plot
-from lowdim.plot._axes import MARKERS, MOST_POINTS, make_axes, note, point_style, readable_on, thinned, thinning_note
+from lowdim import PCA, inspect
+from lowdim.plot.axes import MARKERS, MOST_POINTS, make_axes, note, point_style, readable_on, thinned, thinning_note
 
 ROWS = np.random.default_rng(0).standard_normal((20, 3))
 
@@ -58,7 +58,7 @@ def test_a_million_rows_are_thinned_out_and_the_picture_says_so():
     assert ax.get_title(loc="right") == "10,000 of 1,000,000 rows, drawn at random"
     ax = pca.plot.outliers(X)
     assert sum(len(points.get_offsets()) for points in ax.collections) == MOST_POINTS
-    farthest = np.argmax(np.asarray(plot.outlying_rows.diagnose(pca, X).q))
+    farthest = np.argmax(np.asarray(inspect.diagnose(pca, X).q))
     assert str(farthest) in [text.get_text() for text in ax.texts]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim.plot._groups import groups_of
+from lowdim.plot.maps import groups_of
 
 
 def test_groups_are_sorted_and_told_apart_by_colour_and_marker():

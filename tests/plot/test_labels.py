@@ -5,8 +5,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowdim.plot._labels import label_points_in_space, place_labels
-from lowdim.plot._text import legend
+from lowdim.plot.axes import label_points_in_space, legend, place_labels
 
 
 def boxes_of(ax):

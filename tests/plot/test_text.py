@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import pytest
 
-from lowdim.plot._text import WIDEST, label, legend, legend_label, tick_labels
+from lowdim.plot.axes import WIDEST, label, legend, legend_label, tick_labels
 
 
 @pytest.mark.parametrize(

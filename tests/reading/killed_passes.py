@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lowdim import Checkpoint, Moments, container, scan, summarize
+from lowdim import Checkpoint, Moments, scan, summarize
+from lowdim._core import container
 from lowdim.reading import checkpoint as checkpoints
 
 CASES = ("stream", "array", "parquet")

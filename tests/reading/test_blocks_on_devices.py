@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from lowdim import FourthMoments, Moments, summarize
-from lowdim._xp import Beside
+from lowdim._core.arrays import Beside
 from lowdim.features import Polynomial
-from lowdim.reading.blocks import rows_to_sum
-from lowdim.sources import BesideSource, open_source
-from lowdim.sources.mapped import MappedSource
+from lowdim.reading.summarize import rows_to_sum
+from lowdim.sources.beside import BesideSource
+from lowdim.sources.derived import MappedSource
+from lowdim.sources.opening import open_source
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
 X = strict.asarray(np.random.default_rng(0).normal(size=(40, 8)))

@@ -14,10 +14,12 @@ from threadpoolctl import threadpool_limits
 
 from examples import MODELS, make, tables
 from laws.summaries_drawn import CASES, ROW_WEIGHTED, empty, rows_of
-from lowdim import PCA, PPCA, Checkpoint, FeatureMapPCA, Moments, PLSRegression, container, scan, summarize
-from lowdim._digest import digest
+from lowdim import PCA, PPCA, Checkpoint, FeatureMapPCA, Moments, PLSRegression, scan, summarize
+from lowdim._core import container
+from lowdim._core.arrays import digest
 from lowdim.reading import checkpoint as checkpoints
-from lowdim.sources import BesideSource, open_source
+from lowdim.sources.beside import BesideSource
+from lowdim.sources.opening import open_source
 from lowdim.summaries import Columns, Labelled, Triangle
 
 RNG = np.random.default_rng(0)
@@ -98,8 +100,8 @@ def test_every_summary_of_a_stream_ends_with_the_same_bits(label, n_threads, pat
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_parts_of_an_array_go_on_each_where_it_was(dtype, n_threads, path, monkeypatch):
-    monkeypatch.setattr("lowdim.reading.blocks._PARALLEL_BYTES", 1 << 10)
-    monkeypatch.setattr("lowdim.reading.blocks._PART_BYTES", 1 << 10)
+    monkeypatch.setattr("lowdim.reading.summarize._PARALLEL_BYTES", 1 << 10)
+    monkeypatch.setattr("lowdim.reading.summarize._PART_BYTES", 1 << 10)
     small_blocks(monkeypatch, Moments, rows=37)
     rows, kept = X.astype(dtype), []
     with threadpool_limits(n_threads):

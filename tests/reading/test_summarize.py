@@ -10,8 +10,11 @@ from scipy import sparse
 
 from inputs import FLOAT_INPUTS, INPUTS, blocks
 from lowdim import PCA, PPCA, Moments, PLSRegression, Triangle, open_source, scan, summarize
-from lowdim.reading import Rows, map_rows
-from lowdim.sources import SOURCES, BesideSource, Source, SourceKind, Traits
+from lowdim.reading.map import map_rows
+from lowdim.reading.rows import Rows
+from lowdim.sources.base import Source, Traits
+from lowdim.sources.beside import BesideSource
+from lowdim.sources.opening import SOURCES, SourceKind
 from lowdim.summaries import Columns, Observed
 from oracles import tolerance
 from recorder import RecordedProgress
@@ -41,7 +44,7 @@ class Blocks(Columns):
 @pytest.fixture
 def small_blocks_on_devices(monkeypatch):
     """Otherwise blocks of arrays that may lie on a device are large, whatever a summary asks for."""
-    monkeypatch.setattr(sys.modules["lowdim.reading.blocks"], "_DEVICE_BYTES", 0)
+    monkeypatch.setattr(sys.modules["lowdim.reading.summarize"], "_DEVICE_BYTES", 0)
 
 
 # ---- summarize
@@ -208,7 +211,7 @@ def test_map_rows_keeps_the_order_of_the_rows(name):
 
 
 def test_map_rows_over_many_blocks(monkeypatch):
-    monkeypatch.setattr(sys.modules["lowdim.reading.blocks"], "_MAP_BYTES", 64)
+    monkeypatch.setattr(sys.modules["lowdim.reading.summarize"], "_MAP_BYTES", 64)
     rows = np.random.default_rng(0).standard_normal((1000, 3))
     sizes = []
 
@@ -314,7 +317,7 @@ def test_holes_in_rows_of_weight_zero_are_not_there(kind):
 
 def test_one_block_is_looked_at_for_holes(monkeypatch):
     """Holes further down are for the reading to find."""
-    monkeypatch.setattr(sys.modules["lowdim.reading.blocks"], "_MAP_BYTES", 64)
+    monkeypatch.setattr(sys.modules["lowdim.reading.summarize"], "_MAP_BYTES", 64)
     rows = np.zeros((1000, 3))
     rows[64, 0] = np.nan
     assert not Rows(open_source(rows)).shows_holes()
@@ -363,7 +366,7 @@ class NamedTable(Source):
 
 def test_a_new_source_is_one_class_and_one_row_of_the_table(monkeypatch):
     table = [*SOURCES, SourceKind(lambda X: isinstance(X, Name), NamedTable)]
-    monkeypatch.setattr(sys.modules["lowdim.sources"], "SOURCES", table)
+    monkeypatch.setattr(sys.modules["lowdim.sources.opening"], "SOURCES", table)
     np.testing.assert_array_equal(PCA(2).fit(Name("rows")).components_, PCA(2).fit(X).components_)
     np.testing.assert_array_equal(PCA(2).fit(X).transform(Name("rows")), PCA(2).fit(X).transform(X))
     np.testing.assert_allclose(PPCA(1).fit(Name("with holes")).loadings_, PPCA(1).fit(holed(0)).loadings_, rtol=1e-6)

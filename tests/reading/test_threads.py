@@ -10,7 +10,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from examples import SUMMARIZES
-from lowdim import PCA, Moments, Whitening, _blas, summarize
+from lowdim import PCA, Moments, Whitening, summarize
+from lowdim._core import threads as _blas
 from lowdim.solvers import Krylov
 from lowdim.summaries import SUMMARIES
 from oracles import tolerance
@@ -38,7 +39,7 @@ def sparse_rows():
 @pytest.fixture
 def counted(monkeypatch):
     """The numbers of threads that have read rows side by side."""
-    module = sys.modules["lowdim.reading.summarizing"]._threads
+    module = sys.modules["lowdim.reading.summarize"].threads
     calls = []
     original = module.run_in_parallel
 
@@ -214,7 +215,7 @@ class Slow(Moments):
 @pytest.fixture
 def small_parts(monkeypatch):
     """48 parts."""
-    module = sys.modules["lowdim.reading.blocks"]
+    module = sys.modules["lowdim.reading.summarize"]
     monkeypatch.setattr(module, "_PARTS_PER_THREAD", 24)
     monkeypatch.setattr(module, "_PART_BYTES", 1 << 10)
 

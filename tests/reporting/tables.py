@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from lowdim.reporting.analysis import Analysis
+from lowdim.reporting.analysis import Analysis, Request
 from lowdim.reporting.opening import open_table
-from lowdim.reporting.prepared_table import Request
 
 
 def analysis(X, *, labels=None, ids=None, sample_weight=None, supplementary=None, **request):

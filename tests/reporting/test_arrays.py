@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.reporting.numbers.arrays import compact
+from lowdim.reporting.passes import compact
 
 VALUES = np.random.default_rng(0).normal(size=(50, 3))
 

@@ -5,11 +5,10 @@ import pytest
 from sklearn.datasets import load_iris, make_circles
 
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.reporting.analysis import Analysis
+from lowdim.reporting import beyond
+from lowdim.reporting.analysis import Analysis, Request
 from lowdim.reporting.blocks import Chart, Listing, Prose
 from lowdim.reporting.opening import open_table
-from lowdim.reporting.prepared_table import Request
-from lowdim.reporting.sections import beyond
 
 
 def section_of(X, k=2, **given):

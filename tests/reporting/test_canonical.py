@@ -6,9 +6,9 @@ from sklearn.model_selection import KFold
 
 import lowdim
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.reporting.numbers.canonical import FOLDS, TRIED, canonical
-from lowdim.reporting.numbers.pairs import paired
-from lowdim.sources import open_source
+from lowdim.reporting.canonical import FOLDS, TRIED, canonical
+from lowdim.reporting.regression import paired
+from lowdim.sources.opening import open_source
 
 
 def pair_of(X, Y):
@@ -68,5 +68,5 @@ def test_unrelated_tables_are_told():
 
 
 def test_too_many_columns_are_not_tested(monkeypatch, tables):
-    monkeypatch.setattr("lowdim.reporting.numbers.canonical._MOST_WORK", 10.0)
+    monkeypatch.setattr("lowdim.reporting.canonical._MOST_WORK", 10.0)
     assert canonical(pair_of(*tables), 0).test is None

@@ -7,7 +7,7 @@ from scipy import stats
 
 from lowdim import PCA
 from lowdim.reporting import opening
-from lowdim.reporting.numbers.columns import equal_rows
+from lowdim.reporting.data import equal_rows
 from reporting.tables import analysis
 
 RANDOM = np.random.default_rng(5)

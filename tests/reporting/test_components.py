@@ -5,8 +5,8 @@ import pytest
 
 from lowdim import ICA, PCA, FactorAnalysis, KernelPCA, bootstrap
 from lowdim.reporting import opening
-from lowdim.reporting.numbers.components import bootstrapped, equal_variances
-from lowdim.sources import open_source
+from lowdim.reporting.meaning import bootstrapped, equal_variances
+from lowdim.sources.opening import open_source
 from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(400)
@@ -121,10 +121,10 @@ def test_few_rows_have_no_intervals():
 
 
 def test_there_is_no_bootstrap_of_many_rows_and_columns(monkeypatch):
-    monkeypatch.setattr("lowdim.reporting.numbers.components.MOST_BOTH", 4)
+    monkeypatch.setattr("lowdim.reporting.meaning.MOST_BOTH", 4)
     X = np.random.default_rng(0).normal(size=(40, 5))
     rows = open_source(X)
     model = PCA(2).fit(X)
     assert bootstrapped(model, 2, rows, None, None, 0) is None
-    monkeypatch.setattr("lowdim.reporting.numbers.components.MOST_BOTH", 5)
+    monkeypatch.setattr("lowdim.reporting.meaning.MOST_BOTH", 5)
     assert bootstrapped(model, 2, rows, None, None, 0) is not None

@@ -8,12 +8,11 @@ from sklearn.datasets import load_iris
 
 import lowdim
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.reporting.analysis import Analysis
+from lowdim.reporting import making as computed
+from lowdim.reporting.analysis import Analysis, Request
 from lowdim.reporting.blocks import Listing, Prose, Section, Widget
+from lowdim.reporting.making import REFERENCES, SECTIONS, references_of
 from lowdim.reporting.opening import open_table
-from lowdim.reporting.prepared_table import Request
-from lowdim.reporting.references import REFERENCES, references_of
-from lowdim.reporting.sections import SECTIONS, computed
 
 IRIS = load_iris(as_frame=True).data
 
@@ -21,7 +20,7 @@ IRIS = load_iris(as_frame=True).data
 def section_of(X=IRIS, others=(), request=None, **given):
     with without_warnings(LowdimWarning):
         a = Analysis(open_table(X, **given), request or Request(n_components=2))
-        return computed.section(a, others, {"reading the table": 0.25})
+        return computed.computed_section(a, others, {"reading the table": 0.25})
 
 
 def words(section):

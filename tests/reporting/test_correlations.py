@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from lowdim.reporting import correlations as module
 from lowdim.reporting import opening
-from lowdim.reporting.numbers import correlations as module
 from reporting.tables import analysis
 
 RANDOM = np.random.default_rng(6)

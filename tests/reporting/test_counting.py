@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, Moments, choose_n_components, summarize
+from lowdim.reporting import how_many as counting
 from lowdim.reporting import opening
-from lowdim.reporting.numbers import counting
 from lowdim.selection.rules import RULES
 from reporting.tables import analysis
 

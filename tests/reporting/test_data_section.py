@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim.reporting import opening
+from lowdim.reporting import data, opening
 from lowdim.reporting.blocks import Chart, Listing, Prose
-from lowdim.reporting.sections import data
 from reporting.tables import analysis, pictures
 
 RANDOM = np.random.default_rng(10)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import Moments, summarize
-from lowdim.reporting.numbers.first_pass import first_pass, moments_of
-from lowdim.reporting.numbers.looking import Ranges
-from lowdim.sources import open_source
+from lowdim.reporting.passes import Ranges, first_pass, moments_of
+from lowdim.sources.opening import open_source
 from lowdim.summaries.base import union
 
 RANDOM = np.random.default_rng(3)
@@ -113,8 +112,8 @@ def test_whole_numbers_and_columns_that_count_the_rows(held):
 
 
 def test_the_sample_has_rows_of_the_table_in_their_order(monkeypatch):
-    monkeypatch.setattr("lowdim.reporting.numbers.first_pass._SAMPLED", 100)
-    monkeypatch.setattr("lowdim.reporting.numbers.first_pass._FEWEST_SAMPLED", 1)
+    monkeypatch.setattr("lowdim.reporting.passes._SAMPLED", 100)
+    monkeypatch.setattr("lowdim.reporting.passes._FEWEST_SAMPLED", 1)
     for table in (X, HOLES):
         sample = first_pass(open_source(table), False, None, 0).sample
         assert sample.shape == (100, 5)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, Moments, summarize
+from lowdim.reporting import filled as module
 from lowdim.reporting import opening
-from lowdim.reporting.numbers import holes as module
 from lowdim.summaries.base import union
 from reporting.tables import analysis
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from lowdim.reporting import filled as holes
 from lowdim.reporting import opening
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
-from lowdim.reporting.sections import holes
 from reporting.tables import analysis
 
 RANDOM = np.random.default_rng(12)

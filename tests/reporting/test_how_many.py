@@ -3,9 +3,8 @@
 import numpy as np
 
 from lowdim import PCA, choose_n_components
-from lowdim.reporting import opening
+from lowdim.reporting import how_many, opening
 from lowdim.reporting.blocks import Chart, Listing, Prose
-from lowdim.reporting.sections import how_many
 from lowdim.selection.rules import RULES
 from reporting.tables import analysis
 

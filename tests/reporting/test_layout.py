@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from lowdim.reporting import opening
-from lowdim.reporting.numbers.layout import correlations_of_rows
+from lowdim.reporting.data import correlations_of_rows
 from reporting.tables import analysis, clusters, pictures
 
 RANDOM = np.random.default_rng(5)

@@ -8,9 +8,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 import lowdim
-from lowdim.reporting import Report, making
+from lowdim.reporting import making as making
 from lowdim.reporting.blocks import Section
-from lowdim.reporting.calls import call_of
+from lowdim.reporting.making import Report, call_of
 
 IRIS = load_iris(as_frame=True)
 NAMED = IRIS.data.assign(species=IRIS.target_names[IRIS.target])
@@ -178,7 +178,7 @@ def test_missing_packages_are_named_before_the_work(not_computed, tmp_path, monk
     def missing(name):
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr("lowdim.reporting.page.packages.import_module", missing)
+    monkeypatch.setattr("lowdim.reporting.page.import_module", missing)
     with pytest.raises(ImportError, match=r"pip install 'lowdim\[report\]'"):
         lowdim.report(NAMED, tmp_path / "a.html")
 

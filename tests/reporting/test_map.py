@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from lowdim import FactorAnalysis
+from lowdim.reporting import map as map_module
+from lowdim.reporting import map as seen_module
 from lowdim.reporting.blocks import Prose, Widget
-from lowdim.reporting.numbers import seen as seen_module
-from lowdim.reporting.sections import map as map_module
-from lowdim.reporting.sections.map import section
+from lowdim.reporting.map import section
 from reporting.tables import analysis, clusters, named, pictures
 
 X, GROUPS = clusters(500)

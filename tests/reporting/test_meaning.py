@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
-from lowdim.reporting.sections.meaning import in_words, section
+from lowdim.reporting.meaning import in_words, section
 from reporting.tables import analysis, clusters, named, pictures
 
 X, GROUPS = clusters(300)

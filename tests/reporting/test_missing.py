@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from lowdim.reporting import opening
-from lowdim.reporting.numbers.missing import missing_in
+from lowdim.reporting.missing import missing_in
 from reporting.tables import analysis
 
 RANDOM = np.random.default_rng(7)
@@ -87,8 +87,8 @@ def test_of_rows_that_are_not_in_memory_a_sample_is_looked_at(monkeypatch):
     found = analysis(X).missing
     assert found.counts.tolist() == expected.counts.tolist()
     assert found.differences == expected.differences
-    monkeypatch.setattr("lowdim.reporting.numbers.first_pass._SAMPLED", 100)
-    monkeypatch.setattr("lowdim.reporting.numbers.first_pass._FEWEST_SAMPLED", 1)
+    monkeypatch.setattr("lowdim.reporting.passes._SAMPLED", 100)
+    monkeypatch.setattr("lowdim.reporting.passes._FEWEST_SAMPLED", 1)
     found = analysis(X).missing
     assert found.rows == found.counts.sum() == 100
     np.testing.assert_array_equal(found.by_column, np.isnan(X).sum(axis=0))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from lowdim.reporting import rebuilding as rebuilding_module
 from lowdim.reporting.blocks import Chart, Prose, Widget
-from lowdim.reporting.numbers import rebuilding as rebuilding_module
-from lowdim.reporting.sections.rebuilding import section
+from lowdim.reporting.rebuilding import section
 from reporting.tables import analysis, clusters, named, pictures
 
 X, GROUPS = clusters(300)

@@ -6,9 +6,8 @@ from sklearn.cross_decomposition import PLSRegression as SklearnPLS
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import KFold
 
-from lowdim.reporting.numbers.pairs import MOST_ENTRIES, paired
-from lowdim.reporting.numbers.regression import regression
-from lowdim.sources import open_source
+from lowdim.reporting.regression import MOST_ENTRIES, paired, regression
+from lowdim.sources.opening import open_source
 
 DIABETES = load_diabetes()
 
@@ -36,7 +35,7 @@ def test_rows_with_missing_responses_are_left_out():
 
 
 def test_large_tables_are_sampled(monkeypatch):
-    monkeypatch.setattr("lowdim.reporting.numbers.pairs.MOST_ENTRIES", 90)
+    monkeypatch.setattr("lowdim.reporting.regression.MOST_ENTRIES", 90)
     X = np.random.default_rng(0).standard_normal((100, 2))
     pair = pair_of(X, X[:, 0])
     assert pair.n_drawn == 30 and np.array_equal(pair.X, X[pair.numbers]) and MOST_ENTRIES > 1e6

@@ -5,7 +5,7 @@ import pytest
 
 from lowdim import ICA, PCA, PPCA, FactorAnalysis, KernelPCA
 from lowdim.inspect import diagnose
-from lowdim.reporting.numbers.scoring import largest
+from lowdim.reporting.map import largest
 from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(200)

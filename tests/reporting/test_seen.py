@@ -6,10 +6,10 @@ import pytest
 from scipy import stats
 
 from lowdim.inspect import diagnose
+from lowdim.reporting import map as seen_module
 from lowdim.reporting import opening
-from lowdim.reporting.numbers import seen as seen_module
-from lowdim.reporting.numbers.groupings import groupings
-from lowdim.reporting.numbers.seen import REACH, SeenRows, chosen_rows, points_of_map
+from lowdim.reporting.data import groupings
+from lowdim.reporting.map import REACH, SeenRows, chosen_rows, points_of_map
 from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(900)

@@ -1,6 +1,6 @@
 """Numbers in sentences."""
 
-from lowdim.reporting.words import listed, share
+from lowdim.reporting.blocks import listed, share
 
 
 def test_shares_below_and_above_one_percent_have_the_same_form():

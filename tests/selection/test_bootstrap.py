@@ -10,7 +10,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap, models
 from lowdim.errors import SmallSampleWarning
 from lowdim.selection.bootstrapping import ALIGNMENTS, _align
-from lowdim.selection.protocol import CanBeBootstrapped
+from lowdim.selection.fold_scores import CanBeBootstrapped
 from lowdim.solvers import Newton
 
 IRIS = load_iris().data

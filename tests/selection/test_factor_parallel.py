@@ -5,8 +5,10 @@ import pytest
 from sklearn.datasets import load_wine
 
 from lowdim import PCA, FactorAnalysis, Moments, choose_n_components, permutation_test
-from lowdim.selection import FACTOR_RULES, Eigenvalues, factor_parallel
-from lowdim.selection.factor_parallel import parallel_factors, reduced_eigenvalues
+from lowdim.selection import parallel_analysis as factor_parallel
+from lowdim.selection.criteria import Eigenvalues
+from lowdim.selection.parallel_analysis import parallel_factors, reduced_eigenvalues
+from lowdim.selection.rules import FACTOR_RULES
 from selection.tables_drawn import eigenvalues
 
 RNG = np.random.default_rng(2)
@@ -64,7 +66,7 @@ def test_large_tables_take_the_leading_eigenvalues(monkeypatch):
     R = np.eye(80) + 0.1 * (1 - np.eye(80))
     e = Eigenvalues.from_summary(Moments.from_covariance(R, 500))
     _, whole = parallel_factors(e, n_draws=100, quantile="mean")
-    monkeypatch.setattr(factor_parallel, "_WHOLE_UP_TO", 0.0)
+    monkeypatch.setattr(factor_parallel, "_FACTORS_WHOLE_UP_TO", 0.0)
     k, leading = parallel_factors(e, n_draws=100, quantile="mean")
     assert k == 1 and len(leading) < 80
     np.testing.assert_allclose(leading, whole[: len(leading)], rtol=0.01)

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 
 from lowdim import Moments, summarize
-from lowdim.selection.folds import folds_of, split_summaries, union
-from lowdim.sources import ArraySource, BesideSource
+from lowdim.selection.folds import folds_of, split_summaries
+from lowdim.sources.array import ArraySource
+from lowdim.sources.beside import BesideSource
 from lowdim.summaries import Labelled
+from lowdim.summaries.base import union
 
 N = 37
 random = np.random.default_rng(0)

@@ -9,9 +9,8 @@ from sklearn.datasets import load_wine
 
 from lowdim import Moments
 from lowdim.selection import Eigenvalues
-from lowdim.selection.noise import gavish_donoho, hard_threshold, marchenko_pastur, median_of_law, omega
-from lowdim.selection.partial import velicer
-from lowdim.selection.resampling import parallel, simulate_eigenvalues
+from lowdim.selection.criteria import gavish_donoho, hard_threshold, marchenko_pastur, median_of_law, omega, velicer
+from lowdim.selection.parallel_analysis import parallel, simulate_eigenvalues
 
 #: All rules of eigenvalues.
 from selection.tables_drawn import TALL, UNITS, WIDE, eigenvalues, with_signal

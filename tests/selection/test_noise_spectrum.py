@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from lowdim.selection import choose_n_components, noise_spectrum, resampling
-from lowdim.selection.eigenvalues import Eigenvalues
-from lowdim.selection.noise_spectrum import NoiseSpectrum
+from lowdim.selection import parallel_analysis as noise_spectrum
+from lowdim.selection import parallel_analysis as resampling
+from lowdim.selection.choose import choose_n_components
+from lowdim.selection.criteria import Eigenvalues
+from lowdim.selection.parallel_analysis import NoiseSpectrum
 from lowdim.summaries import GramRoot
 
 DRAWS = 150

@@ -11,12 +11,11 @@ from sklearn.datasets import load_iris, load_wine
 
 from lowdim import PPCA, Moments, Triangle, summarize
 from lowdim.errors import NoVariance
-from lowdim.reading import Rows
+from lowdim.reading.rows import Rows
 from lowdim.selection import ALIASES, RULES, Eigenvalues, Unavailable, rule_of
-from lowdim.selection.evidence import aic, bic, deviance, minka
-from lowdim.selection.variance import broken_stick, elbow, kaiser, proportion_of_variance
+from lowdim.selection.criteria import aic, bic, broken_stick, deviance, elbow, kaiser, minka, proportion_of_variance
 from lowdim.solvers import Gram, Request
-from lowdim.sources import open_source
+from lowdim.sources.opening import open_source
 from oracles import exact_spectrum, gaussian_log_density, long_spectrum, ppca_covariance
 
 #: All rules of eigenvalues.

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from lowdim.selection import shuffled_columns
-from lowdim.selection.shuffled_columns import Shuffler, shuffled_products
+from lowdim.selection import permutation as shuffled_columns
+from lowdim.selection.permutation import Shuffler, shuffled_products
 
 
 def test_all_orders_are_equally_likely():

@@ -9,7 +9,10 @@ import pytest
 import zarr
 
 from lowdim import sinks
-from lowdim.sinks import SINKS, array_sink, find_output, open_sink, parts, table_sink
+from lowdim.sinks import SINKS, find_output, open_sink
+from lowdim.sinks import formats as array_sink
+from lowdim.sinks import formats as parts
+from lowdim.sinks import formats as table_sink
 from written import read_back
 
 rng = np.random.default_rng(0)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from lowdim.solvers import AnySolver, Cost, Job, Status
-from lowdim.solvers.escalate import escalate, finer_plan, refine
-from lowdim.sources import Traits
+from lowdim.solvers.problem import escalate, finer_plan, refine
+from lowdim.sources.base import Traits
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,11 @@ from scipy import sparse
 
 from inputs import INPUTS
 from lowdim import PCA, open_source, plan
-from lowdim.solvers import SOLVERS, Krylov, Plan, base
-from lowdim.solvers.spectra import sklearn_solver
-from lowdim.sources import Traits
+from lowdim.solvers import problem as base
+from lowdim.solvers.problem import Plan
+from lowdim.solvers.spectra import SOLVERS, sklearn_solver
+from lowdim.solvers.spectra.krylov import Krylov
+from lowdim.sources.base import Traits
 
 STREAM_ONCE = Traits(rereadable=False, by_feature=False)
 STREAM = Traits(by_feature=False)

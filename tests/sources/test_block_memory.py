@@ -8,8 +8,8 @@ from copy import copy
 import numpy as np
 import pytest
 
-from lowdim._xp import empty_columns
-from lowdim.sources.block_memory import BlockMemory
+from lowdim._core.arrays import empty_columns
+from lowdim.sources.base import BlockMemory
 
 
 def address(array):

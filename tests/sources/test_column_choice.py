@@ -2,8 +2,7 @@
 
 import pytest
 
-from lowdim.sources.column_choice import ColumnChoice
-from lowdim.sources.contents import Contents
+from lowdim.sources.contents import ColumnChoice, Contents
 
 
 class Columns(Contents):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from lowdim.sources import ArraySource, BesideSource, open_source
-from lowdim.sources.columns_of import ColumnsSource
+from lowdim.sources.array import ArraySource
+from lowdim.sources.beside import BesideSource, ColumnsSource
+from lowdim.sources.opening import open_source
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 5))

@@ -25,7 +25,7 @@ from lowdim import (
     summarize,
 )
 from lowdim.inspect import correlations, diagnose
-from lowdim.sources import open_source
+from lowdim.sources.opening import open_source
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 da = pytest.importorskip("dask.array", reason="Dask is not installed")

@@ -14,7 +14,7 @@ from lowdim import (
     choose_n_components,
     cross_validate,
 )
-from lowdim.sources import ENGINES
+from lowdim.sources.opening import ENGINES
 from partitions import apart
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")

@@ -286,10 +286,11 @@ def without_lowdim(folder: Path) -> Path:
 def with_another_version(folder: Path) -> Path:
     package, here = folder / "lowdim", Path(lowdim.__file__).parent
     package.mkdir(parents=True)
-    for file in here.iterdir():
-        if file.name not in ("_version.py", "__pycache__"):
-            (package / file.name).symlink_to(file)
-    (package / "_version.py").write_text('__version__ = "0.0.1"\n')
+    (package / "_core").mkdir()
+    for file in [*here.iterdir(), *(here / "_core").iterdir()]:
+        if file.name not in ("_core", "__pycache__") and file != here / "_core" / "__init__.py":
+            (package / file.relative_to(here)).symlink_to(file)
+    (package / "_core" / "__init__.py").write_text('__version__ = "0.0.1"\n')
     return folder
 
 

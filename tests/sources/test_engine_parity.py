@@ -10,7 +10,7 @@ from engine_parity import CASES, as_arrays, as_dask, differences, fit_all
 from engine_tolerances import TABLE, TOLERANCES
 from engine_ways import WAYS
 from lowdim import models
-from lowdim.sources import gathered
+from lowdim.sources import derived as gathered
 
 expected = cache(lambda: fit_all(as_arrays))
 

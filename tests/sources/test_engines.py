@@ -11,8 +11,8 @@ import pytest
 
 from lowdim import ICA, PCA, Moments, PLSRegression, summarize
 from lowdim.errors import MissingValues
-from lowdim.sources import ENGINES, open_source
-from lowdim.sources.engines import FAN_IN
+from lowdim.sources.base import FAN_IN
+from lowdim.sources.opening import ENGINES, open_source
 from partitions import COLLECTIONS, SPARK_WARNINGS
 
 pytestmark = SPARK_WARNINGS

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.sources.exact_integers import InexactInteger, may_be_inexact, require_exact
+from lowdim.sources.array import InexactInteger, may_be_inexact, require_exact
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])

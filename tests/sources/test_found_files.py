@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.sources.file_kinds import kind_of
-from lowdim.sources.found_files import find_files
-from lowdim.sources.stamps import check_unchanged
+from lowdim.sources.contents import check_unchanged
+from lowdim.sources.scan import find_files, kind_of
 
 
 @pytest.fixture

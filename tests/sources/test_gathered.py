@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim.reading import Rows
-from lowdim.sources import Traits, gather, open_source, with_known_length
-from lowdim.sources.gathered import StoredSource, fits_easily
+from lowdim.reading.rows import Rows
+from lowdim.sources.base import Traits
+from lowdim.sources.derived import StoredSource, fits_easily, gather, with_known_length
+from lowdim.sources.opening import open_source
 
 X = np.random.default_rng(0).standard_normal((11, 4))
 
@@ -67,7 +68,7 @@ def test_a_source_that_does_not_fit_is_not_read_by_columns():
 
 
 def test_too_many_rows_are_refused_before_they_are_read(monkeypatch):
-    monkeypatch.setattr("lowdim.sources.gathered.free_bytes", lambda: 300)
+    monkeypatch.setattr("lowdim.sources.derived.free_bytes", lambda: 300)
     source = Stored(X)
     with pytest.raises(MemoryError, match=r"all rows of X, of shape \(11, 4\), .* in memory for a test: that is"):
         gather(source, "for a test")
@@ -83,12 +84,12 @@ def test_rows_of_unknown_number(monkeypatch):
     found = with_known_length(source, "for a test")
     assert found.shape == (11, 4)
     np.testing.assert_array_equal(rows_of(found), X)
-    monkeypatch.setattr("lowdim.sources.gathered.free_bytes", lambda: 200)
+    monkeypatch.setattr("lowdim.sources.derived.free_bytes", lambda: 200)
     with pytest.raises(MemoryError, match=r"of shape \(9, 4\), .* for a test"):
         with_known_length(source, "for a test")
 
 
 def test_what_needs_all_rows_says_so(monkeypatch):
-    monkeypatch.setattr("lowdim.sources.gathered.free_bytes", lambda: 300)
+    monkeypatch.setattr("lowdim.sources.derived.free_bytes", lambda: 300)
     with pytest.raises(MemoryError, match="in memory for KernelCCA"):
         Rows(Stored(X)).whole("KernelCCA")

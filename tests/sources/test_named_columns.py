@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import PLSRegression, open_source
-from lowdim.sources import Source, by_name
+from lowdim.sources.base import Source
+from lowdim.sources.opening import by_name
 
 pa = pytest.importorskip("pyarrow")
 pandas = pytest.importorskip("pandas")

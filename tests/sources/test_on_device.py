@@ -8,9 +8,11 @@ import pytest
 import lowdim
 from inputs import blocks, namespace, on_disk, table
 from lowdim import PCA, PPCA, Moments, PLSRegression, on_device, scan, summarize
-from lowdim._xp import is_array
+from lowdim._core.arrays import is_array
 from lowdim.features import Polynomial
-from lowdim.sources import MappedSource, open_source, resident
+from lowdim.sources.derived import MappedSource
+from lowdim.sources.on_device import resident
+from lowdim.sources.opening import open_source
 from stored import parquet
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
@@ -58,7 +60,7 @@ def test_a_device_that_is_not_there_is_refused():
 
 
 def test_without_torch_and_cupy_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("lowdim._devices.find_spec", lambda name: None)
+    monkeypatch.setattr("lowdim._core.devices.find_spec", lambda name: None)
     with pytest.raises(ImportError, match="needs torch or, for 'cuda', CuPy, and neither is installed"):
         on_device(X, "cuda")
 

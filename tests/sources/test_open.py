@@ -9,7 +9,9 @@ import zarr
 
 from inputs import INPUTS
 from lowdim import open_source
-from lowdim.sources import SOURCES, ShapedSource, Source, Traits, open_target
+from lowdim.sources.array import ShapedSource
+from lowdim.sources.base import Source, Traits
+from lowdim.sources.opening import SOURCES, open_target
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((40, 4)))
 each_input = pytest.mark.parametrize("name", list(INPUTS))

@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from lowdim.sources.read_ahead import read_ahead
+from lowdim.sources.base import read_ahead
 
 
 def counting(n, log):

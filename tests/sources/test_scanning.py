@@ -14,9 +14,8 @@ from examples import close
 from inputs import relation
 from lowdim import PCA, Moments, PLSRegression, open_source, scan, summarize
 from lowdim.sinks import SINKS
-from lowdim.sources import Scan
-from lowdim.sources.arrow.files import ArrowFilesSource
-from lowdim.sources.file_kinds import FILE_KINDS, kind_of, suffixes
+from lowdim.sources.arrow_files import ArrowFilesSource
+from lowdim.sources.scan import FILE_KINDS, Scan, kind_of, suffixes
 
 X = np.random.default_rng(2).laplace(size=(90, 4)) @ np.random.default_rng(3).standard_normal((4, 4)) + 1.0
 NAMES = ["a", "b", "c", "d"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.sources import aligned
+from lowdim.sources.beside import aligned
 
 
 def in_blocks(table, *lengths):

@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 
 from lowdim import PCA, PPCA, PLSRegression, open_source, summarize
-from lowdim.sources import SparseSource, TableSource
+from lowdim.sources.array import SparseSource
+from lowdim.sources.frame import TableSource
 from lowdim.summaries import Columns, Moments
 
 pd = pytest.importorskip("pandas")

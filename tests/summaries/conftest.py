@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lowdim.summaries import device_products
+from lowdim.summaries import device as device_products
 
 
 @pytest.fixture(params=["array_api_strict", "torch"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import Moments
-from lowdim._xp import Beside
+from lowdim._core.arrays import Beside
 from lowdim.densities import Sech
 from lowdim.errors import NonFiniteBlock
 from lowdim.summaries import ScoreMoments

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from lowdim.summaries import Gram
-from lowdim.summaries.feature_products import FeatureProducts
+from lowdim.summaries.gram import FeatureProducts
 
 N, P = 60, 400
 

@@ -7,7 +7,8 @@ import pytest
 from laws.summaries_drawn import CASES, empty, rows_of
 from lowdim import CCA, GCCA, PCA, PPCA, FactorAnalysis, Moments, PLSRegression, Triangle, Whitening, summarize
 from lowdim.errors import names_difference
-from lowdim.sources import BesideSource, open_source
+from lowdim.sources.beside import BesideSource
+from lowdim.sources.opening import open_source
 from lowdim.summaries import Columns, Labelled
 
 RNG = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from lowdim import Table
-from lowdim.tabular import Tabular, numbered
+from lowdim.table import Tabular, numbered
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import Table
-from lowdim.tabular.text import cell_width, clean, cut
+from lowdim.table import cell_width, clean, cut
 
 
 def lines_of(table, **options):

@@ -1,7 +1,5 @@
 """The command `lowdim`: verbs over models, files, selection, tables and plots."""
 
-from __future__ import annotations
-
 import sys
 
 

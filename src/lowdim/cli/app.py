@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .._version import __version__
-from . import applying, converting, fitting, looking, plotting, reporting, summarizing
+from .._core import __version__
+from . import converting, fitting, looking
 from .commands import group
 
 #: The verbs in the order in which one needs them.
@@ -33,8 +33,16 @@ def application() -> typer.Typer:
     """The command `lowdim` with all its verbs."""
     app = group("The few directions that explain a table of numbers.", cls=_Verbs)
     app.callback()(_about)
-    for verbs in (fitting, applying, summarizing, looking, reporting, plotting, converting):
-        verbs.add_to(app)
+    for add_verbs in (
+        fitting.add_to,
+        fitting.add_applying,
+        converting.add_summarizing,
+        looking.add_to,
+        looking.add_reporting,
+        looking.add_plotting,
+        converting.add_to,
+    ):
+        add_verbs(app)
     return app
 
 

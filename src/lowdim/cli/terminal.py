@@ -1,8 +1,4 @@
-"""What a command says: results to the standard output, everything else to the standard error stream.
-
-Errors are one line without a traceback, and each kind of end has its exit code: 0 all is well, 1 the work could not be
-done, 2 the command was not understood, 130 it was interrupted, 141 whoever read the output has closed it.
-"""
+"""What a command reads and says: tables from files, results to the standard output, everything else beside it."""
 
 from __future__ import annotations
 
@@ -10,14 +6,30 @@ import json
 import os
 import shutil
 import sys
+import tempfile
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from .._progress import watched_by
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from .._core.paths import local_path, require_free
+from .._core.threads import watched_by
 from ..errors import LowdimWarning
+from ..files import header
+from ..models.gcca import GCCA
+from ..sources.scan import scan
+
+# What a command says: results to the standard output, everything else to the standard error stream.
+#
+# Errors are one line without a traceback, and each kind of end has its exit code: 0 all is well, 1 the work could not
+# be done, 2 the command was not understood, 130 it was interrupted, 141 whoever read the output has closed it.
+
 
 FAILED, INTERRUPTED, CLOSED = 1, 130, 141
 
@@ -64,7 +76,6 @@ class Terminal:
         if self.quiet or not sys.stderr.isatty():
             yield
             return
-        from .progress import Bars
 
         bars = Bars()
         try:
@@ -139,3 +150,156 @@ def _encodable(text: str, stream: Any = None) -> str:
     """Text that the stream can print, with escapes for characters that its encoding lacks."""
     encoding = getattr(stream or sys.stdout, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+# Bars of progress with rows per second and time left, drawn by rich on the standard error stream.
+
+
+#: A pass gets a bar when it has taken this many seconds.
+_PATIENCE = 0.5
+
+
+class Bars:
+    """A bar for the pass over the rows that is running; a finished pass leaves none behind."""
+
+    def __init__(self) -> None:
+        self._passes = self._done = 0
+        self._begun = 0.0
+        self._n_blocks: int | None = None
+        self._block_rows: int | None = None
+        self._bar: Progress | None = None
+        self._task: Any = None
+
+    def begin(self, what: str, n_blocks: int | None, block_rows: int | None = None) -> None:
+        """Show the beginning of a pass over so many blocks of so many rows."""
+        self._passes += 1
+        self._done, self._begun = 0, time.monotonic()
+        self._n_blocks, self._block_rows = n_blocks, block_rows
+
+    def step(self) -> None:
+        """Show that a block is done."""
+        self._done += 1
+        seconds = time.monotonic() - self._begun
+        if seconds < _PATIENCE:
+            return
+        if self._bar is None:
+            self._bar = _new_bar()
+            self._bar.start()
+            self._task = self._bar.add_task(f"pass {self._passes}", total=self._n_blocks, rate="")
+        rate = "" if self._block_rows is None else f"{self._done * self._block_rows / seconds:,.0f} rows/s"
+        self._bar.update(self._task, completed=self._done, rate=rate)
+
+    def end(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _new_bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+# The tables that commands read: files and columns of them, or the standard input.
+
+
+STANDARD = "-"
+
+#: How files of each kind begin; the standard input is CSV if none of these fits.
+_BEGINNINGS = {
+    b"PAR1": ".parquet",
+    b"ARROW1": ".arrow",
+    b"\x93NUMPY": ".npy",
+    b"\x89HDF": ".h5",
+    b"PK\x03\x04": ".zarr.zip",
+    b"\x1f\x8b": ".csv.gz",
+}
+
+
+@contextmanager
+def paths_of(data: Sequence[str]) -> Iterator[list[str]]:
+    """Context with the paths of the data, in which the standard input is a temporary file.
+
+    Models that read the rows several times, and files that are read from their end, need more than a pipe.
+    """
+    if STANDARD not in data:
+        yield list(data)
+        return
+    if len(data) > 1:
+        raise ValueError("- stands for the standard input, and cannot be read together with other files.")
+    with tempfile.TemporaryDirectory(prefix="lowdim") as folder:
+        yield [str(_spooled(Path(folder)))]
+
+
+def _spooled(folder: Path) -> Path:
+    """A file with all that comes from the standard input, named by what it is."""
+    if sys.stdin is None:
+        raise ValueError("the standard input is closed.")
+    stream = sys.stdin.buffer
+    beginning = stream.read(16)
+    if not beginning:
+        raise ValueError("the standard input is empty.")
+    suffix = next((end for begin, end in _BEGINNINGS.items() if beginning.startswith(begin)), ".csv")
+    path = folder / f"standard-input{suffix}"
+    with path.open("wb") as file:
+        file.write(beginning)
+        shutil.copyfileobj(stream, file, 1 << 20)
+    return path
+
+
+def table(paths: Sequence[str], columns: Sequence[str] | None = None, exclude: Sequence[str] | None = None) -> Any:
+    """The scan of files, with a choice of columns as options give it."""
+    where: Any = list(paths) if len(paths) > 1 else paths[0]
+    wanted: Any = list(columns) if columns else None
+    if wanted == ["numeric"]:
+        wanted = "numeric"
+    if not exclude:
+        return scan(where, wanted)
+    # A column that is left out may be named more than once, as an identifier for example.
+    return scan(where, wanted, list(dict.fromkeys(exclude)))
+
+
+def tables(
+    cls: type, paths: Sequence[str], columns: Sequence[str] | None = None, exclude: Sequence[str] | None = None
+) -> Any:
+    """What models of a class take as X: one table of all files or, for GCCA, a list with a table for each file."""
+    if not issubclass(cls, GCCA) or len(paths) == 1:
+        return table(paths, columns, exclude)
+    return [table([path], columns, exclude) for path in paths]
+
+
+def second_table(y: Sequence[str] | None, y_data: Sequence[str] | None) -> Any:
+    """The second table: columns of the first by their names (a vector, if there is one name), files, or None."""
+    if y and y_data:
+        raise ValueError("--y names columns of the data, and --y-data is another table: give one of them.")
+    if y_data:
+        return table(y_data)
+    return None if not y else y[0] if len(y) == 1 else list(y)
+
+
+def saved_kind(path: str) -> str | None:
+    """What a file that `lowdim.save` wrote holds ("model", "summary" or "result"); None for any other file."""
+    if not Path(local_path(path)).is_file():
+        return None
+    try:
+        return str(header(path)["holds"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+# Where commands write: a new file, a file that may be replaced, or the standard output.
+
+
+def require_absent(output: str, overwrite: bool) -> None:
+    """Refuse a place where nothing can be written, or a file that must not be replaced; before any row is read."""
+    if output == STANDARD:
+        raise ValueError("only tables can go to the standard output: name a file with --output.")
+    require_free(local_path(output), overwrite, output)

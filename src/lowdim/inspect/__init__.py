@@ -1,14 +1,36 @@
 """Tables and diagnostics of fitted models. Most of them are also methods of `model.tables`."""
 
-from .components import importance, loadings, structure
+from __future__ import annotations
+
+from typing import Any
+
+from ..models.base import Offer, Offers
 from .diagnostics import Diagnostics, diagnose, hotelling_t2, q_residuals
 from .factor_fit import FitReport, determinacy, fit_report
-from .factors import communalities, factor_correlations, pattern
-from .limits import q_limit, t2_limit
-from .model_tables import ModelTables
-from .names import column_names
-from .pairs import canonical_tests, coefficients, pair_correlations, vip
-from .rows import contributions, correlations, cos2, scores
+from .limits import column_names, has_scores, q_limit, t2_limit
+from .tables import (
+    canonical_tests,
+    coefficients,
+    communalities,
+    contributions,
+    correlations,
+    cos2,
+    factor_correlations,
+    has_canonical_tests,
+    has_coefficients,
+    has_loadings,
+    has_pair_correlations,
+    has_structure,
+    has_vip,
+    importance,
+    is_factor_analysis,
+    loadings,
+    pair_correlations,
+    pattern,
+    scores,
+    structure,
+    vip,
+)
 
 __all__ = [
     "Diagnostics",
@@ -37,3 +59,51 @@ __all__ = [
     "t2_limit",
     "vip",
 ]
+
+
+# `model.tables`: the tables of a fitted model as methods.
+
+
+def _always(model: Any) -> bool:
+    return True
+
+
+def _is_orthonormal(model: Any) -> bool:
+    """Whether squared distances are split by orthonormal components."""
+    return has_scores(model) and hasattr(model, "components_")
+
+
+class ModelTables(Offers):
+    """The tables of a fitted model as methods: `model.tables.loadings()` is `inspect.loadings(model)`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA
+    >>> pca = PCA(2).fit(load_iris().data)
+    >>> pca.tables.contributions().shape
+    (4, 2)
+    >>> type(pca.tables).__name__
+    'ModelTables'
+    """
+
+    what = "table"
+    offers = {
+        "importance": Offer(importance, _always),
+        "loadings": Offer(loadings, has_loadings),
+        "pattern": Offer(pattern, is_factor_analysis),
+        "structure": Offer(structure, has_structure),
+        "communalities": Offer(communalities, is_factor_analysis),
+        "factor_correlations": Offer(factor_correlations, is_factor_analysis),
+        "fit_report": Offer(fit_report, is_factor_analysis),
+        "determinacy": Offer(determinacy, is_factor_analysis),
+        "coefficients": Offer(coefficients, has_coefficients),
+        "vip": Offer(vip, has_vip),
+        "canonical_tests": Offer(canonical_tests, has_canonical_tests),
+        "pair_correlations": Offer(pair_correlations, has_pair_correlations),
+        "scores": Offer(scores, _always),
+        "contributions": Offer(contributions, _is_orthonormal),
+        "cos2": Offer(cos2, _is_orthonormal),
+        "correlations": Offer(correlations, has_scores),
+        "diagnose": Offer(diagnose, has_scores),
+    }

@@ -1,29 +1,29 @@
-"""How far rows are from the others: T2 within the subspace of the components, Q outside it, and the limits of both.
-
-The rows may be those of the fit or supplementary ones. A model does not keep the weights of its rows: after a fit with
-`sample_weight`, pass the same weights to `diagnose`.
-"""
+"""How far rows are from the others: T2 within the subspace of the components, Q outside it; groups of rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 
-from .._xp import Array, compute_lazy, namespace, to_numpy
-from ..sources import row_labels
-from ..tabular import Table, Tabular
-from .limits import (
-    check_scores,
-    q_limit,
-    readable_again,
-    row_weights,
-    rows_and_weights,
-    t2_limit,
-    variable_components,
-)
-from .rows import squared_cosines
+from .._core.arrays import Array, compute_lazy, namespace, to_numpy
+from ..errors import wrong_image_shape
+from ..sources.named import row_labels
+from ..table import Table, Tabular
+from .limits import check_scores, q_limit, readable_again, row_weights, rows_and_weights, t2_limit, variable_components
+from .tables import squared_cosines
+
+# How far rows are from the others: T2 within the subspace of the components, Q outside it, and the limits of both.
+#
+# The rows may be those of the fit or supplementary ones. A model does not keep the weights of its rows: after a fit
+# with
+# `sample_weight`, pass the same weights to `diagnose`.
+
 
 #: The largest number of rows that are printed.
 _SHOWN = 10
@@ -203,3 +203,108 @@ def diagnose(
         alpha=alpha,
         labels=labels,
     )
+
+
+# Outlines of groups of points in a plane: ellipses and hulls.
+
+
+def ellipse_radius(level: float) -> float:
+    """The radius, in standard deviations, of the ellipse that holds the fraction `level` of a Gaussian in a plane: the
+    root of the quantile of chi-square with two degrees of freedom."""
+    return float(np.sqrt(special.chdtri(2, 1.0 - level)))
+
+
+def ellipse(points: np.ndarray, level: float) -> np.ndarray | None:
+    """The ellipse that holds the fraction `level` of a Gaussian with the mean and covariance of the points.
+
+    It is {x : (x - mean)^T S^{-1} (x - mean) = r^2} with r = `ellipse_radius` and S with divisor n - 1, as 100 points.
+    None for fewer than three points, or if they are on a line.
+    """
+    if len(points) < 3:
+        return None
+    values, vectors = np.linalg.eigh(np.cov(points.T))
+    if values[0] <= 1e-12 * values[1]:
+        return None
+    angle = np.linspace(0.0, 2.0 * np.pi, 100)
+    circle = ellipse_radius(level) * np.vstack([np.cos(angle), np.sin(angle)])
+    return np.asarray((vectors @ (np.sqrt(values)[:, None] * circle)).T + points.mean(axis=0))
+
+
+def hull(points: np.ndarray) -> np.ndarray | None:
+    """The corners of the convex hull of the points; None for fewer than three, or if they are on a line."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    if len(points) < 3:
+        return None
+    try:
+        return np.asarray(points[ConvexHull(points).vertices])
+    except QhullError:
+        return None
+
+
+# The shape of the picture that a row holds.
+
+
+def checked_image_shape(shape: Any, p: int, colours: Sequence[int] = (3, 4)) -> tuple[int, ...]:
+    """A shape (height, width) or (height, width, colours) of p pixels; an error if it is not one."""
+    try:
+        found = tuple(int(n) for n in shape)
+    except (TypeError, ValueError) as error:
+        raise wrong_image_shape(shape, p) from error
+    wrong_colours = len(found) == 3 and found[2] not in colours
+    if len(found) not in (2, 3) or min(found) < 1 or prod(found) != p or wrong_colours:
+        raise wrong_image_shape(shape, p)
+    return found
+
+
+# Categories of rows: which values occur in a column of labels, and which of them each row has.
+
+
+class Categories(NamedTuple):
+    """The categories of rows."""
+
+    #: The values that occur, sorted if that is possible, otherwise in the order in which they occur.
+    levels: list[Any]
+    #: For each row, the position of its value in `levels`; -1 if it is missing.
+    codes: np.ndarray
+
+
+def categories(values: np.ndarray) -> Categories:
+    """The categories of a vector of labels. None, NaN, and NA of pandas are missing."""
+    missing = missing_labels(values)
+    levels, found = _distinct(values[~missing])
+    codes = np.full(len(values), -1)
+    codes[~missing] = found
+    return Categories(levels, codes)
+
+
+def missing_labels(values: np.ndarray) -> np.ndarray:
+    """Which entries are None, NaN, or NA of pandas."""
+    if values.dtype.kind == "O":
+        return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        # NA of pandas is neither equal to itself nor unequal.
+        return True
+    except ValueError:
+        return False
+
+
+def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """The values that occur, sorted if that is possible, and for each entry which of them it is."""
+    if values.dtype.kind != "O":
+        found, codes = np.unique(values, return_inverse=True)
+        return found.tolist(), codes
+    entries = values.tolist()
+    names = list(dict.fromkeys(entries))
+    with suppress(TypeError):
+        names = sorted(names)
+    place = {name: i for i, name in enumerate(names)}
+    return names, np.array([place[entry] for entry in entries], dtype=int)

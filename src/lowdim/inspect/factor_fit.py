@@ -10,12 +10,12 @@ import numpy as np
 from scipy import optimize, special
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import to_numpy
-from ..models._factor_misfit import MisfitModel, chi_square_factor, degrees_of_freedom
-from ..selection.resampling import check_level
-from ..solvers import Misfit
-from ..tabular import Table, Tabular
-from .names import column_names
+from .._core.arrays import to_numpy
+from ..models.factor_analysis import MisfitModel, chi_square_factor, degrees_of_freedom
+from ..selection.parallel_analysis import check_level
+from ..solvers.problem import Misfit
+from ..table import Table, Tabular
+from .limits import column_names
 
 
 @dataclass(frozen=True, repr=False)

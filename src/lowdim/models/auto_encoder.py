@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, in_range, to_numpy
-from ..attributes import Instance, ListOf, Numbers, Real, Whole
+from .._core.arrays import Array, asarray_like, in_range, to_numpy
+from .._core.schema import Instance, ListOf, Numbers, Real, Whole
 from ..errors import (
     ConvergenceWarning,
     RankWarning,
@@ -25,16 +25,26 @@ from ..errors import (
     one_row,
     warn_user,
 )
-from ..reading import Rows
-from ..solvers import LatentFit, Plan, Status, latent, neural, spectra
-from ..solvers.base import counted_rows, repeated_rows
-from ..solvers.latent import LatentRequest
-from ..solvers.neural import ACTIVATIONS, Design, LinearSolution, Network, NeuralFit, NeuralRequest
-from ..sources import mean_of_results
+from ..reading.rows import Rows
+from ..solvers import latent, neural, spectra
+from ..solvers.latent.base import LatentRequest
+from ..solvers.neural.network import (
+    ACTIVATIONS,
+    Design,
+    LinearSolution,
+    Network,
+    NeuralFit,
+    NeuralJob,
+    NeuralRequest,
+    evaluate,
+    start_network,
+)
+from ..solvers.neural.training import merged
+from ..solvers.problem import LatentFit, Plan, Status, counted_rows, repeated_rows, with_passes
+from ..sources.spark import mean_of_results
 from ..summaries.latent import LatentGaussian
-from ._base import Model
-from ._output import framed_results
-from ._writing import Maps
+from .base import Model
+from .output import Maps, framed_results
 from .ppca import principal_axes
 
 #: EM keeps the noise variance of the linear solution above this fraction of the average variance.
@@ -223,19 +233,19 @@ class AutoEncoder(Model):
         design, later = self._design(rows.shape[1]), None
         # This raises an error for a fit that is not possible, before rows are read.
         solver = self._plan_rows(rows).solver
-        size = solver.window_rows(neural.NeuralJob(*rows.shape, design.k, rows.traits, design))
+        size = solver.window_rows(NeuralJob(*rows.shape, design.k, rows.traits, design))
         if size > 0 and not rows.traits.rereadable:
             rows, later = _first_window(rows, size)
         n = counted_rows(rows)
         if later is None and n is not None and 1 < n <= solver.few_rows:
             window = next(rows.windows(int(rows.shape[0] or 0)))
-            rows = rows.of(*neural.merged(window.X, window.weights), rows.progress)
+            rows = rows.of(*merged(window.X, window.weights), rows.progress)
         if design.k >= rows.shape[1]:
             warn_user(many_latent(design.k, rows.shape[1]), RankWarning)
         found, start_plan = latent.solve(rows, self._linear_request(rows, design), "auto", spectra)
         linear = _linear_solution(found, rows.empty(0))
         seed = self._seed()
-        start = neural.start_network(design, linear, seed, rows.empty(0), rows.dtype)
+        start = start_network(design, linear, seed, rows.empty(0), rows.dtype)
         fit, the_plan = neural.solve(rows, NeuralRequest(design, seed, start), self.solver, later)
         self.plan_, self.solver_ = _whole_plan(start_plan, the_plan), the_plan.solver.name
         self._unpack(rows, fit, found, linear, start)
@@ -252,9 +262,9 @@ class AutoEncoder(Model):
             error = _linear_error(linear, start, p)
             linear_loss = -found.loglike[-1] / found.weight if start.log_noise is not None else error
         else:
-            seen = neural.evaluate(rows, network, start)
+            seen = evaluate(rows, network, start)
             if seen.loss > seen.other_loss:
-                network, seen = start, neural.evaluate(rows, start, start)
+                network, seen = start, evaluate(rows, start, start)
                 passes += 1
             passes += 1
             mean, covariance, error = seen.mean * unit, seen.covariance * unit**2, seen.error * unit**2
@@ -263,7 +273,7 @@ class AutoEncoder(Model):
         self.n_components_ = k
         self.status_, self.n_passes_ = found.status if exact else fit.status, passes
         self.n_held_out_ = fit.n_held_out
-        self.plan_ = neural.with_passes(self.plan_, passes)
+        self.plan_ = with_passes(self.plan_, passes)
         self.loss_ = fit.loss or [float(linear_loss)]
         self.training_loss_, self.n_iter_ = fit.training_loss, len(fit.training_loss)
         self.reconstruction_error_, self.linear_error_ = float(error), float(linear_loss)

@@ -10,30 +10,27 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, namespace, to_numpy
-from ..attributes import ListOf, Numbers, Real, TupleOf, Whole
-from ..selection.protocol import HeldOutScorer, PermutationOptions
+from .._core.arrays import Array, asarray_like, namespace, to_numpy
+from .._core.schema import ListOf, Numbers, Real, TupleOf, Whole
+from ..selection.fold_scores import HeldOutScorer, PermutationOptions
 from ..selection.scorers import CorrelationScorer
-from ..solvers.results import CanonicalFit
-from ..solvers.tables import (
-    CanonicalTests,
-    ColumnStructure,
-    ComponentsFunction,
-    Reduction,
-    Views,
-    canonical_tests,
-    column_structure,
-    solve_canonical,
+from ..solvers.pairs.cca import CanonicalTests, ColumnStructure, canonical_tests, column_structure, solve_canonical
+from ..solvers.pairs.reductions import ComponentsFunction, Reduction
+from ..solvers.pairs.views import Views
+from ..solvers.problem import CanonicalFit
+from .base import first_components
+from .output import ASK_ABOUT_WEIGHTS, NEVER_OVERWRITTEN, NO_ITERATION, Maps
+from .pairs import (
+    Dtypes,
+    PairModel,
+    cast,
+    check_regularization,
+    check_scale,
+    describe_lost_directions,
+    standardize_flags,
+    warn_if_forced,
 )
-from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
-from ._first_components import first_components
-from ._pair import PairModel
-from ._prediction import PREDICTION_ATTRIBUTES, Predicting, prediction_map, regression_tags, set_prediction
-from ._routing import ASK_ABOUT_WEIGHTS
-from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
-from ._tables import Dtypes, cast
-from ._tables_parameters import check_regularization, check_scale
-from ._writing import Maps
+from .regression import PREDICTION_ATTRIBUTES, Predicting, prediction_map, regression_tags, set_prediction
 
 
 class CCA(Predicting, PairModel):

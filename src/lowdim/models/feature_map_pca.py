@@ -12,20 +12,20 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, is_sparse, namespace, read_only, to_numpy
-from ..attributes import Instance, ListOf, Maybe, Numbers, Real, Text, Whole
+from .._core.arrays import Array, asarray_like, is_sparse, namespace, read_only, to_numpy
+from .._core.schema import Instance, ListOf, Maybe, Numbers, Real, Text, Whole
 from ..errors import choice, too_small, wrong_features
 from ..features import FEATURE_MAPS, require_width
-from ..kernels import Kernel
+from ..kernels.base import Kernel
 from ..linalg import require_normal
-from ..reading import Rows
-from ..solvers import Plan, Solver
-from ..sources import open_target
-from ..summaries import Columns
+from ..reading.rows import Rows
+from ..solvers.problem import Plan
+from ..solvers.spectra.base import Solver
+from ..sources.opening import open_target
 from ..summaries.base import same_parameters
-from ..tabular import numbered
-from ._base import Model
-from ._first_components import first_components
+from ..summaries.moments import Columns
+from ..table import numbered
+from .base import Model, first_components
 from .pca import PCA
 
 #: A plan fits a transformer to at most this many random rows, with at most this many entries.

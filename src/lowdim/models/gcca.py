@@ -10,21 +10,34 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, is_sparse
-from ..attributes import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes, Text, TupleOf, Whole
+from .._core.arrays import Array, is_sparse
+from .._core.schema import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes, Text, TupleOf, Whole
 from ..errors import other_names
 from ..features import affine
-from ..reading import RowMap
-from ..solvers.results import CanonicalFit
-from ..solvers.tables import ComponentsFunction, Reduction, Views, column_structure, pair_correlations, solve_canonical
-from ..sources import BesideSource, Source, check_row_labels, open_target
-from ..summaries.names import names_of_tables
-from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
-from ._further_tables import in_namespace_of, is_list_of_tables, open_further
-from ._output import framed_results
-from ._tables import Dtypes, TablesModel, cast
-from ._tables_parameters import check_regularization, check_scale
-from ._writing import Maps, results
+from ..reading.map import RowMap
+from ..solvers.pairs.cca import column_structure, pair_correlations, solve_canonical
+from ..solvers.pairs.reductions import ComponentsFunction, Reduction
+from ..solvers.pairs.views import Views
+from ..solvers.problem import CanonicalFit
+from ..sources.base import Source
+from ..sources.beside import BesideSource
+from ..sources.named import check_row_labels
+from ..sources.opening import open_target
+from ..summaries.base import names_of_tables
+from .output import Maps, framed_results, results
+from .pairs import (
+    Dtypes,
+    TablesModel,
+    cast,
+    check_regularization,
+    check_scale,
+    describe_lost_directions,
+    in_namespace_of,
+    is_list_of_tables,
+    open_further,
+    standardize_flags,
+    warn_if_forced,
+)
 
 
 class GCCA(TablesModel):

@@ -11,23 +11,31 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, dense, in_range, namespace, to_numpy
-from ..attributes import Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
+from .._core.arrays import Array, asarray_like, astype, dense, in_range, namespace, to_numpy
+from .._core.schema import Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..densities import Density, as_density
 from ..errors import ConvergenceWarning, DensityWarning, GaussianWarning, SmallSampleWarning, choice, warn_user
 from ..features import affine
 from ..linalg import divisor
-from ..reading import Rows
-from ..solvers import FixedPointICA, Plan, Spectrum, Status, ica, spectra
-from ..solvers.base import repeated_rows
-from ..solvers.ica import ICA_SOLVERS, IcaFit, IcaRequest, IcaSolver, Whitener
-from ..sources import mean_of_results
-from ._base import Model
-from ._devices import unpack_to
-from ._principal import principal_request, principal_spectrum
-from ._rule_choice import check_cv_rows, is_cv
-from ._sklearn_arguments import FULL_ACCURACY
-from ._support import density_support, variance_outside
+from ..reading.rows import Rows
+from ..solvers import ica, spectra
+from ..solvers.ica import ICA_SOLVERS
+from ..solvers.ica.fixed_point import FixedPointICA
+from ..solvers.ica.objective import (
+    IcaFit,
+    IcaRequest,
+    IcaSolver,
+    Whitener,
+    gaussian_sources,
+    make_whitener,
+    non_gaussianity,
+)
+from ..solvers.problem import Plan, Spectrum, Status, repeated_rows
+from ..sources.spark import mean_of_results
+from .base import Model, unpack_to
+from .output import FULL_ACCURACY
+from .rule_choice import check_cv_rows, is_cv
+from .spectral import density_support, principal_request, principal_spectrum, variance_outside
 
 #: With fewer rows than this for each source, the result is mostly chance.
 _FEW_ROWS = 5
@@ -319,7 +327,7 @@ class ICA(Model):
         self._plan_rows(rows)
         spectrum, whitening_plan = self._spectrum(rows)
         solver = self._solver()
-        whitener = ica.make_whitener(rows, spectrum, solver.tol)
+        whitener = make_whitener(rows, spectrum, solver.tol)
         start = self._start(int(spectrum.values.shape[0]))
         request = replace(self._request(), seed=self._seed(), whitener=whitener, start=start)
         fit, the_plan = ica.solve(rows, request, solver)
@@ -378,8 +386,8 @@ class ICA(Model):
                 SmallSampleWarning,
             )
             return
-        deviations = ica.non_gaussianity(best, density, weight)
-        gaussian = ica.gaussian_sources(deviations)
+        deviations = non_gaussianity(best, density, weight)
+        gaussian = gaussian_sources(deviations)
         wrong = np.flatnonzero(deviations < 0.0)
         can_flip = self.extended and density.flipped is not None
         cure = "extended=True" if density.flipped is not None else "density='sech'"

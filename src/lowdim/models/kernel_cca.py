@@ -11,22 +11,34 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import all_finite, is_sparse
-from ..attributes import Instance, Maybe, Names, Numbers, Sometimes, TupleOf, Whole
+from .._core.arrays import all_finite, is_sparse
+from .._core.schema import Instance, Maybe, Names, Numbers, Sometimes, TupleOf, Whole
 from ..errors import RankWarning, ResolutionWarning, warn_user
 from ..kernels import as_kernel, refuse_parameters
 from ..linalg import signs
-from ..reading import RowMap, Rows, check_weights
-from ..solvers import Plan, Status, tables
-from ..solvers.kernel import require_symmetric
-from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest, pair_correlations, solve_canonical
-from ..sources import BesideSource, MappedSource, Source, open_target
-from ._base import Model
-from ._canonical import warn_if_forced
-from ._further_tables import check_target_names, known_targets, remember_target
-from ._pair_transform import PairTransform
-from ._tables_parameters import check_count, check_regularization
-from ._writing import results
+from ..reading.map import RowMap
+from ..reading.rows import Rows
+from ..reading.summarize import check_weights
+from ..solvers import pairs
+from ..solvers.kernel.exact import require_symmetric
+from ..solvers.pairs.cca import KernelReduction, MappedTable, pair_correlations, solve_canonical
+from ..solvers.pairs.reductions import Tables, TablesRequest
+from ..solvers.problem import Plan, Status
+from ..sources.base import Source
+from ..sources.beside import BesideSource
+from ..sources.derived import MappedSource
+from ..sources.opening import open_target
+from .base import Model
+from .output import results
+from .pairs import (
+    PairTransform,
+    check_count,
+    check_regularization,
+    check_target_names,
+    known_targets,
+    remember_target,
+    warn_if_forced,
+)
 
 #: If a larger fraction of a spectrum is negative, there is a warning.
 _NEGATIVE = 1e-6
@@ -228,10 +240,10 @@ class KernelCCA(PairTransform):
         return {KernelReduction.name: KernelReduction(kernels)}
 
     def _plan_rows(self, rows: Tables) -> Plan:
-        return tables.plan(rows, self._request(rows.widths), among=self._reductions(rows))
+        return pairs.plan(rows, self._request(rows.widths), among=self._reductions(rows))
 
     def _fit_rows(self, rows: Tables) -> None:
-        solution, self.plan_ = tables.solve(rows, self._request(rows.widths), among=self._reductions(rows))
+        solution, self.plan_ = pairs.solve(rows, self._request(rows.widths), among=self._reductions(rows))
         views: Any = solution.views
         fit: Any = solution.fit
         self.solver_, self.status_ = self.plan_.solver.name, solution.status

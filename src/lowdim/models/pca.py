@@ -8,33 +8,29 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, dense, device, in_range, namespace, numpy_dtype, to_device
-from ..attributes import Instance, Maybe, Numbers, Real, Sometimes, Whole
+from .._core.arrays import Array, asarray_like, astype, dense, device, in_range, namespace, numpy_dtype, to_device
+from .._core.schema import Instance, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import rule_needs_rows
 from ..linalg import divisor
-from ..reading import Rows
-from ..selection.likelihood import SpectralScorer
-from ..selection.protocol import HeldOutScorer, PermutationOptions
-from ..selection.scorers import PrincipalScorer
-from ..solvers import Solver, Spectrum, spectra
-from ..solvers.base import with_passes
-from ..solvers.results import count_to_reach
-from ..sources import mean_of_results
-from ._first_components import first_components
-from ._principal import count_pairs, with_variance
-from ._residuals import scores_and_rest, split
-from ._rule_choice import (
-    DENSITY_AXES,
-    apply_cv_rule,
-    apply_rule,
-    at_least_one,
-    check_rule,
-    eigenvalues_for,
-    is_cv,
+from ..reading.rows import Rows
+from ..selection.fold_scores import HeldOutScorer, PermutationOptions
+from ..selection.scorers import PrincipalScorer, SpectralScorer
+from ..solvers import spectra
+from ..solvers.problem import Spectrum, count_to_reach, with_passes
+from ..solvers.spectra.base import Solver
+from ..sources.spark import mean_of_results
+from .base import first_components
+from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
+from .rule_choice import DENSITY_AXES, apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for, is_cv
+from .spectral import (
+    SpectralModel,
+    count_pairs,
+    density_support,
+    scores_and_rest,
+    split,
+    variance_outside,
+    with_variance,
 )
-from ._sklearn_arguments import FULL_ACCURACY, NEVER_OVERWRITTEN
-from ._spectral import SpectralModel
-from ._support import density_support, variance_outside
 
 
 class PCA(SpectralModel):

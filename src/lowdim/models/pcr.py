@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from .._xp import Array
+from .._core.arrays import Array
 from ..errors import choice
-from ..reading import map_rows
-from ..selection.protocol import HeldOutScorer
+from ..reading.map import map_rows
+from ..selection.fold_scores import HeldOutScorer
 from ..selection.scorers import ErrorScorer
-from ..solvers.tables import ComponentsFunction, Reduction, Views, principal_regression, principal_views
-from ._regression import REGRESSION_AXES, LatentRegression
+from ..solvers.pairs.pls import principal_regression
+from ..solvers.pairs.reductions import ComponentsFunction, Reduction
+from ..solvers.pairs.views import Views, principal_views
+from .regression import REGRESSION_AXES, LatentRegression
 
 
 class PCR(LatentRegression):

@@ -6,25 +6,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from .._xp import to_numpy
-from ..attributes import Numbers
+from .._core.arrays import to_numpy
+from .._core.schema import Numbers
 from ..errors import choice
-from ..selection.protocol import HeldOutScorer
+from ..selection.fold_scores import HeldOutScorer
 from ..selection.scorers import ErrorScorer
-from ..solvers.results import PairFit
-from ..solvers.tables import (
-    ComponentsFunction,
-    Reduction,
-    Views,
-    krylov_views,
-    pls_canonical,
-    pls_regression,
-    pls_svd,
-)
-from ._pair import PairModel
-from ._regression import REGRESSION_AXES, LatentRegression
-from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
-from ._tables import Dtypes, cast
+from ..solvers.pairs.pls import pls_canonical, pls_regression, pls_svd
+from ..solvers.pairs.reductions import ComponentsFunction, Reduction
+from ..solvers.pairs.views import Views, krylov_views
+from ..solvers.problem import PairFit
+from .output import NEVER_OVERWRITTEN, NO_ITERATION
+from .pairs import Dtypes, PairModel, cast
+from .regression import REGRESSION_AXES, LatentRegression
 
 
 class PLSRegression(LatentRegression):

@@ -8,25 +8,27 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
-from ..attributes import Numbers, Real
+from .._core.arrays import Array, asarray_like, astype, device, in_range, namespace, to_numpy
+from .._core.schema import Numbers, Real
 from ..errors import bad_weights, choice, rule_needs_rows
 from ..linalg import most_components, signs
-from ..reading import Rows
-from ..selection.eigenvalues import Eigenvalues
-from ..selection.holes import HolesScorer
-from ..selection.likelihood import SpectralScorer
-from ..selection.protocol import HeldOutScorer
+from ..reading.rows import Rows
+from ..selection.criteria import Eigenvalues
+from ..selection.fold_scores import HeldOutScorer
+from ..selection.missing import HolesScorer
 from ..selection.rules import Rule
-from ..selection.scorers import LatentScorer, PrincipalScorer
-from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Request, Solver, latent, spectra
-from ..solvers.latent import LatentRequest
-from ..summaries import Moments, Triangle
+from ..selection.scorers import LatentScorer, PrincipalScorer, SpectralScorer
+from ..solvers import latent, spectra
+from ..solvers.latent import LATENT_SOLVERS
+from ..solvers.latent.base import LatentRequest, LatentSolver, closed_form
+from ..solvers.problem import LatentFit, Plan, Request
+from ..solvers.spectra.base import Solver
 from ..summaries.base import require_seen
-from ..summaries.latent import LatentGaussian
-from ..summaries.packed import pack, unpack
-from ._latent import LatentModel
-from ._rule_choice import apply_rule, check_rule, eigenvalues_for
+from ..summaries.latent import LatentGaussian, pack, unpack
+from ..summaries.moments import Moments
+from ..summaries.triangle import Triangle
+from .latent import LatentModel
+from .rule_choice import apply_rule, check_rule, eigenvalues_for
 
 #: EM keeps the noise variance above this fraction of the average variance.
 _FLOOR = 1e-10
@@ -162,7 +164,7 @@ class PPCA(LatentModel):
         spectrum, the_plan = spectra.solve(rows, request, self.solver)
         p = rows.shape[1]
         k = self._apply_rule(eigenvalues_for(rule, spectrum, p, 0))
-        return latent.closed_form(spectrum.truncated(k), p), the_plan
+        return closed_form(spectrum.truncated(k), p), the_plan
 
     def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
         rule = super()._check_rule_rows(name, rows)

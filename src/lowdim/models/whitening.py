@@ -9,20 +9,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, dense, in_range, namespace, numpy_dtype
-from ..attributes import Instance, Maybe, Numbers, Real, Sometimes
+from .._core.arrays import Array, asarray_like, astype, dense, in_range, namespace, numpy_dtype
+from .._core.schema import Instance, Maybe, Numbers, Real, Sometimes
 from ..errors import RankWarning, choice, no_variance, warn_user
 from ..features import affine
 from ..linalg import divisor, have_digits, r_factor
-from ..reading import Rows
-from ..solvers import Solver, Spectrum, spectra
-from ..solvers.results import count_to_reach
-from ..solvers.spectra import SHRINKAGE
-from ..summaries import FourthMoments, Moments
-from ..tabular import numbered
-from ._derived import derived
-from ._spectral import SpectralModel
-from ._symmetric import SymmetricFactors
+from ..reading.rows import Rows
+from ..solvers import spectra
+from ..solvers.problem import Spectrum, count_to_reach
+from ..solvers.spectra.base import SHRINKAGE, Solver
+from ..summaries.moments import FourthMoments, Moments
+from ..table import numbered
+from .base import derived
+from .spectral import SpectralModel, SymmetricFactors
 
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 

@@ -1,8 +1,269 @@
-"""Models as graphs of ONNX, which other programs run: `to_onnx`. Pipelines of scikit-learn are converted by skl2onnx,
-which asks the models of lowdim in them for their converters; see `pipelines`."""
+"""Models as graphs of ONNX, which other programs run: `to_onnx`, and what skl2onnx asks of a step."""
 
-from .converters import CONVERTERS
-from .export import to_onnx
-from .pipelines import register
+from __future__ import annotations
+
+import json
+import numbers
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from .. import models
+from .._core import __version__
+from ..errors import bad_opset, choice, missing_extra, wrong_onnx_inputs
+from .converters import CONVERTERS, express
+from .graph import FLOATS, Expression, Graph, Value, names_after, names_before, require_onnx
 
 __all__ = ["CONVERTERS", "register", "to_onnx"]
+
+
+# to_onnx: a method of a fitted model as a model of ONNX.
+
+
+#: The oldest operators that the graphs use, and those that they are written for by default.
+LOWEST_OPSET, DEFAULT_OPSET = 13, 17
+#: The name of the number of rows, which is free.
+ROWS = "n"
+
+
+def to_onnx(
+    model: Any,
+    *,
+    output: str | Sequence[str] = "transform",
+    table: int = 0,
+    dtype: Any = "float64",
+    arithmetic: Any = "float64",
+    opset: int | None = None,
+) -> Any:
+    """A method of a fitted model as a model of ONNX, which runs without lowdim and without Python.
+
+    Parameters
+    ----------
+    model : fitted model of lowdim or lowdim.sklearn
+    output : {"transform", "predict", "inverse_transform"} or a sequence of them
+        The method. Several methods that take the same rows, ("transform", "predict"), become several outputs of one
+        graph.
+    table : int
+        For models of several tables: the number of the table whose rows or scores the graph takes. Of two tables, 0 is
+        X and 1 is y.
+    dtype : {"float64", "float32"}
+        The dtype of the rows that the graph takes, and of its results.
+    arithmetic : {"float64", "float32"}
+        The dtype in which the graph computes. float32 is for runtimes without float64, such as many accelerators and
+        browsers; it costs digits.
+    opset : int, optional
+        The version of the operators of ONNX; the default is 17.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The input is called "X", or "scores" for "inverse_transform"; each output has the name of its method. Names of
+        columns and versions are in `metadata_props`.
+
+    Notes
+    -----
+    The graph takes any number of rows. It subtracts the mean before it multiplies, so that columns far from zero lose
+    nothing. Rows must be complete: a row with NaN has a result of NaN, for PPCA and FactorAnalysis too. The same model
+    always gives the same bytes. Functions of your own, such as kernels and feature maps, cannot be expressed, and
+    neither can iterations; the error says what to do.
+
+    A graph of KernelPCA or KernelCCA holds rows of the fit. `SerializeToString()` are the bytes of a file.
+
+    Examples
+    --------
+    >>> import numpy as np, lowdim
+    >>> X = np.random.default_rng(0).standard_normal((50, 4)) + 100.0
+    >>> pca = lowdim.PCA(2).fit(X)
+    >>> graph = lowdim.to_onnx(pca)
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> (scores,) = session.run(["transform"], {"X": X})
+    >>> bool(np.allclose(scores, pca.transform(X), rtol=0, atol=1e-10))
+    True
+    """
+    onnx = require_onnx()
+    methods = [output] if isinstance(output, str) else list(output)
+    _check_methods(methods)
+    opset = check_opset(opset)
+    outer = check_float("dtype", dtype)
+    expressions = {method: express(model, method, table) for method in methods}
+    graph = Graph(check_float("arithmetic", arithmetic))
+    name = "scores" if methods[0] == "inverse_transform" else "X"
+    element = onnx.helper.np_dtype_to_tensor_dtype(outer)
+    rows = graph.input(name, [ROWS, expressions[methods[0]].width], element)
+    if outer != graph.arithmetic:
+        rows = graph.cast(rows, graph.arithmetic)
+    for method, expression in expressions.items():
+        add_result(graph, method, expression, rows, outer)
+    kind = type(model).__name__
+    found = onnx.helper.make_model(
+        graph.proto(kind),
+        producer_name="lowdim",
+        producer_version=__version__,
+        doc_string=f"{' and '.join(methods)} of {kind}",
+        opset_imports=[onnx.helper.make_opsetid("", opset)],
+        # The oldest version that knows these operators, so that older runtimes read it.
+        ir_version=onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)]),
+    )
+    onnx.helper.set_model_props(found, _properties(model, methods, table))
+    onnx.checker.check_model(found)
+    return found
+
+
+def add_result(
+    graph: Graph, name: str, expression: Expression, rows: Value, dtype: Any, *, vectors: bool = True
+) -> None:
+    """Add the nodes of an expression, and its result as the output of this name. With `vectors`, what the method
+    returns as a vector is one in the graph too, and otherwise a table of one column."""
+    result = expression.build(rows)
+    if np.dtype(dtype) != graph.arithmetic:
+        result = graph.cast(result, dtype)
+    shape: list[int | str] = [ROWS, result.width]
+    if expression.vector and vectors:
+        result, shape = graph.add("Reshape", result, np.array([-1])), [ROWS]
+    element = require_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    graph.output(name, result, shape, element)
+
+
+def check_float(name: str, dtype: Any) -> Any:
+    """The dtype for this parameter, which is float64 or float32."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    # np.dtype(None) is float64.
+    if dtype is None or found is None or found not in FLOATS:
+        raise choice(name, dtype, [str(known) for known in FLOATS])
+    return found
+
+
+def check_opset(opset: Any) -> int:
+    """The version of the operators; None is the default."""
+    if opset is None:
+        return DEFAULT_OPSET
+    highest = int(require_onnx().defs.onnx_opset_version())
+    whole = isinstance(opset, numbers.Integral) and not isinstance(opset, bool)
+    if not whole or not LOWEST_OPSET <= int(opset) <= highest:
+        raise bad_opset(opset, LOWEST_OPSET, highest)
+    return int(opset)
+
+
+def _check_methods(methods: list[str]) -> None:
+    """Refuse no method, the same one twice, and methods that take different inputs."""
+    if not methods or len(set(methods)) < len(methods):
+        raise ValueError(f"output={methods!r} must name each method once: 'transform', or ('transform', 'predict').")
+    if len(methods) > 1 and "inverse_transform" in methods:
+        raise ValueError("inverse_transform takes scores, and the other methods take rows; make a graph for each.")
+
+
+def _properties(model: Any, methods: list[str], table: int) -> dict[str, str]:
+    """What the graph says about itself, as text; lists of names are JSON."""
+    columns = {"input_columns": names_before(model, methods[0], table)}
+    columns |= {f"{method}_columns": names_after(model, method, table) for method in methods}
+    return {
+        "model": type(model).__name__,
+        "lowdim": __version__,
+        **{key: json.dumps(names) for key, names in columns.items()},
+    }
+
+
+# Models of lowdim in pipelines of scikit-learn that skl2onnx converts.
+#
+# skl2onnx asks a step that it does not know for a function that sets the shape of its result, and for one that adds its
+# nodes; the models of lowdim name those of this module. Estimators that skl2onnx takes apart by their classes do not
+# ask: for them there is `register`.
+
+
+#: The kinds of operators with which skl2onnx gives names and types to the results of a pipeline.
+_NAMES_RESULTS = ("SklearnIdentity", "SklearnCast")
+
+
+def register() -> None:
+    """Register the models of lowdim and lowdim.sklearn with skl2onnx.
+
+    Pipelines, column transformers and unions of features do not need it. It is for estimators that look up the
+    converters of their members by class: `GridSearchCV`, `StackingRegressor`, `VotingRegressor` and the like, with a
+    model of lowdim as direct member. Call it once, before the conversion.
+
+    Examples
+    --------
+    >>> from lowdim import onnx
+    >>> onnx.register()
+    """
+    skl2onnx = _require_skl2onnx()
+    for name, cls in _classes():
+        skl2onnx.update_registered_converter(cls, name, set_shape, convert)
+
+
+def set_shape(operator: Any) -> None:
+    """Set the type and the number of columns of the result of a step, which skl2onnx calls an operator."""
+    kinds = import_module("skl2onnx.common.data_types")
+    model = operator.raw_operator
+    check_is_fitted(model)
+    width = model._widths()[1] if _method(operator) == "predict" else model.n_components_
+    kind = kinds.DoubleTensorType if _dtype(operator) == np.float64 else kinds.FloatTensorType
+    operator.outputs[0].type = kind([None, int(width)])
+
+
+def convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the nodes of a step to the graph of the pipeline. It computes in float64, whatever the dtype of the rows."""
+    check_opset(container.target_opset)
+    expression = express(operator.raw_operator, _method(operator))
+    graph = Graph(np.float64, prefix=scope.get_unique_variable_name("lowdim") + "_")
+    rows = _rows(graph, operator, expression.width)
+    add_result(graph, operator.outputs[0].onnx_name, expression, rows, _dtype(operator), vectors=False)
+    container.nodes.extend(graph.nodes)
+    container.initializers.extend(graph.constants)
+    # Later operators are the same.
+    container.node_domain_version_pair_sets.add(("", LOWEST_OPSET))
+
+
+def _rows(graph: Graph, operator: Any, width: int) -> Value:
+    """The inputs of a step side by side, in float64; an error if they are not `width` columns of numbers."""
+    kinds = import_module("skl2onnx.common.data_types")
+    name = type(operator.raw_operator).__name__
+    for given in operator.inputs:
+        if isinstance(given.type, kinds.StringTensorType):
+            raise wrong_onnx_inputs(name, width, f"the input {given.raw_name!r} is text")
+    widths: list[Any] = [given.type.shape[1] if len(given.type.shape) > 1 else None for given in operator.inputs]
+    if all(isinstance(found, int) for found in widths) and sum(widths) != width:
+        raise wrong_onnx_inputs(name, width, f"its inputs have {sum(widths)}")
+    parts = [graph.cast(Value(graph, given.onnx_name, width), np.float64) for given in operator.inputs]
+    return parts[0] if len(parts) == 1 else graph.add("Concat", *parts, axis=1, width=width)
+
+
+def _method(operator: Any) -> str:
+    """What scikit-learn would call: `transform` of a step before others, and `predict` of a regression at the end."""
+    found = operator.outputs[0]
+    others = [other for other in operator.scope_inst.operators.values() if other.type not in _NAMES_RESULTS]
+    is_before_others = any(found is given for other in others for given in other.inputs)
+    return "predict" if is_regressor(operator.raw_operator) and not is_before_others else "transform"
+
+
+def _dtype(operator: Any) -> Any:
+    """The dtype of the result: float64 for rows of float64, and float32 for all others, as everywhere in skl2onnx."""
+    kinds = import_module("skl2onnx.common.data_types")
+    wide = all(isinstance(given.type, kinds.DoubleTensorType) for given in operator.inputs)
+    return np.dtype(np.float64 if wide else np.float32)
+
+
+def _classes() -> Iterator[tuple[str, type]]:
+    """The classes of models, with names that skl2onnx does not have yet."""
+    for package in (models, import_module("..sklearn", __package__)):
+        for name in package.__all__:
+            cls = getattr(package, name)
+            if isinstance(cls, type):
+                yield f"{package.__name__.replace('.', '_')}_{name}", cls
+
+
+def _require_skl2onnx() -> Any:
+    """The package skl2onnx; an error that says how to install it if it is missing."""
+    try:
+        import skl2onnx
+    except ImportError:
+        raise missing_extra("the conversion of pipelines", "skl2onnx", "onnx") from None
+    return skl2onnx

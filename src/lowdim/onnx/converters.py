@@ -1,22 +1,475 @@
-"""The table of converters: which function expresses a method of a model. A class is found by its base classes too."""
+"""The table of converters: which function expresses a method of a model, as nodes of a graph."""
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .. import features, kernels
+from .._core.arrays import asarray_like, namespace
 from ..errors import no_such_table, not_in_onnx
-from ..models import CCA, GCCA, AutoEncoder, FeatureMapPCA, KernelCCA, KernelPCA, Whitening
-from ..models._base import Model
-from ..models._latent import LatentModel
-from ..models._pair import PairModel
-from ..models._regression import LatentRegression
-from . import linear_models as linear
-from . import networks
-from . import nonlinear_models as nonlinear
-from .expression import Expression
+from ..features import AffineMap
+from ..kernels import Gaussian
+from ..models.auto_encoder import AutoEncoder
+from ..models.base import Model
+from ..models.cca import CCA
+from ..models.feature_map_pca import FeatureMapPCA
+from ..models.gcca import GCCA
+from ..models.kernel_cca import KernelCCA, PrecomputedKernel
+from ..models.kernel_pca import KernelPCA, _learned_map, _linear_map, preimage_method
+from ..models.latent import LatentModel
+from ..models.pairs import PairModel
+from ..models.regression import LatentRegression
+from ..models.whitening import Whitening
+from ..solvers.kernel.preimages import FixedPoint
+from ..solvers.neural.network import Path
+from ..summaries.latent import LatentGaussian
+from .graph import Expression, Value, centred_product, float64, product_and_mean
+
+# Models whose methods are affine maps of rows: components, whitening, latent variables, PLS, CCA.
+
+
+#: The number of unit vectors whose scores are computed at a time.
+_UNIT_VECTORS = 1000
+
+
+def affine_scores(model: Any, table: int = 0) -> Expression:
+    """The scores of a model whose map is (x - mean) A."""
+    return _of_map(model, model._scoring())
+
+
+def pair_scores(model: Any, table: int) -> Expression:
+    """The scores of X or of y."""
+    return _of_map(model, model._y_scoring() if table else model._scoring())
+
+
+def several_scores(model: Any, table: int) -> Expression:
+    """The variates of one of several tables."""
+    return _of_map(model, model._scoring_of(table))
+
+
+def _of_map(model: Any, scoring: Any) -> Expression:
+    if not isinstance(scoring, AffineMap):
+        raise not_in_onnx(
+            f"transform of {type(model).__name__}",
+            "lowdim has no converter for this class, and its map is not one that `features.affine` made",
+            "Use lowdim.save to hand the model on.",
+        )
+    return centred_product(scoring.matrix, scoring.mean)
+
+
+def affine_rows(model: Any, table: int = 0) -> Expression:
+    """Rows from scores, mean + z B."""
+    return product_and_mean(model._lift(), model._centre())
+
+
+def pair_rows(model: Any, table: int) -> Expression:
+    """Rows of X or of y from their scores."""
+    if table == 0:
+        return affine_rows(model)
+    return product_and_mean((float64(model.y_loadings_) * float64(model.y_scale_)[:, None]).T, model.y_mean_)
+
+
+def several_rows(model: Any, table: int) -> Expression:
+    """Rows of one of several tables from its variates."""
+    return product_and_mean(model._lift_of(table), model.means_[table])
+
+
+def predictions(model: Any, table: int = 0) -> Expression:
+    """y_mean + (x - x_mean) R Q^T. For fewer targets than components R Q^T is one matrix, unless it overflows."""
+    R, Q = (float64(factor) for factor in model.coefficient_factors())
+    mean, y_mean = float64(model.x_mean_), float64(model.y_mean_)
+    factors = [R @ Q.T] if Q.shape[0] <= Q.shape[1] and model._finite_coefficients else [R, Q.T]
+
+    def build(x: Value) -> Value:
+        found = x.minus(mean)
+        for factor in factors:
+            found = found @ factor
+        return found + y_mean
+
+    return Expression(R.shape[0], build, vector=bool(model._one_dimensional))
+
+
+# ---- Whitening by factors of a symmetric matrix
+
+
+def whitened(model: Any, table: int = 0) -> Expression:
+    """Whitened rows, W (x - mean). Where W is kept by its factors, it is multiplied by them."""
+    if "_whitener" not in model.__dict__:
+        return affine_scores(model)
+    mean, scale = float64(model.mean_), _column_scale(model)
+    return Expression(len(mean), lambda x: _times(model._whitener, _divided(x.minus(mean), scale)))
+
+
+def coloured(model: Any, table: int = 0) -> Expression:
+    """Rows from whitened rows."""
+    if "_colourer" not in model.__dict__:
+        return affine_rows(model)
+    mean, scale = float64(model.mean_), _column_scale(model)
+
+    def build(z: Value) -> Value:
+        x = _times(model._colourer, z)
+        return (x if scale is None else x * scale) + mean
+
+    return Expression(len(mean), build)
+
+
+def _column_scale(model: Any) -> np.ndarray | None:
+    return None if model._column_scale is None else float64(model._column_scale)
+
+
+def _divided(x: Value, scale: np.ndarray | None) -> Value:
+    return x if scale is None else x / scale
+
+
+def _times(factors: Any, x: Value) -> Value:
+    """The products of rows with V^T diag(along) V + beyond (I - V^T V)."""
+    V, along, beyond = float64(factors.vectors), float64(factors.along), float(factors.beyond)
+    found = ((x @ V.T) * (along - beyond)) @ V
+    return found if beyond == 0.0 else found + x * beyond
+
+
+# ---- Latent variables
+
+
+def latent_scores(model: Any, table: int = 0) -> Expression:
+    """The posterior means of the latent variables given complete rows; rows with NaN have scores of NaN.
+
+    Given complete rows they are an affine map of standardised rows. The model itself says which: its scores of the zero
+    vector and of the unit vectors are computed with a mean of zero and a scale of one, where nothing is lost.
+    """
+    g = model._gaussian
+    xp = namespace(g.mean)
+    standard = copy.copy(model)
+    standard._gaussian = LatentGaussian(xp.zeros_like(g.mean), xp.ones_like(g.scale), g.loadings, g.noise, g.spread)
+    score, p = standard._scoring(), int(g.mean.shape[0])
+
+    def scores(first: int, stop: int) -> np.ndarray:
+        """Scores of the unit vectors with these numbers; number -1 is the zero vector."""
+        rows = np.zeros((stop - first, p))
+        at = np.arange(max(first, 0), stop)
+        rows[at - first, at] = 1.0
+        return float64(score(asarray_like(rows, g.mean, dtype=g.mean.dtype)))
+
+    parts = [scores(first, min(first + _UNIT_VECTORS, p)) for first in range(-1, p, _UNIT_VECTORS)]
+    all_scores = np.concatenate(parts)
+    at_mean = all_scores[0]
+    A = (all_scores[1:] - at_mean) / float64(g.scale)[:, None]
+    mean = float64(g.mean)
+    return Expression(p, lambda x: x.minus(mean) @ A + at_mean if np.any(at_mean) else x.minus(mean) @ A)
+
+
+# Auto-encoders: linear maps plus hidden layers.
+
+
+def encoded(model: Any, table: int = 0) -> Expression:
+    """The scores of an auto-encoder, for complete rows."""
+    network, k = model._network, model.n_components_
+
+    def build(x: Value) -> Value:
+        u = _of_path(network.encoder, x.minus(float64(network.mean)) * (1.0 / network.unit), "encoder")
+        kept = u if u.width == k else u.take(range(k))
+        return kept * float64(network.widths)[:k]
+
+    return Expression(int(model.n_features_in_), build)
+
+
+def decoded(model: Any, table: int = 0) -> Expression:
+    """Rows from the scores of an auto-encoder."""
+    network = model._network
+
+    def build(z: Value) -> Value:
+        v = _of_path(network.decoder, z * (1.0 / float64(network.widths)), "decoder")
+        return v * network.unit + float64(network.mean)
+
+    return Expression(int(network.k), build)
+
+
+def _of_path(path: Any, v: Value, name: str) -> Value:
+    """v A + a, plus the hidden layers."""
+    if not isinstance(path, Path):
+        raise not_in_onnx(
+            f"the {name} of this AutoEncoder",
+            "it is a module of your own, and what it computes is not known",
+            f"Export it with torch.onnx.export(model.{name}_, ...), or use hidden=(...) in place of a module.",
+        )
+    found = v @ float64(path.matrix) + float64(path.offset)
+    if not path.weights:
+        return found
+    act, h = _ACTIVATIONS[path.activation], v
+    for W, b in zip(path.weights[:-1], path.biases, strict=True):
+        h = act(h @ float64(W) + float64(b))
+    return found + h @ float64(path.weights[-1])
+
+
+#: Activations as nodes, by their names in `ACTIVATIONS`.
+_ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
+    "silu": lambda h: (h * ((h * 0.5).apply("Tanh") + 1.0)) * 0.5,
+    "tanh": lambda h: h.apply("Tanh"),
+    "relu": lambda h: h.apply("Relu"),
+}
+
+
+# Kernels of new rows with fixed rows, as nodes of a graph: one function for each class of kernels, and their table.
+
+
+#: A function of a kernel, the new rows and the fixed rows, (m, p), whose result has m columns.
+KernelBuilder = Callable[[Any, Value, np.ndarray], Value]
+
+
+def kernel_values(kernel: Any, x: Value, rows: np.ndarray) -> Value:
+    """The kernels of new rows with fixed rows."""
+    build = KERNEL_BUILDERS.get(type(kernel))
+    if build is None:
+        raise not_in_onnx(
+            f"the kernel {kernel}",
+            "only the kernels of lowdim.kernels have nodes, and what your own function computes is not known",
+            "Use one of these kernels, or sums and products of them; or kernel='precomputed', for which the "
+            "kernels are computed before the graph runs.",
+        )
+    return build(kernel, x, rows)
+
+
+def unit_length(x: Value) -> Value:
+    """Rows divided by their lengths; rows of zeros stay as they are.
+
+    They are first divided by their sums of magnitudes, so that no square overflows or underflows.
+    """
+    scaled = x / x.apply("Abs").sums().unless_zero(1.0)
+    return scaled / (scaled * scaled).sums().apply("Sqrt").unless_zero(1.0)
+
+
+def _linear(kernel: Any, x: Value, rows: np.ndarray) -> Value:
+    return x @ rows.T
+
+
+def _polynomial(kernel: kernels.Polynomial, x: Value, rows: np.ndarray) -> Value:
+    return _power(_affine(kernel, x, rows), float(kernel.degree))
+
+
+def _sigmoid(kernel: kernels.Sigmoid, x: Value, rows: np.ndarray) -> Value:
+    return _affine(kernel, x, rows).apply("Tanh")
+
+
+def _cosine(kernel: Any, x: Value, rows: np.ndarray) -> Value:
+    return unit_length(x) @ kernels.Cosine().explicit_features(rows.shape[1])[0](rows).T
+
+
+def _gaussian(kernel: kernels.Gaussian, x: Value, rows: np.ndarray) -> Value:
+    return (_squared_distances(x, rows) * -float(kernel.rate or 0.0)).apply("Exp")
+
+
+def _laplacian(kernel: kernels.Laplacian, x: Value, rows: np.ndarray) -> Value:
+    distances = _by_differences(x, rows, lambda apart: apart.apply("Abs"))
+    return (distances * -float(kernel.gamma or 0.0)).apply("Exp")
+
+
+def _matern(kernel: kernels.Matern, x: Value, rows: np.ndarray) -> Value:
+    # The root of a small distance has half of its digits, so that it is not computed from products.
+    distances = _by_differences(x, rows, lambda apart: apart * apart).apply("Sqrt")
+    r = distances * (math.sqrt(2.0 * kernel.nu) / float(kernel.length or 1.0))
+    decay = (r * -1.0).apply("Exp")
+    if kernel.nu == 0.5:
+        return decay
+    return (r + 1.0 if kernel.nu == 1.5 else r + 1.0 + r * r / 3.0) * decay
+
+
+def _thin_plate_spline(kernel: kernels.ThinPlateSpline, x: Value, rows: np.ndarray) -> Value:
+    r2 = _squared_distances(x, rows) / (kernel.c * kernel.c)
+    return r2 * r2.unless_zero(1.0).apply("Log") * 0.5
+
+
+def _sum(kernel: kernels.Sum, x: Value, rows: np.ndarray) -> Value:
+    return kernel_values(kernel.left, x, rows) + kernel_values(kernel.right, x, rows)
+
+
+def _product(kernel: kernels.Product, x: Value, rows: np.ndarray) -> Value:
+    return kernel_values(kernel.left, x, rows) * kernel_values(kernel.right, x, rows)
+
+
+def _multiple(kernel: kernels.Multiple, x: Value, rows: np.ndarray) -> Value:
+    return kernel_values(kernel.kernel, x, rows) * kernel.factor
+
+
+#: The builders by class.
+KERNEL_BUILDERS: dict[type, KernelBuilder] = {
+    kernels.Linear: _linear,
+    kernels.Polynomial: _polynomial,
+    kernels.Quadratic: _polynomial,
+    kernels.Sigmoid: _sigmoid,
+    kernels.Cosine: _cosine,
+    kernels.Gaussian: _gaussian,
+    kernels.Laplacian: _laplacian,
+    kernels.Matern: _matern,
+    kernels.ThinPlateSpline: _thin_plate_spline,
+    kernels.Sum: _sum,
+    kernels.Product: _product,
+    kernels.Multiple: _multiple,
+}
+
+
+def _affine(kernel: Any, x: Value, rows: np.ndarray) -> Value:
+    """gamma x . y + coef0"""
+    return (x @ rows.T) * (kernel.gamma or 1.0 / rows.shape[1]) + float(kernel.coef0)
+
+
+def _power(K: Value, degree: float) -> Value:
+    """K^degree, by products if the degree is 1, 2 or 3."""
+    if degree not in (1.0, 2.0, 3.0):
+        return K**degree
+    found = K
+    for _ in range(int(degree) - 1):
+        found = found * K
+    return found
+
+
+def _squared_distances(x: Value, rows: np.ndarray) -> Value:
+    """|x - y|^2, from products of rows that are centred about the mean of the fixed ones.
+
+    The rounding error is about eps times the squared spread of the rows; in float32 this would be too much, and the
+    distances come from differences. Rounding may leave a distance of -eps, whose sign is dropped, because a comparison
+    with zero would hide NaN.
+    """
+    if x.graph.arithmetic == np.float32:
+        return _by_differences(x, rows, lambda apart: apart * apart)
+    origin = rows.mean(axis=0)
+    near, centred = rows - origin, x.minus(origin)
+    squares = (near * near).sum(axis=1)[None, :]
+    return ((centred * centred).sums() + squares - centred @ (2.0 * near.T)).apply("Abs")
+
+
+def _by_differences(x: Value, rows: np.ndarray, distance: Callable[[Value], Value]) -> Value:
+    """The sum over the columns of distance(x_d - y_d), of rows centred about the mean of the fixed ones."""
+    origin = rows.mean(axis=0)
+    return x.minus(origin).over_columns(rows - origin, distance)
+
+
+# Models of features: kernel PCA, kernel CCA, and PCA of explicit features, with the table of feature maps.
+
+
+def feature_values(feature_map: Any, x: Value) -> Value:
+    """The features of rows."""
+    build = FEATURE_BUILDERS.get(type(feature_map))
+    if build is None:
+        name = getattr(feature_map, "__qualname__", type(feature_map).__name__)
+        raise not_in_onnx(
+            f"the feature map {name}",
+            "only the maps of lowdim.features have nodes, and what your own function computes is not known",
+            "Use one of these maps. For a transformer of scikit-learn, put it before a PCA in a pipeline, and "
+            "convert that with skl2onnx.",
+        )
+    return build(feature_map, x)
+
+
+def _kernel_columns(feature_map: features.KernelColumns, x: Value) -> Value:
+    return kernel_values(feature_map.kernel, x, float64(feature_map.rows))
+
+
+def _fourier(feature_map: features.Fourier, x: Value) -> Value:
+    angles = x @ float64(feature_map.frequencies)
+    factor = math.sqrt(feature_map.amplitude / feature_map.frequencies.shape[1])
+    # cos a = sin(a + pi / 2): some versions of onnxruntime have no cosine of float64.
+    return (angles + 0.5 * math.pi).beside(angles).apply("Sin") * factor
+
+
+def _polynomial_features(feature_map: features.Polynomial, x: Value) -> Value:
+    # Entry p of a row is the appended sqrt(coef0), which `scales` multiplies by already.
+    p = x.width
+    factors, scales = feature_map.factors(p), feature_map.scales(p)
+    appended = feature_map.up_to and bool(np.any(factors == p))
+    entries = x.beside(x.take([0]) * 0.0 + 1.0) if appended else x
+    found = entries.take(factors[:, 0])
+    for column in factors.T[1:]:
+        found = found * entries.take(column)
+    return found * scales
+
+
+def _scaled(feature_map: features.Scaled, x: Value) -> Value:
+    moved = x if feature_map.shift is None else x.minus(float64(feature_map.shift))
+    return feature_values(feature_map.feature_map, moved if feature_map.factor == 1.0 else moved * feature_map.factor)
+
+
+#: The builders of features by the class of the map.
+FEATURE_BUILDERS: dict[type, Callable[[Any, Value], Value]] = {
+    features.KernelColumns: _kernel_columns,
+    features.Fourier: _fourier,
+    features.Polynomial: _polynomial_features,
+    features.Scaled: _scaled,
+    features.Same: lambda feature_map, x: x,
+    features.SomeColumns: lambda feature_map, x: x.take(feature_map.columns),
+    features.UnitLength: lambda feature_map, x: unit_length(x),
+}
+
+
+def kernel_scores(model: Any, table: int = 0) -> Expression:
+    """The scores of kernel PCA, (phi(x) - offset) P. With kernel="precomputed", rows are kernels."""
+    return _of_features(model, model._phi, model._scoring())
+
+
+def feature_scores(model: Any, table: int = 0) -> Expression:
+    """The scores of PCA of explicit features."""
+    return _of_features(model, model.feature_map_, model.pca_._scoring())
+
+
+def _of_features(model: Any, feature_map: Any, scoring: features.AffineMap) -> Expression:
+    A, mean = float64(scoring.matrix), float64(scoring.mean)
+    return Expression(int(model.n_features_in_), lambda x: feature_values(feature_map, x).minus(mean) @ A)
+
+
+def kernel_rows(model: Any, table: int = 0) -> Expression:
+    """Rows from scores of kernel PCA: a linear map for the linear kernel, and a regression for others."""
+    if "dual_coef_" in model.__dict__:  # of lowdim.sklearn
+        return _regression(model._given_kernel(), model.X_transformed_fit_, model.dual_coef_, 0.0)
+    method = preimage_method(model)
+    if method is None:
+        return product_and_mean(*_linear_map(model))
+    if isinstance(method, FixedPoint):
+        raise not_in_onnx(
+            "inverse_transform of KernelPCA with preimage='fixed-point'",
+            "it is an iteration that ends when it has converged",
+            "Set preimage='ridge', which is a regression.",
+        )
+    learned = _learned_map(model)
+    return _regression(Gaussian(sigma=learned.sigma), learned.scores, learned.coefficients, learned.mean)
+
+
+def _regression(kernel: Any, known: Any, coefficients: Any, mean: Any) -> Expression:
+    """z -> mean + sum_i k(z, z_i) a_i"""
+    scores, a = float64(known), float64(coefficients)
+    return Expression(scores.shape[1], lambda z: kernel_values(kernel, z, scores) @ a + mean)
+
+
+def kernel_variates(model: Any, table: int) -> Expression:
+    """The variates of kernel CCA.
+
+    With the kernels K of new rows, the means m of the fit and the shares s of its rows, centred kernels are
+    (K - m) (I - s 1^T), and their product with the coefficients A is (K - m) (A - s 1^T A).
+    """
+    mapped = model._mapped[table]
+    A = float64(model.y_dual_coef_ if table else model.x_dual_coef_)
+    A = A - float64(mapped.share)[:, None] * A.sum(axis=0)
+
+    def build(x: Value) -> Value:
+        kernel = mapped.kernel
+        if isinstance(kernel, PrecomputedKernel):
+            K = x if kernel.columns is None else x.take(kernel.columns)
+        elif mapped.origin is None:
+            K = kernel_values(kernel, x, float64(mapped.rows))
+        else:
+            origin = float64(mapped.origin)
+            K = kernel_values(kernel, x.minus(origin), float64(mapped.rows) - origin)
+        return K.minus(mapped.means) @ A
+
+    return Expression(int(mapped.rows.shape[1]), build)
+
+
+# The table of converters: which function expresses a method of a model. A class is found by its base classes too.
+
 
 #: A function of a fitted model and the number of one of its tables.
 Converter = Callable[[Any, int], Expression]
@@ -24,25 +477,25 @@ Converter = Callable[[Any, int], Expression]
 #: For each method, the converters of classes. A model without an entry of its own has that of its base class.
 CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
     "transform": {
-        Model: linear.affine_scores,
-        Whitening: linear.whitened,
-        LatentModel: linear.latent_scores,
-        PairModel: linear.pair_scores,
-        GCCA: linear.several_scores,
-        KernelPCA: nonlinear.kernel_scores,
-        KernelCCA: nonlinear.kernel_variates,
-        FeatureMapPCA: nonlinear.feature_scores,
-        AutoEncoder: networks.encoded,
+        Model: affine_scores,
+        Whitening: whitened,
+        LatentModel: latent_scores,
+        PairModel: pair_scores,
+        GCCA: several_scores,
+        KernelPCA: kernel_scores,
+        KernelCCA: kernel_variates,
+        FeatureMapPCA: feature_scores,
+        AutoEncoder: encoded,
     },
     "inverse_transform": {
-        Model: linear.affine_rows,
-        Whitening: linear.coloured,
-        PairModel: linear.pair_rows,
-        GCCA: linear.several_rows,
-        KernelPCA: nonlinear.kernel_rows,
-        AutoEncoder: networks.decoded,
+        Model: affine_rows,
+        Whitening: coloured,
+        PairModel: pair_rows,
+        GCCA: several_rows,
+        KernelPCA: kernel_rows,
+        AutoEncoder: decoded,
     },
-    "predict": {LatentRegression: linear.predictions, CCA: linear.predictions},
+    "predict": {LatentRegression: predictions, CCA: predictions},
 }
 #: Why other methods are not expressed, and what to do instead.
 REASONS: Mapping[str, tuple[str, str]] = {

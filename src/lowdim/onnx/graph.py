@@ -1,18 +1,21 @@
-"""A graph of ONNX, written with the operators of Python: (x - mean) @ A adds two nodes and two constants.
-
-The package onnx is imported only where nodes are made, so that `import lowdim` does not need it.
-"""
+"""A graph of ONNX, written with the operators of Python: (x - mean) @ A adds two nodes and two constants."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-from .._xp import dense, to_numpy
+from .._core.arrays import dense, to_numpy
 from ..errors import beyond_onnx_arithmetic, missing_extra, too_large_for_onnx
+
+# A graph of ONNX, written with the operators of Python: (x - mean) @ A adds two nodes and two constants.
+#
+# The package onnx is imported only where nodes are made, so that `import lowdim` does not need it.
+
 
 #: The dtypes of rows, results and computations.
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -217,3 +220,55 @@ def _in_range(values: np.ndarray, dtype: Any) -> np.ndarray:
     if vanished or not np.all(np.isfinite(found)):
         raise beyond_onnx_arithmetic(np.dtype(dtype))
     return found
+
+
+# How a method of a fitted model is expressed: the columns that it takes, and its nodes in a graph.
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A function of rows of `width` columns, as `build` adds it to a graph."""
+
+    width: int
+    build: Callable[[Value], Value]
+    #: Whether the method returns a vector, and not a table of one column.
+    vector: bool = False
+
+
+def float64(array: Any) -> np.ndarray:
+    """An array or sparse matrix of any library as a dense NumPy array of float64."""
+    return np.asarray(to_numpy(dense(array)), dtype=np.float64)
+
+
+def centred_product(A: Any, mean: Any) -> Expression:
+    """x -> (x - mean) A. The mean is subtracted first: a product of large numbers would lose digits."""
+    matrix = float64(A)
+    return Expression(matrix.shape[0], lambda x: x.minus(float64(mean)) @ matrix)
+
+
+def product_and_mean(B: Any, mean: Any) -> Expression:
+    """z -> mean + z B."""
+    matrix = float64(B)
+    return Expression(matrix.shape[0], lambda z: z @ matrix + float64(mean))
+
+
+# Names of the columns that a graph takes and returns, for its metadata.
+
+
+def names_before(model: Any, method: str, table: int) -> list[str]:
+    """The names of the columns that a method takes."""
+    return _components(model) if method == "inverse_transform" else list(model._column_names(table))
+
+
+def names_after(model: Any, method: str, table: int) -> list[str]:
+    """The names of the columns that a method returns."""
+    if method == "transform":
+        return _components(model)
+    if method == "predict":
+        return list(model._column_names(1))
+    # The rows that FeatureMapPCA returns to are features.
+    return list(model._column_names(table) if table else model._row_names())
+
+
+def _components(model: Any) -> list[str]:
+    return [str(name) for name in model.get_feature_names_out()]

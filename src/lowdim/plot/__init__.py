@@ -3,20 +3,12 @@
 Every plot takes `ax=` and returns the axes it drew on. Colours, fonts and sizes are those of the style in use.
 """
 
-from ..models._accessors import Offer, Offers
-from ._offered import offer
-from .biplots import biplot, correlation_circle
-from .canonical import correlations, structure, variates
-from .images import reconstructions
-from .iterations import convergence
-from .loading_plots import loading_bars, loadings
-from .missing_entries import missing
-from .outlying_rows import outliers
-from .planes import contours
-from .regression import coefficients, predictions, validation, vip
-from .score_maps import scores
-from .source_plots import densities, sources
-from .variances import cumulative, scree
+from ..models.base import Offer, Offers
+from .axes import offer
+from .components import convergence, cumulative, densities, loading_bars, loadings, scree, sources
+from .maps import biplot, contours, correlation_circle, outliers, scores
+from .pairs import coefficients, correlations, predictions, structure, validation, variates, vip
+from .rows import missing, reconstructions
 
 _FUNCTIONS = (
     scree,

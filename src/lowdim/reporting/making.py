@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
 import os
-from collections.abc import Sequence
+import platform
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
 from inspect import signature
@@ -11,21 +14,333 @@ from os import PathLike
 from time import perf_counter
 from typing import Any
 
-from .._paths import local_path
-from .._version import __version__
-from .._whole_files import moved_when_whole, require_free
-from ..errors import LowdimWarning, not_html, output_is_no_path, without_warnings
-from ..selection.resampling import seed_of
-from .analysis import Analysis
-from .blocks import Document, Section
-from .calls import call_of
-from .checks import check_request, check_table
-from .opening import open_table
-from .page import render
-from .page.packages import require_packages
-from .prepared_table import Request
-from .sections import SECTIONS, computed
-from .words import count
+import numpy as np
+import scipy
+import sklearn
+
+from .._core import __version__
+from .._core.paths import local_path, moved_when_whole, require_free
+from ..errors import (
+    HoldsRowsWarning,
+    LowdimWarning,
+    n_components_out_of_range,
+    not_html,
+    not_one_for_each_row,
+    output_is_no_path,
+    without_warnings,
+)
+from ..files import header, save
+from ..models.pca import PCA
+from ..selection.parallel_analysis import seed_of
+from ..sources.scan import Scan
+from ..table import Table
+from . import beyond, canonical, data, filled, how_many, meaning, misfits, rebuilding
+from . import map as map_section
+from .analysis import Analysis, Request
+from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number
+from .opening import check_model, is_fitted, open_table
+from .page import plotly_js_version, render, require_packages
+
+# The call of `report` that makes the same page, as text.
+
+
+def call_of(X: Any, path: Any, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    """The call with its arguments: values that can be written down as they are, all others by their names.
+
+    Arguments that have their default are left out.
+    """
+    arguments = [_rows(X), repr(os.fspath(path))]
+    for name, value in given.items():
+        if value is not defaults[name]:
+            arguments.append(f"{name}={_written(value, name)}")
+    return f"lowdim.report({', '.join(arguments)})"
+
+
+def _rows(X: Any) -> str:
+    if not isinstance(X, Scan):
+        return _written(X, "X")
+    choice = [(name, getattr(X.choice, name, None)) for name in ("columns", "exclude")]
+    chosen = [f"{name}={_written(value, name)}" for name, value in choice if value]
+    return f"lowdim.scan({', '.join([_written(getattr(X.found, 'where', X), 'path'), *chosen])})"
+
+
+def _written(value: Any, name: str) -> str:
+    """The value as Python writes it, if it is a number, text or a short list of these; otherwise its name."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, os.PathLike):
+        return repr(os.fspath(value))
+    if isinstance(value, list | tuple) and len(value) <= 12 and all(isinstance(v, str | int | float) for v in value):
+        return repr(list(value))
+    return name
+
+
+# What a report refuses: before rows are read what can be known by then, and after the first pass the rest.
+
+
+#: A report is about at least so many rows and columns.
+_ROWS, _COLUMNS = 3, 2
+
+
+def check_request(request: Request) -> None:
+    """Refuse arguments that are wrong whatever the table is."""
+    check_model(request.model)
+    k = request.n_components
+    if k is not None and (isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1):
+        raise ValueError(f"n_components={k!r} must be a whole number of at least 1, or None to choose it.")
+    if request.model is not None:
+        for name in ("n_components", "standardize"):
+            if getattr(request, name) is not None:
+                raise ValueError(
+                    f"{name}={getattr(request, name)!r} is for the model that the report fits, and model is given: "
+                    f"leave {name} out, or set it in the model."
+                )
+    if request.standardize not in (None, True, False):
+        raise ValueError(f"standardize={request.standardize!r} must be True, False, or None to decide by the columns.")
+
+
+def check_table(a: Analysis) -> None:
+    """Refuse tables that are too small for a report, and what does not go with them."""
+    if a.n < _ROWS:
+        raise ValueError(f"a report is about at least {_ROWS} rows, and the table has {a.n}.")
+    # Columns of a model that is fitted need not vary in this table.
+    varying = [name for name, deviation in zip(a.names, a.first.deviation[a.used], strict=True) if deviation > 0]
+    if len(varying) < _COLUMNS:
+        have = f"only {listed(varying)}" if varying else "none"
+        why = "".join(f"; {each.name}: {each.why}" for each in a.left_out[:5])
+        raise ValueError(
+            f"a report is about at least {_COLUMNS} columns of numbers that vary, and the table has {have}{why}."
+        )
+    opened = a.opened
+    vectors: list[tuple[str, Any]] = [("labels", values) for values in opened.groups.values()]
+    vectors += [("ids", opened.ids), ("sample_weight", opened.weights)]
+    for name, vector in vectors:
+        if vector is not None and len(vector) != a.n:
+            raise not_one_for_each_row(name, len(vector), a.n)
+    for name, table in (("response", opened.response), ("other", opened.other)):
+        if table is not None and table.shape[0] not in (None, a.n):
+            raise ValueError(f"{name} has {table.shape[0]} rows, X has {a.n}; pass one row for each row of X.")
+    k = a.request.n_components
+    if k is not None and not is_fitted(a.request.model) and k > a.rank:
+        raise n_components_out_of_range(k, a.rank, a.n, a.p, fractions=False)
+
+
+# Where the methods of a report are described.
+
+
+#: What each section uses (that about two tables: for a response, and for another table), and the model that the report
+#: is about, by the name of its class.
+REFERENCES: dict[str, tuple[tuple[str, str], ...]] = {
+    "PCA": (("principal components", "Jolliffe (2002), Principal component analysis, 2nd edition."),),
+    "PPCA": (("probabilistic PCA", "Tipping, Bishop (1999), Probabilistic principal component analysis."),),
+    "FactorAnalysis": (
+        ("factor analysis", "Joreskog (1967), Some contributions to maximum likelihood factor analysis."),
+    ),
+    "ICA": (("independent components", "Hyvarinen, Karhunen, Oja (2001), Independent component analysis."),),
+    "KernelPCA": (
+        ("kernel PCA", "Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem."),
+    ),
+    "how-many": (("parallel analysis", "Horn (1965), A rationale and test for the number of factors."),),
+    "meaning": (
+        ("biplot", "Gabriel (1971), The biplot graphic display of matrices."),
+        ("bootstrap intervals", "Efron, Tibshirani (1993), An introduction to the bootstrap."),
+    ),
+    "misfits": (
+        ("Q and its limit", "Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA."),
+    ),
+    "response": (
+        ("PLS", "Wold, Sjostrom, Eriksson (2001), PLS-regression: a basic tool of chemometrics."),
+        ("one standard error", "Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees."),
+    ),
+    "other": (
+        ("CCA", "Hotelling (1936), Relations between two sets of variates."),
+        ("canonical ridge", "Vinod (1976), Canonical ridge and econometrics of joint production."),
+        (
+            "test of CCA",
+            "Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation analysis.",
+        ),
+    ),
+    "holes": (("missing entries", "Tipping, Bishop (1999), Probabilistic principal component analysis."),),
+    "beyond": (
+        ("kernel PCA", "Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem."),
+        ("ICA", "Hyvarinen, Karhunen, Oja (2001), Independent component analysis."),
+        ("kept neighbours", "Venna, Kaski (2001), Neighborhood preservation in nonlinear projection methods."),
+    ),
+}
+
+
+def references_of(model: Any, keys: Sequence[str]) -> list[str]:
+    """The references of a model and of the sections with these keys, each of them once, with what it is about."""
+    found: dict[str, str] = {}
+    for key in (type(model).__name__, *keys):
+        for what, text in REFERENCES.get(key, ()):
+            if text not in found.values():
+                found[what] = text
+    return [f"{what[0].upper()}{what[1:]}: {text}" for what, text in found.items()]
+
+
+# How it was computed: solver, accuracy, versions, the same again, references, the model, and what the page holds.
+
+
+#: Larger models are not part of the page; those that hold rows of the table must be smaller.
+_LARGEST_MODEL, _LARGEST_WITH_ROWS = 8 << 20, 1 << 20
+
+
+def computed_section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]) -> Section:
+    """The last section, which is about the whole page: its other sections, and how long they took."""
+    stored, said = _model_file(a.model)
+    blocks: list[Block] = [
+        Prose(_solved(a)),
+        Listing(_facts(a), shown=20),
+        Prose(f"The same page is made by: {a.request.command}"),
+        Listing(_times(seconds), shown=20),
+        Prose(said),
+        Prose(_held(a, others)),
+        Prose(
+            f"To cite lowdim: The lowdim developers, lowdim {__version__}, a Python package. The methods on this page "
+            "are described in:"
+        ),
+        *(Prose(text) for text in references_of(a.model, [*(other.key for other in others), *_second_tables(a)])),
+    ]
+    return Section(
+        key="computed",
+        title="How it was computed",
+        lead="What ran, how accurate it was, how to make the same page again, and what the file contains.",
+        blocks=blocks,
+        downloads=[] if stored is None else [stored],
+    )
+
+
+def _second_tables(a: Analysis) -> list[str]:
+    given = {"response": a.opened.response, "other": a.opened.other}
+    return [name for name, table in given.items() if table is not None]
+
+
+def _solved(a: Analysis) -> str:
+    """Which model was fitted by which solver, and how that ended."""
+    model = a.model
+    kind, k = type(model).__name__, count(int(model.n_components_), "component")
+    units = " divided by their standard deviations" if a.standardize else ""
+    parts = [f"The report is about {kind} with {k}, of {count(a.p, 'column')}{units}."]
+    plan = getattr(model, "plan_", None)
+    if plan is not None:
+        solver, _, how = str(plan).partition(": ")
+        parts.append(f"The solver was {solver} ({how}).")
+    status = getattr(model, "status_", None)
+    if status is not None:
+        parts.append(f"How it ended: {status.value}.")
+    residual = getattr(model, "residual_", None)
+    if residual is not None and np.ndim(residual) == 0:
+        of_what = " times the largest eigenvalue" if isinstance(model, PCA) else ""
+        parts.append(f"The residual is {number(float(residual), 2)}{of_what}.")
+    steps = getattr(model, "n_iter_", None)
+    if steps is not None and np.ndim(steps) == 0 and int(steps) > 0:
+        parts.append(f"It took {count(int(steps), 'iteration')}.")
+    return " ".join(parts)
+
+
+def _facts(a: Analysis) -> Table:
+    """Numbers of rows and columns, the seed, and versions."""
+    model = a.model
+    facts: dict[str, Any] = {
+        "rows": f"{a.n:,}",
+        "columns analysed": f"{a.p:,} of {a.opened.n_columns:,}",
+        "model": str(type(model).__name__),
+        "components": f"{int(model.n_components_):,}",
+        "solver": str(getattr(model, "solver_", "")),
+        "rows in memory": "yes" if a.opened.held else "no, they are read block by block",
+        "passes of the first look": f"{a.first.passes:,}",
+        "seed": str(a.request.random_state),
+        "lowdim": __version__,
+        "NumPy": np.__version__,
+        "SciPy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "Python": platform.python_version(),
+        "plotly.js": plotly_js_version(),
+    }
+    return Table({"value": list(facts.values())}, list(facts), title="What was used")
+
+
+def _times(seconds: Mapping[str, float]) -> Table:
+    """How long the parts took. What several sections need is counted where it is first needed."""
+    return Table(
+        {"seconds": [round(value, 3) for value in seconds.values()]},
+        list(seconds),
+        title="How long the parts took",
+        notes=["What several sections need is counted where it is first needed."],
+        row_name="part",
+    )
+
+
+def _model_file(model: Any) -> tuple[Download | None, str]:
+    """The model as a file to download, and what is said of it."""
+    kind = type(model).__name__
+    name = f"{kind.lower()}.model"
+    with tempfile.TemporaryDirectory(prefix="lowdim") as folder:
+        path = os.path.join(folder, name)
+        try:
+            with without_warnings(HoldsRowsWarning):
+                save(model, path)
+        except (TypeError, ValueError):
+            return None, f"This {kind} cannot be stored in a file, because of its parameters."
+        size, with_rows = os.path.getsize(path), bool(header(path)["holds_rows"])
+        if size > (_LARGEST_WITH_ROWS if with_rows else _LARGEST_MODEL):
+            why = "it holds rows of the table, and " if with_rows else ""
+            return None, f"The model is not part of the page: {why}it takes {size / 1e6:.1f} MB."
+        with open(path, "rb") as file:
+            content = file.read()
+    rows = " It holds rows of the table, or numbers for each of them." if with_rows else ""
+    said = (
+        f'The fitted model can be saved from this page as {name}; lowdim.load("{name}") reads it, and so do the '
+        f"commands lowdim transform and lowdim inspect.{rows}"
+    )
+    return Download(name, content, f"The fitted {kind}, for lowdim.load"), said
+
+
+def _held(a: Analysis, sections: Sequence[Section]) -> str:
+    """What of the table is in the file, for those who send it."""
+    widgets = [block for each in sections for block in each.blocks if isinstance(block, Widget)]
+    rows = max((len(w.values["numbers"]) for w in widgets if w.values.get("numbers") is not None), default=0)
+    columns = max((len(w.values["columns"]) for w in widgets if w.kind == "map"), default=0)
+    has_ids = any(w.values.get("ids") is not None for w in widgets if w.kind == "map")
+    groups = list(a.opened.groups)
+    parts = ["This file contains more than statistics, and whoever gets it gets these too."]
+    if rows:
+        which = f"all {rows:,} rows" if rows == a.n else f"{rows:,} of the {a.n:,} rows"
+        what = [f"their entries in {count(columns, 'column')}"] if columns else []
+        what += ["their names"] if has_ids else []
+        what += [f"their {'categories' if len(groups) > 1 else 'category'} ({listed(groups)})"] if groups else []
+        parts.append(f"For {which} it holds their positions on the map{_and(what)}.")
+    parts.append(
+        "It also holds the names of the columns and the entries of the rows that are shown as examples. It sends "
+        "nothing anywhere: no part of the page is loaded from a network."
+    )
+    return " ".join(parts)
+
+
+def _and(what: Sequence[str]) -> str:
+    return "" if not what else f" and {what[0]}" if len(what) == 1 else f", {', '.join(what[:-1])} and {what[-1]}"
+
+
+# The sections of a report, in their order.
+
+
+#: Each section by its key. A section that has nothing to say of a table is None.
+SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
+    "data": data.section,
+    "how-many": how_many.section,
+    "map": map_section.section,
+    "meaning": meaning.section,
+    "misfits": misfits.section,
+    "rebuilding": rebuilding.section,
+    "two-tables": canonical.section,
+    "holes": filled.section,
+    "beyond": beyond.section,
+}
+
+
+# `report`: a table -> an analysis -> sections -> a page -> a file.
+
 
 #: At most so many sections have a sentence at the top of the page; if there are more, the first ones of this order.
 _MOST_SENTENCES = 6
@@ -221,7 +536,7 @@ def _document(a: Analysis, title: str, stopwatch: Stopwatch) -> Document:
         if section is not None:
             stopwatch.note(section.title)
             sections.append(section)
-    sections.append(computed.section(a, sections, stopwatch.seconds))
+    sections.append(computed_section(a, sections, stopwatch.seconds))
     return Document(
         title=title,
         subtitle=f"{count(a.n, 'row')}, {count(a.p, 'column')}",

@@ -1,16 +1,14 @@
 """The choice of the number of components, cross-validation, the bootstrap and permutation tests."""
 
 from .bootstrapping import Bootstrap, bootstrap
-from .choices import Choice, Choices
 from .choose import choose_n_components
-from .cross_validation import cross_validate
-from .eigenvalues import Eigenvalues, Unavailable
+from .criteria import Eigenvalues, Unavailable
+from .cross_validation import CrossValidation, cross_validate
 from .kernel_width import WidthChoice, choose_width
 from .permutation import PermutationTest, permutation_test
 from .pooling import Pooled, pool
-from .rules import ALIASES, FACTOR_RULES, RULES, Rule, rule_of
+from .rules import ALIASES, FACTOR_RULES, RULES, Choice, Choices, Rule, rule_of
 from .suitability import Suitability, factor_suitability
-from .validation_table import CrossValidation
 
 __all__ = [
     "ALIASES",

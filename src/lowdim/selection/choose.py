@@ -11,21 +11,22 @@ import numpy as np
 
 from .. import summaries
 from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolution
-from ..reading import Rows, check_weights
-from ..solvers import Covariance, Job, Request, Triangle, spectra
-from ..solvers.escalate import refine
-from ..sources import Source, by_name, open_source, sum_of, with_known_length
-from ..summaries import Columns, Moments
-from .choices import Choice, Choices
-from .cross_validation import NoFoldSummaries
-from .eigenvalues import Eigenvalues, Unavailable
-from .folds import count_rows, on_host, shuffle_folds
-from .holes import choose_with_holes, complete_or_holes
-from .likelihood import held_out_likelihood
-from .resampling import seed_of
-from .rules import RULES, Rule, rule_of
-from .unordered_folds import folds_for
-from .validation_table import CrossValidation
+from ..reading.rows import Rows
+from ..reading.summarize import check_weights
+from ..solvers import spectra
+from ..solvers.problem import Job, Request, refine
+from ..solvers.spectra.covariance import Covariance, Triangle
+from ..sources.base import Source
+from ..sources.derived import sum_of, with_known_length
+from ..sources.opening import by_name, open_source
+from ..summaries.moments import Columns, Moments
+from .criteria import Eigenvalues, Unavailable
+from .cross_validation import CrossValidation, NoFoldSummaries
+from .folds import count_rows, folds_for, on_host, shuffle_folds
+from .missing import choose_with_holes, complete_or_holes
+from .parallel_analysis import seed_of
+from .rules import RULES, Choice, Choices, Rule, rule_of
+from .scorers import held_out_likelihood
 
 #: Up to this many columns, the p x p matrix is computed for the rules that need it, even if there are fewer rows than
 #: columns and their inner products would be cheaper.

@@ -1,26 +1,511 @@
-"""The ways to score the rows that are left out of a cross-validation, and their table.
-
-`SummaryFolds` merges summaries of the folds, which have p x p numbers. `GramFolds` starts from the inner products of
-the rows, which are n x n, and scores coordinates of the rows (`coordinates.py`). `RefitFolds` fits the rows of each
-split. They are chosen like solvers, by their cost.
-"""
+"""The ways to score the rows that are left out of a cross-validation, and what they need of a model."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from itertools import islice
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
+from scipy.linalg import lapack
 
-from .._memory import memory_bytes
+from .._core.arrays import Array, asarray_like, dense, namespace, to_numpy
+from .._core.threads import available, check_stop, memory_bytes, run_in_parallel
 from ..errors import LowdimWarning, NonFiniteBlock, needs_memory, needs_second_reading, no_order, without_warnings
-from ..solvers.base import EIGH_WORK, AnySolver, Cost
+from ..reading.rows import Rows
+from ..reading.summarize import summarize
+from ..solvers.problem import EIGH_WORK, AnySolver, Cost, Job
+from ..sources.array import ArraySource
+from ..sources.base import Source
+from ..sources.beside import BesideSource
+from ..sources.derived import KnownSource, gather, in_order
 from ..summaries.base import union
-from .coordinate_folds import CoordinateFolds
-from .fold_run import FoldJob, FoldResult, FoldRun, Scores, score_pairs
-from .folds import split_summaries, tables_in
-from .protocol import HeldOutScores
+from ..summaries.gram import Gram, GramRoot, StandardizedGrams, centred_products
+from ..summaries.moments import Moments
+from ..summaries.triangle import Triangle
+from .folds import Folds, dense_rows, split_summaries, summarize_by_label, tables_in
+
+# Rows of wide tables as coordinates in the space that the rows span, from their inner products.
+#
+# A table with n rows and p > n columns is Z = A Q^T, with an n x n table A of coordinates and orthonormal columns of Q.
+# All that depends on the rows only through their inner products Z Z^T = A A^T is the same for A: principal variances,
+# fits of PLS and CCA, distances between rows. So rows can be left out, drawn or shuffled in A, which has n columns
+# instead of p. If columns are divided by the standard deviations of training rows, each set of training rows has its
+# own A.
+
+
+#: Bytes of the inner products that are held at a time, if each set of training rows has its own.
+_BYTES_AT_A_TIME = 1 << 28
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What coordinates do not tell about the columns that they replace."""
+
+    #: For each table, whether its columns were replaced by coordinates.
+    replaced: tuple[bool, ...]
+    #: The number of columns of the first table.
+    n_columns: int
+    #: The sum of the logarithms of the standard deviations by which the columns of the first table were divided.
+    log_scale: float = 0.0
+
+
+class CoordinateRows(Triangle):
+    """The centred rows themselves, or their R factor, where these are coordinates from inner products."""
+
+    squared = True
+
+
+class UsedRows:
+    """Some rows of a table that is read by columns; a stream of known length is gathered in memory first."""
+
+    def __init__(self, source: Source, used: np.ndarray) -> None:
+        source = source if source.traits.by_feature else gather(source, "to read it by columns")
+        self.source, self.used = source, used
+        mask = None if np.all(used) else asarray_like(used.astype(np.float64), source.empty(0), dtype=source.dtype)
+        self.rows = Rows(source, mask).counted()
+        self.n, self.p = int(np.count_nonzero(used)), source.shape[1]
+
+    def dense(self) -> np.ndarray:
+        """The rows themselves, as a dense float64 array."""
+        return dense_rows(self.source).astype(np.float64)[self.used]
+
+    def coordinates(self, width: int, fine: bool) -> np.ndarray:
+        """Coordinates of the centred rows, with at least `width` columns, of which the last ones may be zero.
+
+        If `fine`, they come from a QR decomposition and not from inner products, so that nothing is squared.
+        """
+        if fine:
+            return _at_least(to_numpy(self.rows.summarize_features(GramRoot(self.n)).product).T, width)
+        return _at_least(root_of(to_numpy(self.rows.summarize_features(Gram(self.n)).centred())), width)
+
+    def standardized(
+        self, training: np.ndarray, ddof: int, width: int, fine: bool
+    ) -> Iterator[tuple[np.ndarray, float]]:
+        """For each set of training rows (rows of `training` hold their weights) the coordinates of all rows, divided by
+        the standard deviations of that set, and the sum of the logarithms of these deviations."""
+        chunk = max(1, _BYTES_AT_A_TIME // (8 * self.n**2))
+        for i in range(0, len(training), chunk):
+            some = training[i : i + chunk]
+            found = self.rows.summarize_features(StandardizedGrams(some, ddof, root=fine))
+            for product, log_scale, weights in zip(found.product, found.log_scale, some, strict=True):
+                A = product.T if fine else root_of(centred_products(product, weights))
+                yield _at_least(A, width), float(log_scale)
+
+    def count_varying(self, groups: Sequence[np.ndarray]) -> list[int]:
+        """For each group of these rows (a mask), the number of columns that are not constant in it."""
+
+        def varies(block: Array) -> Array:
+            A = dense(block)
+            xp = namespace(A)
+            each = [A[:, asarray_like(np.flatnonzero(g), A)] for g in groups]
+            return xp.stack([xp.astype(xp.any(a != a[:, :1], axis=1), A.dtype) for a in each], axis=1)
+
+        return [int(c) for c in to_numpy(self.rows.map_features(varies)).sum(axis=0)]
+
+
+def with_known_products(model: Any, source: Source) -> tuple[Any, Any]:
+    """The tables of a source, for fits of a model to many choices of their rows.
+
+    Tables with fewer rows than columns keep their inner products, which are computed here, if the model uses them: not
+    if it divides columns by standard deviations, which are others for each choice of rows.
+    """
+    scorer, members = model.held_out_scorer(), tables_in(source)
+    tables: list[Any] = []
+    for member, rotates, scaled in zip(members, scorer.rotates, scorer.scaled, strict=True):
+        n = member.shape[0]
+        wide = n is not None and n < member.shape[1]
+        member = gather(member, "to read it by columns") if wide and not member.traits.by_feature else member
+        if n is not None and wide and rotates and not scaled:
+            member = KnownSource(member, Rows(member).summarize_features(Gram(n)))
+        tables.append(member)
+    return tables[0], tables[1] if len(tables) > 1 else None
+
+
+def root_of(G: np.ndarray) -> np.ndarray:
+    """A lower triangular matrix A, up to the order of its rows, with A A^T = G, for a positive semi-definite G.
+
+    Cholesky's decomposition with pivoting [1]_ ends where the rest of G is zero up to rounding; the other columns of A
+    are zero.
+
+    References
+    ----------
+    .. [1] Higham (1990), Analysis of the Cholesky decomposition of a semi-definite matrix.
+    """
+    unit = float(np.abs(np.diagonal(G)).max()) or 1.0
+    L, pivots, rank, _ = lapack.dpstrf(G / unit, lower=1)
+    A = np.zeros_like(L)
+    A[pivots - 1, :rank] = np.tril(L)[:, :rank]
+    return A * np.sqrt(unit)
+
+
+def _at_least(A: np.ndarray, width: int) -> np.ndarray:
+    """`A` with columns of zeros up to this width."""
+    missing = width - A.shape[1]
+    return A if missing <= 0 else np.concatenate([A, np.zeros((len(A), missing))], axis=1)
+
+
+# The protocols of models that can be cross-validated, bootstrapped or tested by permutations.
+#
+# A user's model with the methods `open_rows`, `fit_summary` and `held_out_scorer` can be cross-validated. With
+# `bootstrap_axes` it can be bootstrapped, and with `permutation_options` it can be tested against shuffled rows.
+
+
+@dataclass(frozen=True)
+class HeldOutScores:
+    """Scores of held-out rows, one for each model that was tried; there may be a further axis for the responses."""
+
+    scores: np.ndarray
+    #: Whether the scores are accurate; if not, the rows are read again for a finer summary.
+    resolved: bool
+
+
+class HeldOutScorer(Protocol):
+    """Scores models of one class by held-out rows."""
+
+    @property
+    def estimator(self) -> str:
+        """The name of the model in tables."""
+
+    @property
+    def what(self) -> str:
+        """The name of the score."""
+
+    @property
+    def greater_is_better(self) -> bool:
+        """Whether larger scores are better."""
+
+    @property
+    def takes_nan(self) -> bool:
+        """Whether rows with NaN can be fitted."""
+
+    @property
+    def from_zero(self) -> bool:
+        """Whether a rule may choose a model without components."""
+
+    @property
+    def compares_with_means(self) -> bool:
+        """Whether predictions are compared with those by the means, the model without components, for R2."""
+
+    @property
+    def refits(self) -> bool:
+        """Whether there is `refit_scores`."""
+
+    @property
+    def fits_each_count(self) -> bool:
+        """Whether each number of components needs its own fit."""
+
+    @property
+    def rotates(self) -> tuple[bool, ...]:
+        """For each table, whether the scores stay the same if all of its rows are rotated."""
+
+    @property
+    def scaled(self) -> tuple[bool, ...]:
+        """For each table, whether its columns are divided by their standard deviations over the training rows."""
+
+    @property
+    def ddof(self) -> int:
+        """These standard deviations have the divisor weight - ddof."""
+
+    @property
+    def leaves_out_constant(self) -> bool:
+        """Whether columns that are constant in the training rows and the held-out rows are left out."""
+
+    def in_coordinates(self, frame: Frame) -> HeldOutScorer:
+        """The scorer for rows of which some tables are replaced by coordinates; only for tables that `rotates` names.
+        Their columns are already divided by their standard deviations."""
+
+    def summary(self, source: Source, fine: bool) -> Any:
+        """An empty summary for the rows of a fold; one that does not square the entries if `fine`. None if held-out
+        rows cannot be scored from a summary."""
+
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        """The numbers of components to try: `asked`, which is checked, or a default range if `asked` is None."""
+
+    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
+        """Scores for each count, from the summary of the training rows and that of the held-out rows."""
+
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The same from rows: `weights` are those of the training rows, `test` those of the held-out rows."""
+
+
+@dataclass(frozen=True)
+class PermutationOptions:
+    """Options of a permutation test."""
+
+    #: For each table, whether columns are divided by their standard deviation.
+    scaled: tuple[bool, ...]
+    #: For canonical correlations, the regularization of each table.
+    regularization: tuple[float, ...] = ()
+    #: For one table: whether factors are tested, by the eigenvalues of the reduced correlation matrix, and not
+    #: components.
+    factors: bool = False
+
+
+@runtime_checkable
+class OpensRows(Protocol):
+    """A model that checks its parameters and opens the rows that it would be fitted to."""
+
+    def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
+        """The source of the rows, after a check of the parameters; if `fitted`, columns must be those of the fit."""
+
+
+@runtime_checkable
+class CanBeValidated(OpensRows, Protocol):
+    """A model that can be cross-validated."""
+
+    def held_out_scorer(self) -> HeldOutScorer:
+        """The scorer of held-out rows for this model; invalid parameters are refused."""
+
+
+@runtime_checkable
+class CanBeBootstrapped(OpensRows, Protocol):
+    """A model that can be bootstrapped."""
+
+    #: Names of the fitted attributes that are bootstrapped, without the final underscore, and the meaning of each of
+    #: their axes: "components", "features" or "targets".
+    bootstrap_axes: ClassVar[dict[str, tuple[str, ...]]]
+
+    def fit_summary(self, summary: Any) -> Self:
+        """Fit to a summary of rows."""
+
+
+@runtime_checkable
+class CanBeStarted(Protocol):
+    """A model that is fitted by an iteration, which can start at the solution for similar rows."""
+
+    def start_at(self, fitted: Any, *, near: bool = False) -> Self:
+        """Let the next fit start at the solution of a fitted model of the same columns; if the solution is expected
+        `near` that one, other starts may be left out."""
+
+
+@runtime_checkable
+class CanBePermuted(OpensRows, Protocol):
+    """A model that can be tested against shuffled rows."""
+
+    def permutation_options(self) -> PermutationOptions:
+        """The options of the permutation test for this model."""
+
+
+# What a cross-validation scores, the job that it is planned for, and its result.
+
+
+#: The fraction of memory that the summaries of all folds, and merges of them, may take.
+_SHARE = 0.5
+
+#: Splits that are scored at a time, for each thread.
+_AT_A_TIME = 8
+
+Scores = list[list[HeldOutScores]]
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """Scores of each split and setting, and a summary of all rows, if one was made."""
+
+    scores: Scores
+    total: Any = None
+
+    @property
+    def resolved(self) -> bool:
+        """Whether all scores are accurate."""
+        return all(each.resolved for row in self.scores for each in row)
+
+
+@dataclass(frozen=True)
+class FoldJob(Job):
+    """The job of scoring held-out rows: `p` counts the columns of all tables."""
+
+    widths: tuple[int, ...] = ()
+    #: The width of each table if columns are replaced by coordinates where the scorer allows it; None if nothing is.
+    reduced: tuple[int, ...] | None = None
+    #: The number of cells, of splits, and of models that are solved for each split.
+    cells: int = 1
+    splits: int = 1
+    n_fits: int = 1
+    #: The columns of reduced tables are divided by their standard deviations over the training rows.
+    scaled: bool = False
+    #: Whether held-out rows can be scored from summaries, and from finer ones.
+    from_summaries: tuple[bool, bool] = (True, True)
+    #: Whether models can be fitted to the rows of each split.
+    refits: bool = True
+
+    @property
+    def memory(self) -> int:
+        have = memory_bytes()
+        return max(1, int(_SHARE * have)) if have else 0
+
+
+@dataclass(frozen=True)
+class FoldRun:
+    """What is scored: the models, the rows, the folds, the weights of the rows, and the numbers of components."""
+
+    scorers: list[HeldOutScorer]
+    source: Source
+    folds: Folds
+    weights: Any
+    counts: np.ndarray
+    #: X and y, for fits to rows.
+    tables: tuple[Any, Any]
+
+    def job(self) -> FoldJob:
+        """The job that a plan is made for."""
+        n, p = self.source.shape
+        scorer, members = self.scorers[0], tables_in(self.source)
+        able = [] if n is None else [is_replaced(m, n, t) for m, t in zip(members, scorer.rotates, strict=False)]
+        reduced = [min(n or 0, m.shape[1]) if t else m.shape[1] for m, t in zip(members, able, strict=False)]
+        scaled = any(t and s for each in self.scorers for t, s in zip(able, each.scaled, strict=False))
+        return FoldJob(
+            n=n,
+            p=p,
+            k=None,
+            traits=self.source.traits,
+            widths=tuple(m.shape[1] for m in members),
+            reduced=tuple(reduced) if any(able) else None,
+            cells=sum(self.folds.counts),
+            splits=len(self.folds.splits),
+            n_fits=len(self.counts) if scorer.fits_each_count else 1,
+            scaled=scaled,
+            from_summaries=(
+                scorer.summary(self.source, False) is not None,
+                scorer.summary(self.source, True) is not None,
+            ),
+            # Scores of other models compare arrays, which have an order.
+            refits=scorer.refits and (in_order(self.source) or scorer.takes_nan),
+        )
+
+
+def is_replaced(member: Source, n: int, rotates: bool) -> bool:
+    """Whether the columns of a table are replaced by coordinates."""
+    return rotates and n < member.shape[1]
+
+
+def score_pairs(pairs: Any, run: FoldRun) -> Scores:
+    """Scores of each split and setting; each split runs in its own thread with a single-threaded BLAS."""
+
+    def score(pair: tuple[list[HeldOutScorer], Any, Any], tick: Any) -> list[HeldOutScores]:
+        tick()
+        scorers, train, test = pair
+        return [scorer.scores(train, test, run.counts) for scorer in scorers]
+
+    # The same warning for each fold would not be helpful.
+    with without_warnings(LowdimWarning), np.errstate(all="ignore"):
+        threads = available()
+        if threads == 1:
+            return [score(pair, check_stop) for pair in pairs]
+        found: Scores = []
+        waiting = iter(pairs)
+        # Summaries of many splits need not be in memory at the same time.
+        while some := list(islice(waiting, _AT_A_TIME * threads)):
+            found += run_in_parallel([partial(score, pair) for pair in some], n_threads=threads)
+        return found
+
+
+# Scores of held-out rows of tables with fewer rows than columns, in coordinates of the rows.
+
+
+#: Products of rows about a point have lost too many digits if less than this share of the squares is variance.
+_NEAR = 1e-6
+
+
+class CoordinateFolds:
+    """Scores of scorers that standardize the same tables, in coordinates of the rows."""
+
+    def __init__(self, run: FoldRun, fine: bool) -> None:
+        self._run, self._fine = run, fine
+        labels = run.folds.labels
+        used = np.any(labels >= 0, axis=1)
+        if run.weights is not None:
+            used &= to_numpy(run.weights) > 0
+        self._labels = labels[used]
+        self._weights = None if run.weights is None else to_numpy(run.weights).astype(np.float64)[used]
+        self._tables = [UsedRows(member, used) for member in tables_in(run.source)]
+        scorer, n = run.scorers[0], len(labels)
+        self._replaced = tuple(is_replaced(t.source, n, r) for t, r in zip(self._tables, scorer.rotates, strict=True))
+        self._scaled = [r and s for r, s in zip(self._replaced, scorer.scaled, strict=True)]
+        self._width = max(int(run.counts[-1]), 1)
+        self._splits = [(train[used], test[used]) for train, test in run.folds.split_weights(run.weights)]
+
+    def scores(self) -> Scores:
+        frames = self._frames()
+        fixed = [None if scaled else self._columns(i) for i, scaled in enumerate(self._scaled)]
+        like = None if any(self._scaled) else self._scorers(frames[0])[0].summary(_beside(fixed), self._fine)
+        if isinstance(like, Moments):
+            parts = summarize_by_label(_beside(fixed), like, self._labels, self._run.folds.counts, self._weights)
+            pairs = split_summaries(parts, self._run.folds)
+            all_pairs: Any = [(self._scorers(f), *pair) for f, pair in zip(frames, pairs, strict=True)]
+        else:
+            all_pairs = self._pairs(fixed, frames)
+        found = score_pairs(all_pairs, self._run)
+        shared = [A for A, r in zip(fixed, self._replaced, strict=True) if r and A is not None]
+        if self._fine or all(self._is_near(A) for A in shared):
+            return found
+        return [[replace(each, resolved=False) for each in row] for row in found]
+
+    def _is_near(self, A: np.ndarray) -> bool:
+        """Whether the training rows of each split are near the mean of all rows, about which the products were taken.
+
+        If the held-out rows lie far away from the training rows, the differences between the latter lose digits.
+        """
+        squares = np.einsum("ij,ij->i", A, A)
+        for train, _ in self._splits:
+            mean, total = train @ A, float(train @ squares)
+            if total - float(mean @ mean) / float(train.sum()) < _NEAR * total:
+                return False
+        return True
+
+    def _pairs(self, fixed: list[np.ndarray | None], frames: list[Frame]) -> Iterator[Any]:
+        """The scorers and the summaries of each split, whose coordinates are its own if columns are standardized."""
+        training = np.stack([train for train, _ in self._splits])
+        ddof = self._run.scorers[0].ddof
+        own = {
+            i: self._tables[i].standardized(training, ddof, self._width, self._fine)
+            for i, scaled in enumerate(self._scaled)
+            if scaled
+        }
+        for (train, test), frame in zip(self._splits, frames, strict=True):
+            tables = list(fixed)
+            for i, coordinates in own.items():
+                tables[i], log_scale = next(coordinates)
+                if i == 0:
+                    frame = replace(frame, log_scale=log_scale)
+            source, scorers = _beside(tables), self._scorers(frame)
+            like = scorers[0].summary(source, self._fine)
+            yield scorers, summarize(source, like.fresh(), weights=train), summarize(source, like, weights=test)
+
+    def _scorers(self, frame: Frame) -> list[HeldOutScorer]:
+        return [scorer.in_coordinates(frame) for scorer in self._run.scorers]
+
+    def _columns(self, i: int) -> np.ndarray:
+        """The coordinates of table i, or its columns, if they are not replaced."""
+        table = self._tables[i]
+        return table.coordinates(self._width, self._fine) if self._replaced[i] else table.dense()
+
+    def _frames(self) -> list[Frame]:
+        """What the scorers of each split need to know about the columns of the first table."""
+        first = self._tables[0]
+        if not self._run.scorers[0].leaves_out_constant:
+            return [Frame(self._replaced, first.p)] * len(self._splits)
+        groups = [(train > 0) | (test > 0) for train, test in self._splits]
+        distinct = {group.tobytes(): group for group in groups}
+        counts = dict(zip(distinct, first.count_varying(list(distinct.values())), strict=True))
+        return [Frame(self._replaced, counts[group.tobytes()]) for group in groups]
+
+
+def _beside(tables: Any) -> BesideSource:
+    """Tables in memory, side by side."""
+    return BesideSource([ArraySource(np.ascontiguousarray(A)) for A in tables])
+
+
+# The ways to score the rows that are left out of a cross-validation, and their table.
+#
+# `SummaryFolds` merges summaries of the folds, which have p x p numbers. `GramFolds` starts from the inner products of
+# the rows, which are n x n, and scores coordinates of the rows (`coordinates.py`). `RefitFolds` fits the rows of each
+# split. They are chosen like solvers, by their cost.
+
 
 #: Fits to rows are considered if there are at least this many times as many columns as rows.
 _WIDE = 2.0

@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .._threads import check_stop
-from .._xp import dense, to_numpy
-from ..kernels import Kernel, as_kernel, no_width
+from .._core.arrays import dense, to_numpy
+from .._core.threads import check_stop
+from ..kernels import as_kernel
+from ..kernels.base import Kernel, no_width
 from ..linalg import eigh_descending, quiet_blas
-from ..reading import check_weights, summarize
-from ..sources import by_name, open_source
-from ..summaries import Sample
-from ..tabular import Table, Tabular
-from .resampling import seed_of
+from ..reading.summarize import check_weights, summarize
+from ..sources.opening import by_name, open_source
+from ..summaries.sample import Sample
+from ..table import Table, Tabular
+from .parallel_analysis import seed_of
 
 #: Widths that are compared, in units of the median distance: from twice as wide to a sixteenth.
 _FACTORS = tuple(2.0 ** (-j / 2) for j in range(-2, 9))

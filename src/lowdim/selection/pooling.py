@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .._xp import to_numpy
-from ..sources.labels import row_labels
-from ..tabular import Table, Tabular
-from .resampling import check_level
+from .._core.arrays import to_numpy
+from ..sources.named import row_labels
+from ..table import Table, Tabular
+from .parallel_analysis import check_level
 
 
 @dataclass(frozen=True, repr=False, eq=False)

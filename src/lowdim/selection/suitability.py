@@ -10,13 +10,14 @@ from scipy import special
 
 from .. import summaries
 from ..solvers import latent, spectra
-from ..sources import Source, by_name
-from ..summaries import Moments
-from ..summaries.names import names_of_tables
-from ..tabular import Table, Tabular, numbered
+from ..sources.base import Source
+from ..sources.opening import by_name
+from ..summaries.base import names_of_tables
+from ..summaries.moments import Moments
+from ..table import Table, Tabular, numbered
 from .choose import eigenvalues_of
-from .eigenvalues import Eigenvalues
-from .holes import complete_or_holes
+from .criteria import Eigenvalues
+from .missing import complete_or_holes
 
 #: Kaiser's words for values of KMO, from their lower ends on.
 _WORDS = ((0.9, "marvelous"), (0.8, "meritorious"), (0.7, "middling"), (0.6, "mediocre"), (0.5, "miserable"))

@@ -4,8 +4,6 @@ A sink is given blocks and knows nothing of where their rows came from. What it 
 whole.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._paths import local_path
-from .._whole_files import moved_when_whole
+from .._core.paths import local_path, moved_when_whole
 from ..errors import (
     being_read,
     cannot_be_replaced,
@@ -29,14 +26,19 @@ from ..errors import (
     unknown_output,
     would_lose_arrays,
 )
-from .arrow import ArrowSink
-from .base import Sink
-from .csv import CsvSink, GzipCsvSink, StandardOutputSink, escaped_formulas
-from .hdf5 import Hdf5Sink
-from .npy import NpySink
-from .parquet import ParquetSink
-from .parts import PartsSink, holds_only_parts
-from .zarr import ZarrSink
+from .formats import (
+    ArrowSink,
+    CsvSink,
+    GzipCsvSink,
+    Hdf5Sink,
+    NpySink,
+    ParquetSink,
+    PartsSink,
+    Sink,
+    StandardOutputSink,
+    ZarrSink,
+    holds_only_parts,
+)
 
 #: How names of files end, and the sinks that write them. The first one that fits decides.
 SINKS: dict[str, type[Sink]] = {
@@ -211,6 +213,3 @@ def _is_within(file: str, place: str) -> bool:
 def _is_output(directory: str) -> bool:
     """Whether a directory looks like one that a sink has written."""
     return os.path.exists(os.path.join(directory, "zarr.json")) or holds_only_parts(directory)
-
-
-__all__ = ["SINKS", "Output", "Sink", "Writer", "escaped_formulas", "find_output", "open_sink"]

@@ -5,13 +5,11 @@ model of `lowdim` that does the work, and has its further methods too. Its docst
 is used, or accepted without effect, and why.
 """
 
+from .factor_analysis import FactorAnalysis
 from .fast_ica import FastICA, fastica
-from .incremental_pca import IncrementalPCA
-from .pls_canonical import CCA, PLSSVD, PLSCanonical
-from .pls_regression import PLSRegression
-from .sklearn_factor_analysis import FactorAnalysis
-from .sklearn_kernel_pca import KernelPCA
-from .sklearn_pca import PCA
+from .kernel_pca import KernelPCA
+from .pairs import CCA, PLSSVD, PLSCanonical, PLSRegression
+from .pca import PCA, IncrementalPCA
 
 __all__ = [
     "CCA",

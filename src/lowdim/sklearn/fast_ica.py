@@ -4,24 +4,190 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn import decomposition
 
 from .. import models
-from .._xp import Array, device, namespace
-from ..attributes import Numbers, Sometimes
+from .._core.arrays import Array, asarray_like, column_sums, device, namespace, to_numpy
+from .._core.schema import Numbers, Sometimes
 from ..densities import Density
 from ..errors import ConvergenceWarning, LowdimWarning, warn_user
 from ..linalg import divisor
-from ..reading import Rows
-from ..solvers import FixedPointICA, Plan, Spectrum, Status, Tail, spectra
-from ..solvers.base import counted_rows, repeated_rows, total_weight
-from ..solvers.ica import IcaFit, IcaRequest, Whitener
-from ._parameters import SklearnParameters
-from .contrasts import as_contrast
-from .deflation import Deflation
+from ..reading.rows import Rows
+from ..solvers import spectra
+from ..solvers.ica.fixed_point import FixedPointICA
+from ..solvers.ica.objective import IcaFit, IcaRequest, Objective, Whitener
+from ..solvers.problem import Plan, Spectrum, Status, Tail, Unmixing, counted_rows, repeated_rows, total_weight
+from .pca import SklearnParameters
+
+# The contrast functions of FastICA, in place of the densities of sources.
+#
+# FastICA maximises the distance of E[G(u)] from its value for a Gaussian source. A contrast has the methods of a
+# density, with G' as the score and G'' as its slope. The fixed-point iteration needs only these two.
+
+
+@dataclass(frozen=True)
+class LogCosh(Density):
+    """G(u) = ln cosh(alpha u) / alpha."""
+
+    name = "logcosh"
+    alpha: float = 1.0
+
+    def energy(self, Y: Array) -> Array:
+        xp = namespace(Y)
+        size = xp.abs(self.alpha * Y)
+        return (size + xp.log1p(xp.exp(-2.0 * size)) - math.log(2.0)) / self.alpha
+
+    def score(self, Y: Array) -> Array:
+        return namespace(Y).tanh(self.alpha * Y)
+
+    def slope(self, Y: Array) -> Array:
+        return self.alpha * (1.0 - namespace(Y).tanh(self.alpha * Y) ** 2)
+
+
+@dataclass(frozen=True)
+class Exp(Density):
+    """G(u) = -exp(-u^2 / 2)."""
+
+    name = "exp"
+
+    def energy(self, Y: Array) -> Array:
+        return -namespace(Y).exp(-0.5 * Y * Y)
+
+    def score(self, Y: Array) -> Array:
+        return Y * namespace(Y).exp(-0.5 * Y * Y)
+
+    def slope(self, Y: Array) -> Array:
+        return (1.0 - Y * Y) * namespace(Y).exp(-0.5 * Y * Y)
+
+
+@dataclass(frozen=True)
+class Cube(Density):
+    """G(u) = u^4 / 4."""
+
+    name = "cube"
+
+    def energy(self, Y: Array) -> Array:
+        return 0.25 * Y**4
+
+    def score(self, Y: Array) -> Array:
+        return Y**3
+
+    def slope(self, Y: Array) -> Array:
+        return 3.0 * Y * Y
+
+
+@dataclass(frozen=True)
+class Given(Density):
+    """G' given by a function, which returns G'(u) and the averages of G''(u) over the last axis.
+
+    The function sees the sources of a block of rows, one source after another. The average over all rows is that of the
+    averages over blocks, so that each entry of a block can stand for it.
+    """
+
+    name = "given"
+    function: Callable[..., Any]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def energy(self, Y: Array) -> Array:
+        return namespace(Y).zeros_like(Y)
+
+    def score(self, Y: Array) -> Array:
+        return self._score_and_slope(Y)[0]
+
+    def slope(self, Y: Array) -> Array:
+        return self._score_and_slope(Y)[1]
+
+    def terms(
+        self, Y: Array, weights: Array | None, room: list[np.ndarray] | None, *, measured: bool = True
+    ) -> tuple[Array, Array, Array]:
+        return *self._score_and_slope(Y), column_sums(self.energy(Y), weights) if measured else None
+
+    def _score_and_slope(self, Y: Array) -> tuple[Array, Array]:
+        """Both from one call of the function for each source."""
+        answers = [self._call(u) for u in to_numpy(Y).T]
+        score = np.stack([values for values, _ in answers], axis=1)
+        slope = np.stack([np.full(Y.shape[0], np.mean(average)) for _, average in answers], axis=1)
+        return asarray_like(score, Y, dtype=Y.dtype), asarray_like(slope, Y, dtype=Y.dtype)
+
+    def _call(self, u: np.ndarray) -> tuple[np.ndarray, Any]:
+        answer = self.function(np.ascontiguousarray(u), **self.options)
+        if not isinstance(answer, tuple) or len(answer) != 2 or np.shape(answer[0]) != u.shape:
+            raise ValueError(
+                "fun must return a pair: the derivative of the contrast at each value of its argument, and the average "
+                "of the second derivative over the last axis, as in (x**3, (3 * x**2).mean(axis=-1))."
+            )
+        return answer
+
+
+def as_contrast(fun: Any, fun_args: dict[str, Any] | None) -> Density:
+    """The contrast that the parameters `fun` and `fun_args` of FastICA select."""
+    options = dict(fun_args or {})
+    if callable(fun):
+        return Given(fun, options)
+    if fun != "logcosh":
+        return Exp() if fun == "exp" else Cube()
+    alpha = float(options.get("alpha", 1.0))
+    if not 1.0 <= alpha <= 2.0:
+        raise ValueError(f"fun_args: alpha must be in [1,2], got {alpha:g}.")
+    return LogCosh(alpha)
+
+
+# FastICA's iteration for one source after another.
+
+
+@dataclass(frozen=True)
+class Deflation(FixedPointICA):
+    """In each step w becomes E[psi(w z) z] - E[psi'(w z)] w, orthogonal to the sources before it, and of length one.
+
+    Errors of the first sources are passed on to the later ones, so that the result is less accurate than that of the
+    iteration for all sources together. It is kept because FastICA(algorithm="deflation") asks for it.
+    """
+
+    name = "deflation"
+
+    def run(
+        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, *, spent: int = 0
+    ) -> Unmixing:
+        W, steps, worst = W.copy(), 0, 0.0
+        for j in range(len(W)):
+            W, taken, norm = self._find(objective, W, j)
+            steps, worst = max(steps, taken), max(worst, norm)
+        point = objective.at(W, curved=False, narrow=False)
+        status = Status.CONVERGED if worst <= self.tol else Status.NOT_CONVERGED
+        return Unmixing(W, flipped, [point.loss], worst, point.stability, point.kurtosis, status, steps)
+
+    def _find(self, objective: Objective, W: np.ndarray, j: int) -> tuple[np.ndarray, int, float]:
+        """The rotation W with source j found among those after it, the number of steps, and the last gradient."""
+        for step in range(self.max_iter + 1):
+            point = objective.at(W, curved=False, narrow=False)
+            # E[psi(y_j) y] has no part along the later sources where source j is found.
+            later = point.products[j, j + 1 :]
+            norm = float(np.abs(later).max()) if later.size else 0.0
+            if norm <= self.tol or step == self.max_iter:
+                return W, step, norm
+            direction = point.products[j].copy()
+            direction[j] -= point.slopes[j]
+            direction[:j] = 0.0
+            W = _rotate_to(W, j, np.copysign(1.0, direction[j]) * direction)
+        raise AssertionError("the loop returns")
+
+
+def _rotate_to(W: np.ndarray, j: int, direction: np.ndarray) -> np.ndarray:
+    """W with row j turned to `direction`, which is in the coordinates of its rows and zero before j."""
+    later = direction[j:] / np.linalg.norm(direction)
+    # A Householder reflection that maps the first unit vector to the direction; its other rows complete the basis.
+    v = later.copy()
+    v[0] += np.copysign(1.0, v[0])
+    reflection = np.eye(len(v)) - 2.0 * np.outer(v, v) / (v @ v)
+    reflection[0] = later
+    turned = W.copy()
+    turned[j:] = reflection @ W[j:]
+    return turned
 
 
 class _NoDensity:

@@ -6,39 +6,47 @@ objects with their options to models. The author of a new solver derives a class
 Adding the class to the table of its problem registers it.
 """
 
-from . import ica, kernel, latent, neural, spectra, tables
-from .base import AnySolver, Cost, Job, Plan, Request, RowsLike
-from .ica import ICA_SOLVERS, FixedPointICA, IcaSolver, QuasiNewtonICA
-from .kernel import (
-    KERNEL_SOLVERS,
-    PREIMAGES,
-    DenseKernel,
-    Features,
-    FixedPoint,
-    FourierFeatures,
-    KernelSolver,
-    KrylovKernel,
-    Nystrom,
-    Ridge,
+from .ica import ICA_SOLVERS
+from .ica.fixed_point import FixedPointICA
+from .ica.objective import IcaSolver
+from .ica.quasi_newton import QuasiNewtonICA
+from .kernel import KERNEL_SOLVERS
+from .kernel.exact import DenseKernel, KrylovKernel
+from .kernel.maps import Features, FourierFeatures, Nystrom
+from .kernel.matrix import KernelSolver
+from .kernel.preimages import PREIMAGES, FixedPoint, Ridge
+from .latent import LATENT_SOLVERS
+from .latent.base import LatentSolver
+from .latent.em import EM
+from .latent.newton import Newton, NewtonCG
+from .latent.rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax
+from .neural import NEURAL_SOLVERS
+from .neural.network import LinearOptimum, NeuralSolver
+from .neural.training import Adam
+from .pairs import REDUCTIONS
+from .pairs.reductions import CovarianceReduction, GramReduction, Reduction, TriangleReduction
+from .problem import (
+    AnySolver,
+    CanonicalFit,
+    Cost,
+    Job,
+    KernelFit,
+    LatentFit,
+    Misfit,
+    PairFit,
+    Plan,
+    Request,
+    RowsLike,
+    Spectrum,
+    Status,
+    Tail,
+    Unmixing,
 )
-from .latent import (
-    EM,
-    LATENT_SOLVERS,
-    ROTATIONS,
-    Equamax,
-    LatentSolver,
-    Newton,
-    NewtonCG,
-    Oblimin,
-    Promax,
-    Quartimax,
-    Rotation,
-    Varimax,
-)
-from .neural import NEURAL_SOLVERS, Adam, LinearOptimum, NeuralSolver
-from .results import CanonicalFit, KernelFit, LatentFit, Misfit, PairFit, Spectrum, Status, Tail, Unmixing
-from .spectra import SOLVERS, Covariance, Gram, Krylov, Solver, Triangle
-from .tables import REDUCTIONS, CovarianceReduction, GramReduction, Reduction, TriangleReduction
+from .spectra import SOLVERS
+from .spectra.base import Solver
+from .spectra.covariance import Covariance, Triangle
+from .spectra.gram import Gram
+from .spectra.krylov import Krylov
 
 __all__ = [
     "EM",
@@ -97,10 +105,4 @@ __all__ = [
     "TriangleReduction",
     "Unmixing",
     "Varimax",
-    "ica",
-    "kernel",
-    "latent",
-    "neural",
-    "spectra",
-    "tables",
 ]

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._xp import Array, asarray_like, device, namespace
+from .._core.arrays import Array, asarray_like, device, namespace
 from ..linalg import orthonormal_block
-from .results import Status
+from .problem import Status
 
 #: The basis may grow to this many bytes before the iteration is restarted.
 _BASIS_BYTES = 256 << 20

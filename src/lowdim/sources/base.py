@@ -1,20 +1,154 @@
-"""The protocol of a source: where rows come from. A source does not know what its rows are used for."""
+"""The protocol of a source, where rows come from, and what all sources share."""
 
 from __future__ import annotations
 
+import threading
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Protocol
+from functools import partial
+from itertools import accumulate, pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from .._devices import Destination
-from .._digest import digest
-from .._xp import Array
-from ..errors import cannot_keep
-from .engines import Engine
+from .._core import __version__
+from .._core.arrays import Array, Beside, astype, digest, is_sparse, namespace, to_numpy
+from .._core.devices import Destination
+from ..errors import cannot_keep, not_finite, other_version, too_large
+
+if TYPE_CHECKING:
+    from .derived import CarriedColumn
+
+
+# What a scheduler offers, so that rows which its workers hold are summed up and mapped where they lie.
+#
+# An engine is one object, and the trait `engine` of a source names the one that holds its rows. `dask/`, `spark/` and
+# `in_process.py` each have one; the rest of lowdim knows only this protocol.
+
+
+#: The number of results that one task of a tree merges.
+FAN_IN = 8
+
+
+class Codec(Protocol):
+    """Results of tasks as bytes, for an engine that does not send objects."""
+
+    def encode(self, result: Any) -> bytes: ...
+
+    def decode(self, data: bytes) -> Any: ...
+
+
+class Engine(ABC):
+    """A scheduler, whose workers hold the rows of a source in partitions.
+
+    A task is a function `task(part, start, along)`: `part` is a source of the rows of one or more partitions, opened on
+    the worker that holds them, `start` the number of its first row, and `along` what belongs to these rows of an array
+    with one entry for each row, or of a column that goes along with rows without an order; or None. A task may run
+    twice, so it must not change what it is given.
+    """
+
+    #: The name in messages and plans.
+    name: str
+    #: The call with which a user keeps the rows in the memory of the workers; empty if they always are.
+    keeping: str
+    #: Whether rows have an order, so that arrays with one entry for each row, and other tables, can go along with them.
+    ordered: bool = True
+
+    @abstractmethod
+    def merged(
+        self,
+        source: Source,
+        task: Callable[..., Any],
+        merge: Callable[[list[Any]], Any],
+        *,
+        along: Array | CarriedColumn | None = None,
+        least: int = 1,
+        codec: Codec | None = None,
+        told: Callable[[int], None] | None = None,
+        tick: Callable[[], None] | None = None,
+    ) -> Any:
+        """The results of `task` for all partitions, merged by a tree of tasks, in the order of the partitions: each
+        `merge` takes up to `FAN_IN` results, and only the last one is sent to this process.
+
+        Adjacent partitions with fewer than `least` rows may be one part. `told` is called with the number of parts
+        before they are read, and `tick` when one of them has been summed up.
+        """
+
+    @abstractmethod
+    def mapped(
+        self,
+        source: Source,
+        task: Callable[..., Array],
+        like: Array,
+        names: Callable[[], Sequence[str]] | None,
+        *,
+        replaces: bool = False,
+    ) -> Any:
+        """A lazy collection of the results of `task`, one for each row; `like` are results for made-up rows, and
+        `names` returns the names of their columns. With `replaces`, they are the rows with other entries: where results
+        are columns beside the rows, they take the place of the columns of the same names."""
+
+    def hashed(self, source: Source, k: int, seed: int) -> CarriedColumn:
+        """For rows without an order: a number from 0 to k - 1 for each row, from a hash of its entries, which does not
+        depend on the partitions."""
+        raise NotImplementedError(f"rows of {self.name} have an order.")
+
+    @abstractmethod
+    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
+        """For each part, in order, a function that computes the result of `task` and returns it to this process."""
+
+
+@dataclass(frozen=True)
+class SameVersion:
+    """A function that a worker calls only if it has the lowdim of the process that sent the function."""
+
+    function: Callable[..., Any]
+    #: The worker in messages.
+    where: str
+    version: str = __version__
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.version != __version__:
+            raise other_version(self.version, __version__, self.where)
+        return self.function(*arguments)
+
+
+def adjacent(lengths: Sequence[int], least: int) -> list[list[int]]:
+    """The numbers of the partitions of each part, if adjacent partitions with fewer than `least` rows are one part;
+    empty partitions are left out."""
+    groups: list[list[int]] = []
+    room = 0
+    for i, length in enumerate(lengths):
+        if length == 0:
+            continue
+        if room <= 0 or length >= least:
+            groups.append([])
+            room = least
+        groups[-1].append(i)
+        room -= length
+    return groups
+
+
+def with_rows(parts: Sequence[Source], along: Array | None) -> Iterator[tuple[Source, int, Array | None]]:
+    """The arguments of a task for each part, in order."""
+    edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
+    for part, (i, j) in zip(parts, edges, strict=True):
+        yield part, i, None if along is None else along[i:j]
+
+
+def in_a_tree(level: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
+    """One result of many: `merge` takes `FAN_IN` neighbours, until one is left."""
+    while len(level) > 1:
+        level = [merge(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+    return level[0]
+
+
+# The protocol of a source: where rows come from. A source does not know what its rows are used for.
+
 
 #: For `identity`, rows of this size are compared, at this many places.
 _COMPARED_BYTES, _COMPARED_PLACES = 1 << 16, 8
@@ -217,3 +351,257 @@ def cut(n: int, k: int) -> list[tuple[int, int]]:
     k = max(1, min(k, n))
     edges = [n * i // k for i in range(k + 1)]
     return list(pairwise(edges))
+
+
+# How a source is made again on the machine of a task: calls that are made there, with places for what is found there.
+#
+# `Source.elsewhere(later)` writes such a recipe. An engine puts places in it for what the task is given separately,
+# such as its partition (`with_places`), and sends it. The task makes the source (`made`).
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that a task makes before it begins."""
+
+    function: Callable[..., Any]
+    arguments: list[Any]
+    named: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Stands for one of the values that the task is given: its number among them."""
+
+    number: int
+
+
+def later(function: Callable[..., Any]) -> Callable[..., Call]:
+    """The function, with calls that are noted and not made.
+
+    >>> made(later(max)(later(abs)(-3), 2), [])
+    3
+    """
+    return lambda *arguments, **named: Call(function, list(arguments), named)
+
+
+def with_places(recipe: Any, place: Callable[[Any], Place | None]) -> Any:
+    """The recipe with places for the arguments to which `place` gives one."""
+    if isinstance(recipe, Call):
+        named = {name: with_places(each, place) for name, each in recipe.named.items()}
+        return Call(recipe.function, with_places(recipe.arguments, place), named)
+    if isinstance(recipe, list):
+        return [with_places(item, place) for item in recipe]
+    found = place(recipe)
+    return recipe if found is None else found
+
+
+def made(recipe: Any, values: Sequence[Any]) -> Any:
+    """What a recipe makes, with these values at its places. A value at several places is the same object at all."""
+    if isinstance(recipe, Place):
+        return values[recipe.number]
+    if isinstance(recipe, Call):
+        named = {name: made(each, values) for name, each in recipe.named.items()}
+        return recipe.function(*made(recipe.arguments, values), **named)
+    return [made(item, values) for item in recipe] if isinstance(recipe, list) else recipe
+
+
+# Find the entry because of which the sums over a block are not finite, and make an error that names it.
+
+
+#: The number of entries on a device that are looked at together.
+_LOOKED_AT = 1 << 24
+
+
+def bad_entry_error(
+    source: Source,
+    block: Array,
+    row_numbers: Sequence[int] | np.ndarray,
+    weights: Array | None = None,
+    *,
+    takes_nan: bool = False,
+) -> ValueError | None:
+    """The error that names the first NaN or infinity in a block, or None if all entries are finite.
+
+    Parameters
+    ----------
+    source : Source
+        Where the block comes from.
+    block : dense array, CSR array or Beside
+    row_numbers : sequence of int
+        The number of each row of the block in the source.
+    weights : array, optional
+        Rows of weight zero are ignored.
+    takes_nan : bool
+        Accept NaN: only infinity is an error.
+    """
+    block, row_numbers, weights = _one_row(block, row_numbers, weights, partial(_has_bad, takes_nan=takes_nan))
+    values, place = _entries(block, weights)
+    bad = np.isinf(values) if takes_nan else ~np.isfinite(values)
+    if not bad.any():
+        return None
+    index = int(np.argmax(bad))
+    return _error_at(source, *place(index), row_numbers, float(values[index]), not_finite)
+
+
+def unusable_block_error(
+    source: Source,
+    block: Array,
+    row_numbers: Sequence[int] | np.ndarray,
+    weights: Array | None = None,
+    *,
+    takes_nan: bool = False,
+    powers: str = "squares",
+) -> ValueError:
+    """The error for a block whose sums are not finite: it names the first bad entry, or else the largest entry, whose
+    `powers` are too large."""
+    error = bad_entry_error(source, block, row_numbers, weights, takes_nan=takes_nan)
+    if error is not None:
+        return error
+    block, row_numbers, weights = _one_row(block, row_numbers, weights, _largest)
+    values, place = _entries(block, weights)
+    index = int(np.nanargmax(np.abs(values)))
+    return _error_at(source, *place(index), row_numbers, float(values[index]), partial(too_large, powers=powers))
+
+
+def _one_row(
+    block: Any, row_numbers: Sequence[int] | np.ndarray, weights: Array | None, measure: Callable[[Array], Array]
+) -> tuple[Any, Sequence[int] | np.ndarray, Array | None]:
+    """Of a block on a device only the first row with the largest `measure`, so that no more is copied to the host. All
+    others are left as they are."""
+    xp = namespace(block)
+    if xp is np:
+        return block, row_numbers, weights
+    n, p = block.shape
+    step = max(1, _LOOKED_AT // p)
+    most, row = -1.0, 0
+    for i in range(0, n, step):
+        part = slice(i, min(i + step, n))
+        rows = block[part, :]
+        found = measure(rows.joined() if isinstance(rows, Beside) else rows)
+        if weights is not None:
+            found = xp.where(weights[part] > 0, found, xp.zeros_like(found))
+        first = int(xp.argmax(found))
+        if float(found[first]) > most:
+            most, row = float(found[first]), i + first
+    here = slice(row, row + 1)
+    return block[here, :], row_numbers[here], None if weights is None else weights[here]
+
+
+def _has_bad(rows: Array, takes_nan: bool) -> Array:
+    """1 for rows with an entry that cannot be used, otherwise 0."""
+    xp = namespace(rows)
+    return astype(xp.any(xp.isinf(rows) if takes_nan else ~xp.isfinite(rows), axis=1), rows.dtype)
+
+
+def _largest(rows: Array) -> Array:
+    """The largest magnitude in each row; missing entries count as zero."""
+    xp = namespace(rows)
+    return xp.max(xp.where(xp.isnan(rows), xp.zeros_like(rows), xp.abs(rows)), axis=1)
+
+
+def _error_at(
+    source: Source,
+    i: int,
+    j: int,
+    row_numbers: Sequence[int] | np.ndarray,
+    value: float,
+    build: Callable[..., ValueError],
+) -> ValueError:
+    """The error that `build` makes for entry (i, j) of a block, given its row, column and table in the source."""
+    number = int(row_numbers[i])
+    row, column = (source.row(j), number) if source.transposed else (number, j)
+    label = source.row_label(row, column)
+    table, column, names = source.place(column)
+    return build(label, column, value, names, table)
+
+
+def _entries(block: Any, weights: Array | None) -> tuple[np.ndarray, Callable[[int], tuple[int, int]]]:
+    """The entries of a block, row by row, with zeros in rows of weight zero; and a function that returns the row and
+    the column of the entry with a given index. For a sparse block, only the stored entries."""
+    counted = None if weights is None else to_numpy(weights) > 0
+    if is_sparse(block) and block.nnz:
+        rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        values = block.data if counted is None else np.where(counted[rows], block.data, 0.0)
+        return values, lambda index: (int(rows[index]), int(block.indices[index]))
+    if is_sparse(block):
+        return np.zeros(1), lambda index: (0, 0)
+    data = to_numpy(block.joined() if isinstance(block, Beside) else block)
+    data = data if counted is None else np.where(counted[:, None], data, 0.0)
+    n_columns = data.shape[1]
+    return data.ravel(), lambda index: divmod(index, n_columns)
+
+
+# The next item of an iterator is made by a thread while the last one is in use.
+
+
+T = TypeVar("T")
+
+_END = object()
+
+
+def read_ahead(items: Generator[T, None, None]) -> Generator[T, None, None]:
+    """The items of a generator, in order; a thread makes the next one while the caller works with the last one.
+
+    At most two items exist at a time: the one in use, and the one that is being made. An error of the generator is
+    raised where its item would have been. When the caller stops early, the item that is being made is finished, and the
+    generator is closed, so that it can close its files.
+    """
+    thread = ThreadPoolExecutor(1)
+    future: Future[Any] = thread.submit(next, items, _END)
+    try:
+        while (item := future.result()) is not _END:
+            future = thread.submit(next, items, _END)
+            yield item
+    finally:
+        # If a caller forgot this iterator, this runs when garbage is collected, in any thread and maybe after the pool
+        # of the thread is gone: a task that is submitted here might never run.
+        if not future.cancel():
+            wait([future])
+        items.close()
+        thread.shutdown(wait=False)
+
+
+# Memory for blocks that are copied or decoded, which later blocks use again.
+
+
+class BlockMemory:
+    """Memory for one array after another, each in a place that is no longer in use, if there is one.
+
+    The system fills new memory with zeros, which takes as long as copying a block into it. So memory is used again as
+    soon as nobody holds an array that lies in it: neither the one that was handed out nor a part of it. Whoever keeps a
+    block keeps its numbers. Several threads may share one object; copies and pickles start empty. It holds about as
+    much as is in use at a time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        #: Each piece of memory with the array that was handed out last; views of that array keep it alive.
+        self._pieces: list[tuple[_Piece, weakref.ref[np.ndarray]]] = []
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """An uninitialised array, as that of `numpy.empty`."""
+        size = prod(shape) * np.dtype(dtype).itemsize
+        with self._lock:
+            piece = self._free_piece(size)
+            handed_out = piece.view(np.ndarray)
+            self._pieces.append((piece, weakref.ref(handed_out)))
+        return handed_out[:size].view(dtype).reshape(shape)
+
+    def _free_piece(self, size: int) -> _Piece:
+        """A piece of at least `size` bytes that nobody uses. If there is none, the others that nobody uses are given
+        back, so that arrays of changing sizes do not add up."""
+        for number, (piece, handed_out) in enumerate(self._pieces):
+            if piece.size >= size and handed_out() is None:
+                del self._pieces[number]
+                return piece
+        self._pieces = [(piece, handed_out) for piece, handed_out in self._pieces if handed_out() is not None]
+        return _Piece(size, np.uint8)
+
+    def __reduce__(self) -> Any:
+        return BlockMemory, ()
+
+
+class _Piece(np.ndarray):
+    """An array with memory of its own. The `base` of a view is usually the array that owns the memory, however many
+    views are between the two. But NumPy does not go on to an array of another type, so the base of all views of the
+    plain array that was handed out is that array."""

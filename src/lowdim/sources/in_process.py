@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _blas, _threads
-from .._xp import Array, concat_rows
+from .._core import threads
+from .._core.arrays import Array, concat_rows
 from ..errors import empty
-from .base import Source
-from .engines import Codec, Engine, adjacent, in_a_tree, with_rows
+from .base import Codec, Engine, Source, adjacent, in_a_tree, with_rows
 from .stream import StreamSource
 
 
@@ -145,4 +144,4 @@ def _run(task: Callable[..., Any], part: Source, start: int, along: Array | None
 
 
 def _in_threads(tasks: Sequence[Callable[..., Any]]) -> Iterator[Any]:
-    return _threads.run_in_parallel(tasks, n_threads=_blas.available())
+    return threads.run_in_parallel(tasks, n_threads=threads.available())

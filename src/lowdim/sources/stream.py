@@ -2,15 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._xp import Array, concat_rows
+import narwhals as nw
+import numpy as np
+
+from .._core.arrays import Array, concat_rows, device, is_array, is_sparse
 from ..errors import exhausted_stream, mixed_blocks, not_iterable, other_length, other_names, ragged_blocks
 from .base import Source
-from .joining import form_of, joined
-from .reused import without_reuse
+from .frame import is_table
+
+# Joining small blocks of a stream before they are opened, since opening costs more than summing up a few rows.
+
+
+def form_of(block: Any) -> Any:
+    """What blocks must have in common to be joined: type, dtype and columns. None if they cannot be joined."""
+    if type(block) is np.ndarray:
+        return (block.dtype, block.shape[1:]) if block.dtype.kind in "fiub" and block.ndim in (1, 2) else None
+    if is_sparse(block):
+        return (type(block), block.dtype, block.shape[1:]) if block.format == "csr" and block.ndim == 2 else None
+    if isinstance(block, np.ndarray):
+        # Masked arrays and other classes that derive from arrays are opened one by one.
+        return None
+    if is_array(block):
+        return type(block), block.dtype, device(block), tuple(block.shape[1:])
+    if is_table(block) and not isinstance(block, nw.DataFrame):
+        return type(block), tuple(nw.from_native(block, eager_only=True).schema.items())
+    return None
+
+
+def joined(blocks: list[Any]) -> Any:
+    """Blocks of the same form as one block."""
+    if len(blocks) > 1 and is_table(blocks[0]):
+        return nw.concat([nw.from_native(block, eager_only=True) for block in blocks]).to_native()
+    return concat_rows(blocks)
+
+
+# Blocks of an iterator that writes each block into the same memory.
+
+
+#: The number of first blocks that are watched.
+_WATCHED = 4
+
+
+def without_reuse(blocks: Iterable[Any]) -> Iterator[Any]:
+    """The same blocks, which later blocks do not overwrite.
+
+    Several blocks are held at a time, to join small ones and to sum up large ones in threads. An iterator that fills
+    one array again and again would overwrite those that are held. The first few blocks are copied and compared: if two
+    of them have memory in common, all further ones are copied as well. An iterator that takes turns between more than
+    three arrays is not noticed.
+    """
+    watched: list[np.ndarray] = []
+    reuses, watching = False, True
+    for block in blocks:
+        if not isinstance(block, np.ndarray) or not (reuses or watching):
+            yield block
+            continue
+        if watching:
+            reuses = any(np.may_share_memory(block, earlier) for earlier in watched)
+            watched.append(block)
+            watching = not reuses and len(watched) < _WATCHED
+            if not watching:
+                watched.clear()
+        yield block.copy(order="K")
 
 
 class StreamSource(Source):

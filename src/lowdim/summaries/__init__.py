@@ -1,19 +1,34 @@
 """Summaries: statistics that are accumulated over rows and can be merged."""
 
 from .base import Summary
-from .columns import Columns
-from .completed import Completed
-from .fourth import FourthMoments
-from .gram import Gram, GramRoot
+from .gram import Gram, GramRoot, StandardizedGrams
 from .labelled import Labelled
-from .latent import Latent, LatentGaussian
-from .moments import Moments
-from .observed import Observed
+from .latent import Completed, Latent, LatentGaussian, Observed
+from .moments import Columns, FourthMoments, Moments
 from .sample import Sample
 from .scores import ScoreMoments
-from .sketch import Sketch
-from .standardized_grams import StandardizedGrams
-from .triangle import Triangle
+from .triangle import Sketch, Triangle
+
+__all__ = [
+    "SUMMARIES",
+    "Columns",
+    "Completed",
+    "FourthMoments",
+    "Gram",
+    "GramRoot",
+    "Labelled",
+    "Latent",
+    "LatentGaussian",
+    "Moments",
+    "Observed",
+    "Sample",
+    "ScoreMoments",
+    "Sketch",
+    "StandardizedGrams",
+    "Summary",
+    "Triangle",
+]
+
 
 #: All summaries, by name.
 SUMMARIES: dict[str, type[Summary]] = {
@@ -35,23 +50,3 @@ SUMMARIES: dict[str, type[Summary]] = {
         Labelled,
     )
 }
-
-__all__ = [
-    "SUMMARIES",
-    "Columns",
-    "Completed",
-    "FourthMoments",
-    "Gram",
-    "GramRoot",
-    "Labelled",
-    "Latent",
-    "LatentGaussian",
-    "Moments",
-    "Observed",
-    "Sample",
-    "ScoreMoments",
-    "Sketch",
-    "StandardizedGrams",
-    "Summary",
-    "Triangle",
-]

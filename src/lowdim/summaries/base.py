@@ -20,17 +20,320 @@ from collections.abc import Sequence
 from copy import copy
 from itertools import accumulate, pairwise
 from os import PathLike
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from .._xp import Array, Beside, astype, device, namespace, wide_dtype
-from ..container import flatten, write
-from ..errors import NonFiniteBlock, no_rows_seen, squares_about_zero
+from .._core import container
+from .._core.arrays import (
+    Array,
+    Beside,
+    all_finite_by_pieces,
+    astype,
+    asymmetry,
+    device,
+    is_complex,
+    is_sparse,
+    largest_magnitude,
+    namespace,
+    to_numpy,
+    wide_dtype,
+    working_dtype,
+)
+from .._core.container import flatten, write
+from ..errors import (
+    NonFiniteBlock,
+    bad_ndim,
+    bad_weights,
+    complex_data,
+    damaged_file,
+    different_columns,
+    is_checkpoint,
+    no_rows_seen,
+    squares_about_zero,
+)
 from ..linalg import FLOAT32_SQUARES
-from .blocks import check_block, counted_rows
-from .loaded import check_shapes, check_values, read_summary, stored_values, with_summaries
-from .names import Names, agreed_names, checked_names
+
+# Checks of a block of rows and of its weights, before they are added to a summary.
+
+
+def check_block(block: Any) -> Array:
+    """`block` with real numbers in float32 or float64, in CSR format if it is sparse. Blocks that are so already, as
+    the blocks of all sources are, are returned unchanged."""
+    if not hasattr(block, "ndim") or not hasattr(block, "dtype"):
+        raise TypeError(
+            f"a block of rows must be a 2-D array or a sparse matrix, got {type(block).__name__}; "
+            "lowdim.summarize(X, summary) reads data frames, lists and streams."
+        )
+    if block.ndim != 2:
+        raise bad_ndim(block.ndim, tuple(block.shape))
+    dtype = working_dtype(block)
+    if block.dtype != dtype:
+        if is_complex(block):
+            raise complex_data(block.dtype)
+        block = astype(block, dtype)
+    return block.tocsr() if is_sparse(block) and block.format != "csr" else block
+
+
+def counted_rows(block: Array, weights: Any) -> tuple[Array, Array]:
+    """The rows of positive weight of a block, and their weights, which must be frequencies: one finite number for each
+    row, none of them negative."""
+    shape = tuple(getattr(weights, "shape", ()))
+    if shape != (block.shape[0],):
+        got = f"shape {shape}" if hasattr(weights, "shape") else type(weights).__name__
+        raise bad_weights("must be an array with one entry per row", f"{got} for {block.shape[0]} rows")
+    if isinstance(weights, np.ndarray) and weights.dtype.kind not in "fiub":
+        raise bad_weights("must hold real numbers", f"dtype {weights.dtype}")
+    xp = namespace(weights)
+    # A quick test for the usual case: NaN is passed on by both minimum and maximum, and fails every comparison.
+    if block.shape[0] == 0 or bool((xp.min(weights) > 0) & (xp.max(weights) < math.inf)):
+        return block, weights
+    allowed = (weights >= 0) & (weights < math.inf)
+    if not bool(xp.all(allowed)):
+        row = int(xp.argmin(astype(allowed, xp.int8)))
+        value = float(weights[row])
+        raise bad_weights("must not be negative" if value < 0 else "must be finite", f"{value} in row {row}")
+    index = xp.nonzero(weights > 0)[0]
+    if is_sparse(block):
+        return block[index], weights[index]
+    return xp.take(block, index, axis=0), xp.take(weights, index, axis=0)
+
+
+# Names of the columns that were summed up: they travel with a summary, so that other columns are never added to it.
+#
+# Names are None if nothing is known about them, or a tuple with a name for each column. A column of a table without
+# names, beside a table with names, has the name None, which agrees with every other.
+
+
+Names = tuple[str | None, ...] | None
+
+
+def checked_names(names: Any, n_columns: int | None) -> Names:
+    """`names` as a tuple, after a check that there is one for each column; None if no column has a name."""
+    if names is None:
+        return None
+    known = () if isinstance(names, str) else tuple(names)
+    if isinstance(names, str) or not all(name is None or isinstance(name, str) for name in known):
+        raise TypeError("names must be a sequence of texts, one for each column.")
+    if n_columns is not None and len(known) != n_columns:
+        raise ValueError(f"this summary is of {n_columns} columns, and there are {len(known)} names.")
+    return None if all(name is None for name in known) else known
+
+
+def agreed_names(mine: Names, others: Names, what: str) -> Names:
+    """The names of columns that two sides call `mine` and `others`; an error that names the difference if they are not
+    the same. `what` is the other side in messages."""
+    if others is None or others is mine:
+        return mine
+    if mine is None or mine == others:
+        return others
+    differ = (a != b and a is not None and b is not None for a, b in zip(mine, others, strict=False))
+    if len(mine) != len(others) or any(differ):
+        raise different_columns(mine, others, what)
+    return tuple(b if a is None else a for a, b in zip(mine, others, strict=True))
+
+
+def names_of_tables(names: Names, widths: Sequence[int]) -> list[list[str] | None]:
+    """The names of the columns of each of several tables side by side; None for a table without names."""
+    if names is None:
+        return [None] * len(widths)
+    each = (names[i:j] for i, j in pairwise(accumulate(widths, initial=0)))
+    return [None if None in part else [str(name) for name in part] for part in each]
+
+
+# The mean of two sets of rows from their means, by Chan's formula.
+
+
+class MergedMean(NamedTuple):
+    """The mean of two sets of rows of weights w_1 and w_2."""
+
+    #: The mean as an unevaluated sum mean + rest: the rounded mean and its rounding error.
+    mean: Array
+    rest: Array
+    #: d = mean_2 - mean_1.
+    difference: Array
+    #: w_2 / (w_1 + w_2).
+    share: Any
+
+
+def merged_mean(
+    weight: Any, mean: Array, rest: Array, other_weight: Any, shift: Array, step: Array, both: Any = None
+) -> MergedMean:
+    """mean_1 + d w_2 / (w_1 + w_2), d = mean_2 - mean_1, for mean_1 = mean + rest and mean_2 = shift + step [1]_.
+
+    Weights are numbers, or arrays with one weight for each column. `both` replaces w_1 + w_2 in the quotient; it is
+    needed if w_1 + w_2 may be zero in some column.
+
+    References
+    ----------
+    .. [1] Chan, Golub, LeVeque (1983), Algorithms for computing the sample variance, eq. 2.1.
+    """
+    d = (shift - mean) + (step - rest)
+    share = other_weight / (weight + other_weight if both is None else both)
+    return MergedMean(*two_sum(mean, rest + d * share), d, share)
+
+
+def between_weight(weight: float, other_weight: float) -> float:
+    """w_1 w_2 / (w_1 + w_2): the factor of d d^T in the scatter of two sets of rows about their common mean."""
+    return weight / (weight + other_weight) * other_weight
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b rounded, and the rounding error (Knuth's TwoSum). Means are kept in these two parts because merging uses
+    the difference of two means: at an offset of 1e8 a single float64 would leave only half of its digits."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+# Summaries from files: what `update` and `merge` guarantee must hold for them as well.
+
+
+#: Symmetric matrices may differ from their transpose, and have negative diagonal entries, by this fraction of their
+#: largest entry.
+_ROUNDING = 1e-8
+#: What goes wrong while a summary is made from values that no summary can have.
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def read_summary(path: str | PathLike[str], cls: type[Summary]) -> Any:
+    """The summary of the class `cls` in a file. It is made twice: before the arrays are read, from their shapes, and
+    from the arrays."""
+
+    def check(document: dict[str, Any], layout: Any) -> None:
+        name = document.get("class")
+        if document.get("holds") in ("model", "result"):
+            raise ValueError(f"{path} holds a {document['holds']}, not a {cls.__name__}; use lowdim.load(path).")
+        if document.get("holds") == "checkpoint":
+            raise is_checkpoint(path)
+        if document.get("holds") != "summary" or class_named(name) is None:
+            raise damaged_file(path, "it does not say which summary it holds", container.is_newer(document))
+        if name != cls.__name__:
+            raise ValueError(f"{path} holds a {name}, not a {cls.__name__}; use lowdim.summaries.{name}.load(path).")
+        make(document, layout, declared=True)
+
+    def make(document: dict[str, Any], arrays: Any, declared: bool) -> Any:
+        try:
+            rebuild = container.declared if declared else container.rebuild
+            return cls._from_tree(rebuild(document, arrays), declared)
+        except _DAMAGE as error:
+            raise damaged_file(path, error, container.is_newer(document)) from error
+
+    return make(*container.read(path, check), declared=False)
+
+
+def class_named(name: Any) -> type[Summary] | None:
+    """The summary of this name in the table `SUMMARIES`."""
+    from . import SUMMARIES
+
+    return SUMMARIES.get(name) if isinstance(name, str) else None
+
+
+def with_summaries(value: Any, declared: bool) -> Any:
+    """`value` with each tree replaced by its summary."""
+    if isinstance(value, list):
+        return [with_summaries(item, declared) for item in value]
+    if not isinstance(value, dict):
+        return value
+    cls = class_named(value.get("class"))
+    if cls is None:
+        raise ValueError(f"there is no summary of the class {str(value.get('class'))[:80]!r}")
+    return cls._from_tree(value, declared)
+
+
+def stored_values(cls: type[Summary], tree: dict[str, Any]) -> dict[str, Any]:
+    """The values in the tree of a summary, by name; all must be there, and no others."""
+    stored = tree.get("state")
+    if not isinstance(stored, dict) or "names" not in tree:
+        raise ValueError(f"it has no state of a {cls.__name__}")
+    names = tree["names"] or []
+    if not isinstance(names, list) or not all(name is None or isinstance(name, str) for name in names):
+        raise ValueError("the names of its columns are no list of names")
+    if missing := [name for name in cls.state if name not in stored and name not in cls.added]:
+        raise ValueError(f"{', '.join(missing)} is missing")
+    if more := [name for name in stored if name not in cls.state]:
+        raise ValueError(f"it holds {', '.join(more)[:80]}, which a {cls.__name__} does not have")
+    return dict(stored)
+
+
+def check_shapes(summary: Summary) -> None:
+    """Raise a ValueError if the values of a summary do not have the shapes and dtypes of a summary of rows, or if some
+    are missing."""
+    layout, given = summary._layout(), (*summary.parameters, *summary.options)
+    for name, shape in layout.items():
+        value = getattr(summary, name)
+        if value is not None:
+            _check_shape(name, value, shape, summary.kinds.get(name, "f") if shape else "fiub")
+        elif name not in summary.optional and (not shape or name in given):
+            raise ValueError(f"{name} is missing")
+    for name in summary.state:
+        if name not in layout and isinstance(getattr(summary, name), np.ndarray | np.generic | int | float):
+            raise ValueError(f"it holds {name}, which this summary does not have")
+    _check_complete(summary, layout)
+
+
+def check_values(summary: Summary) -> None:
+    """Raise a ValueError if the values of a summary cannot be those of a summary of rows: numbers that are not finite
+    or have the wrong sign."""
+    for name in summary._layout():
+        value = getattr(summary, name)
+        if value is not None and not all_finite_by_pieces(_numbers(value)):
+            raise ValueError(f"{name} contains NaN or infinity")
+    for name in summary.nonnegative:
+        value = getattr(summary, name)
+        if value is not None and _numbers(value).size and _numbers(value).min() < 0:
+            raise ValueError(f"{name} has the negative entry {_numbers(value).min():g}")
+    for name in summary.symmetric:
+        value = getattr(summary, name)
+        if value is not None:
+            _check_symmetric(name, _numbers(value))
+
+
+def _numbers(value: Any) -> np.ndarray:
+    """A number, or the entries of an array of any kind, as a NumPy array."""
+    return value.data if is_sparse(value) else np.asarray(to_numpy(value))
+
+
+def _check_shape(name: str, value: Any, shape: tuple[int | None, ...], kinds: str) -> None:
+    """Raise an error unless `value` holds numbers of these kinds and has the given shape, where None is any length.
+    Arrays may not have been read yet, so that only numbers must be finite."""
+    numbers = _numbers(value)
+    if numbers.dtype.kind not in kinds:
+        allowed = {"f": "floats", "u": "whole numbers without a sign", "i": "whole numbers"}.get(kinds, "real numbers")
+        raise ValueError(f"{name} has dtype {numbers.dtype}, and must hold {allowed}")
+    got = tuple(value.shape) if is_sparse(value) else numbers.shape
+    if len(got) != len(shape) or any(s is not None and s != g for g, s in zip(got, shape, strict=True)):
+        wanted = ", ".join("any" if s is None else str(s) for s in shape)
+        raise ValueError(f"{name} has shape {got}, and must have shape ({wanted})")
+    if not shape and not np.isfinite(numbers):
+        raise ValueError(f"{name} contains NaN or infinity")
+
+
+def _check_symmetric(name: str, S: np.ndarray) -> None:
+    """Raise an error unless a matrix is symmetric and its diagonal is not negative, up to rounding."""
+    allowed = _ROUNDING * largest_magnitude(S)
+    difference, smallest = asymmetry(S), float(np.diagonal(S).min())
+    if not difference <= allowed:
+        raise ValueError(f"{name} is not symmetric: it differs from its transpose by up to {difference:.3g}")
+    if smallest < -allowed:
+        raise ValueError(f"{name} has the negative diagonal entry {smallest:.3g}")
+
+
+def _check_complete(summary: Summary, layout: Layout) -> None:
+    """Raise an error unless all sums are there if the summary has seen rows, and none of them if it has not."""
+    sums = [name for name, shape in layout.items() if shape and name not in (*summary.parameters, *summary.options)]
+    there = {name: getattr(summary, name) is not None for name in sums}
+    seen = any(there.values())
+    if seen and not all(there.values()):
+        missing = ", ".join(name for name, known in there.items() if not known)
+        raise ValueError(f"{missing} is missing")
+    for name in ("n_rows", "weight"):
+        count = getattr(summary, name, 0 if not seen else 1)
+        if (count > 0) != seen or count < 0:
+            raise ValueError(f"{name} is {count}, but the summary holds {'' if seen else 'no '}sums of rows")
+    if not isinstance(getattr(summary, "n_rows", 0), int):
+        raise ValueError(f"n_rows is {summary.n_rows!r}, and must be a whole number")  # type: ignore[attr-defined]
+
 
 #: Blocks of about this size stay in cache while they are summed.
 CACHE_BYTES = 4 << 20
@@ -361,3 +664,39 @@ def _without_objects(value: Any) -> Any:
     if isinstance(value, Summary):
         return value._tree()
     return [_without_objects(item) for item in value] if isinstance(value, list) else value
+
+
+# Summaries as bytes, for engines that send no objects: the bytes of the file that `save` would write.
+
+
+class SummaryCodec:
+    """Summaries to bytes and back. What arrives is checked as a file is."""
+
+    def encode(self, summary: Summary) -> bytes:
+        """The bytes of a summary."""
+        return container.to_bytes(*container.flatten({"holds": "summary"} | summary._tree()))
+
+    def decode(self, data: bytes) -> Summary:
+        """The summary of these bytes."""
+        document, arrays = container.from_bytes(data)
+        cls = class_named(document.get("class"))
+        if cls is None:
+            raise damaged_file("a message", "it does not say which summary it holds", container.is_newer(document))
+        return cls._from_tree(container.rebuild(document, arrays))
+
+
+class Parcel:
+    """A summary that is sent as bytes in place of an object, if it is pickled."""
+
+    def __init__(self, summary: Summary) -> None:
+        self.summary = summary
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if class_named(type(self.summary).__name__) is type(self.summary):
+            return _opened, (SummaryCodec().encode(self.summary),)
+        # A summary of another module, which has no place in the table of those that files hold.
+        return Parcel, (self.summary,)
+
+
+def _opened(data: bytes) -> Parcel:
+    return Parcel(SummaryCodec().decode(data))

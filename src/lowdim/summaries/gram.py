@@ -6,19 +6,20 @@ which is centred separately, so it can be accumulated over blocks of features as
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from .._scratch import Scratch
-from .._xp import Array, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
-from ..linalg import divisor, is_constant, r_factor, require_rows, require_size
+from .._core.arrays import Array, asarray_like, astype, dense, device, is_sparse, namespace, to_numpy, wide_dtype
+from .._core.devices import Scratch
+from ..linalg import FLOAT32_SQUARES, divisor, is_constant, r_factor, require_rows, require_size
 from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, check_squares, products_in_range
-from .device_products import products_of_samples
+from .device import products_of_samples
 
 #: Products about a point have lost too many digits if less than this share of the squares is variance.
-_NEAR = 1e-6
+_NEAR_ROWS = 1e-6
 #: Features of a sparse block of which more than this share is stored are multiplied as dense ones, which is faster.
 _DENSE_FROM = 0.1
 #: The weight of the samples at which a feature is stored may be at most this share, if the feature is to be centred
@@ -190,7 +191,7 @@ class Gram(Summary):
         xp = namespace(P)
         w = xp.ones_like(P[:, 0]) if sample_weight is None else astype(sample_weight, P.dtype)
         total, offset = float(w @ xp.linalg.diagonal(P)), float(w @ (P @ w)) / float(xp.sum(w))
-        if total - offset < _NEAR * total:
+        if total - offset < _NEAR_ROWS * total:
             return None
         other = Gram(self.n_samples, sample_weight=sample_weight)
         other.n_rows, other.product = self.n_rows, P
@@ -341,3 +342,228 @@ class GramRoot(Gram):
     def _joined(self, P: Array) -> Array:
         both = P if self.product is None else namespace(P).concat([self.product, P], axis=0)
         return r_factor(both) if both.shape[0] > self.n_samples else both
+
+
+# Inner products of rows whose columns are standardized by several sets of training rows, for cross-validation.
+
+
+#: If less than this share of the mean square of a feature is variance, its squares are computed again about the mean.
+_NEAR_STANDARDIZED = 1e-4
+
+
+class StandardizedGrams(Summary):
+    """Inner products of all samples, with features centred and divided by the standard deviation of training samples.
+
+    For each set of training samples, with weights w_s, mean m_s and standard deviation d_s of each feature,
+
+        product[s] = sum over features of z z^T,   z = (x - m_s) / d_s,
+
+    for all samples, whether they are training samples or not. `log_scale[s]` is the sum of ln d_s over the features.
+
+    Parameters
+    ----------
+    training : array of shape (n_sets, n_samples)
+        The weights of the samples in each set; zero for samples that are not in it.
+    ddof : int
+        The variances have the divisor weight - ddof. Features that are constant in a set are divided by one.
+    root : bool
+        Keep a root R_s of each product R_s^T R_s instead, so that no digits are lost by squaring.
+
+    Notes
+    -----
+    The blocks hold features, the columns of the table. One pass over them for all sets; n^2 numbers and n^2 p
+    multiplications for each set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import StandardizedGrams
+    >>> X = np.random.default_rng(0).standard_normal((6, 50))
+    >>> training = np.array([[1.0, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1]])  # two sets of four rows
+    >>> summarize(X.T, StandardizedGrams(training, ddof=1)).product.shape
+    (2, 6, 6)
+    """
+
+    parameters = ("training", "ddof", "root")
+    state = ("training", "ddof", "root", "n_rows", "product", "log_scale")
+    kinds: ClassVar[dict[str, str]] = {"training": "fiub"}
+    nonnegative: ClassVar[tuple[str, ...]] = ("training",)
+
+    def __init__(self, training: Array, ddof: int, root: bool = False) -> None:
+        self.training = training
+        self.ddof, self.root = ddof, bool(root)
+        self.n_rows = 0
+        self.product: Any = None
+        self.log_scale: Any = None
+
+    @property
+    def threaded_blas(self) -> bool:
+        """Whether there are enough samples for the product of a block to keep all BLAS threads busy."""
+        return self.training.shape[1] > NARROW
+
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        return max(CACHE_BYTES // 4 // (n_columns * 8), 4 * n_columns)
+
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
+        check_columns(self.training.shape[1], block)
+        X = to_numpy(dense(block)).astype(np.float64, copy=False)
+        shift = feature_means(X, None)
+        Z = X - shift
+        means, scales = self._columns(X, Z, shift[:, 0])
+        parts = []
+        room = np.empty_like(Z)
+        for mean, factor in zip(means.T, 1.0 / scales.T, strict=True):
+            # Only roots are kept; products are done with when the next set overwrites the features.
+            A = np.subtract(Z, mean[:, None], out=None if self.root else room)
+            A *= factor[:, None]
+            part = A if self.root else A.T @ A
+            check_squares(np.einsum("ij,ij->i", A, A) if self.root else np.diagonal(part))
+            parts.append(part)
+        return self._joined(parts, np.log(scales).sum(axis=0)) | {"n_rows": self.n_rows + len(Z)}
+
+    def _columns(self, X: np.ndarray, Z: np.ndarray, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Means of the features of Z = X - shift, and their standard deviations, in each set: (features, sets)."""
+        W = to_numpy(self.training).astype(np.float64).T
+        totals = W.sum(axis=0)
+        means = (Z @ W) / totals
+        squares = (Z * Z) @ W
+        left = squares - totals * means**2
+        scales = []
+        for s, total in enumerate(totals):
+            places, centres = np.flatnonzero(W[:, s] > 0), shift + means[:, s]
+            again = np.flatnonzero(left[:, s] <= _NEAR_STANDARDIZED * squares[:, s])
+            if len(again):
+                # About one of the training samples, so that features that are constant in the set are so exactly.
+                A, w = X[np.ix_(again, places)], W[places, s]
+                first = A[:, 0]
+                D = A - first[:, None]
+                mean = (D @ w) / total
+                left[again, s] = (D - mean[:, None]) ** 2 @ w
+                means[again, s], centres[again] = (first - shift[again]) + mean, first + mean
+            check_squares(left[:, s])
+            scales.append(standard_deviations(left[:, s], centres, len(places), float(total), self.ddof))
+        return means, np.stack(scales, axis=1)
+
+    def _merged(self, other: Self) -> Changes:
+        if other.product is None:
+            return {}
+        return self._joined(list(other.product), other.log_scale) | {"n_rows": self.n_rows + other.n_rows}
+
+    def _joined(self, parts: list[np.ndarray], log_scale: np.ndarray) -> Changes:
+        """The products and logarithms of the scales, together with those of further features."""
+        if self.root:
+            both = parts
+            if self.product is not None:
+                both = [np.concatenate(pair) for pair in zip(self.product, parts, strict=True)]
+            product = np.stack([r_factor(A) if len(A) > A.shape[1] else A for A in both])
+        else:
+            product = np.stack(parts) if self.product is None else self.product + np.stack(parts)
+        return {"product": product, "log_scale": log_scale if self.log_scale is None else self.log_scale + log_scale}
+
+    def _layout(self) -> Layout:
+        sets, n = self.training.shape
+        rows = None if self.root else n
+        return {
+            "training": (sets, n),
+            "ddof": (),
+            "root": (),
+            "n_rows": (),
+            "product": (sets, rows, n),
+            "log_scale": (sets,),
+        }
+
+
+# Products of centred features with vectors, together with the means and standard deviations of the features.
+
+
+#: A feature is near zero if its variance is more than this share of its mean square.
+_NEAR = 1e-4
+
+
+class FeatureProducts:
+    """Maps a block of features to (centred features times `right`, their means, their standard deviations).
+
+    The columns of `right` sum to nearly zero, so features near zero need not be centred first: the contribution of
+    their means is subtracted from the products. Features far from zero are centred before the product. Sparse features
+    stay sparse, except for those far from zero; they are multiplied in float64.
+    """
+
+    #: For `map_rows`: sparse blocks are not made dense, so that they may have many rows.
+    keeps_sparse = True
+
+    def __init__(self, weights: Array | None, ddof: int, right: Array) -> None:
+        xp = namespace(right)
+        n = right.shape[0]
+        self._local, self._weights = threading.local(), weights
+        ones = xp.ones(n, dtype=right.dtype, device=device(right))
+        w = ones if weights is None else astype(weights, right.dtype)
+        self.total_weight_ = float(n) if weights is None else float(xp.sum(w))
+        self._by, self._w, self._sums = xp.concat([right, w[:, None]], axis=1), w, xp.sum(right, axis=0)
+        self._divisor = divisor(self.total_weight_, ddof)
+
+    def __call__(self, block: Array) -> Array:
+        return self._of_sparse(block) if is_sparse(block) else self._of_dense(block)
+
+    def _of_sparse(self, block: Any) -> Array:
+        block = block.astype(np.float64, copy=False)
+        squares = block.multiply(block) @ self._w
+        # The last column makes room for the deviations, so that nothing large is copied.
+        found: np.ndarray = block @ np.column_stack([self._by, np.zeros(self._by.shape[0])])
+        mean = found[:, -2] / self.total_weight_
+        left = squares - self._squares_of(mean, squares)
+        found[:, :-2] -= mean[:, None] * self._sums
+        found[:, -2] = mean
+        found[:, -1] = np.sqrt(np.clip(left, 0.0, None) / self._divisor)
+        far = np.flatnonzero(~(left > _NEAR * squares) & (squares != 0.0))
+        step = max(1, CACHE_BYTES // (8 * block.shape[1]))
+        for i in range(0, len(far), step):
+            some = far[i : i + step]
+            found[some] = self._of_dense(block[some].toarray())
+        return found
+
+    def _of_dense(self, block: Array) -> Array:
+        xp = namespace(block)
+        products, squares = self._sums_of(block)
+        mean = products[:, -1] / self.total_weight_
+        left = squares - self._squares_of(mean, squares)
+        shift = xp.zeros_like(mean)
+        if not bool(xp.all(left > _NEAR * squares)):
+            if not hasattr(self._local, "scratch"):
+                self._local.scratch = Scratch()
+            shift = feature_means(block, self._weights, self._local.scratch)[:, 0]
+            products, squares = self._sums_of(self._local.scratch.difference(block, shift[:, None]))
+            mean = products[:, -1] / self.total_weight_
+            left = xp.clip(squares - self._squares_of(mean, squares), 0.0, None)
+        moved = products[:, :-1] - mean[:, None] * astype(self._sums, block.dtype)[None, :]
+        deviation = astype(xp.sqrt(left / self._divisor), block.dtype)
+        return xp.concat([moved, (shift + mean)[:, None], deviation[:, None]], axis=1)
+
+    def _sums_of(self, Z: Array) -> tuple[Array, Array]:
+        """Products and weighted sums of squares of features."""
+        # In this form the product is almost twice as fast for a block of columns of a table in memory.
+        products = (astype(self._by, Z.dtype).T @ Z.T).T
+        if isinstance(Z, np.ndarray) and self._weights is None:
+            squares = np.einsum("ij,ij->i", Z, Z)
+        else:
+            squares = (Z * Z) @ astype(self._w, Z.dtype)
+        return products, self._in_range(squares, Z)
+
+    def _squares_of(self, mean: Array, like: Array) -> Array:
+        """The sums of squares of constant features with these means, in the dtype of `like`."""
+        mean = astype(mean, like.dtype)
+        return self.total_weight_ * mean * mean
+
+    def _in_range(self, squares: Array, Z: Array) -> Array:
+        """Sums of squares of features; in float64 if some of them are out of the range of float32."""
+        xp = namespace(Z)
+        low, high = FLOAT32_SQUARES
+        fits = (squares > low) & (squares < high)
+        if Z.dtype != xp.float32 or bool(xp.all(fits)):
+            return squares
+        # Only these features are computed again, since many may be zero.
+        again = xp.nonzero(~fits)[0]
+        some = astype(xp.take(Z, again, axis=0), self._w.dtype)
+        wide = to_numpy(squares).astype(np.float64)
+        wide[to_numpy(again)] = to_numpy((some * some) @ self._w)
+        return asarray_like(wide, squares, dtype=self._w.dtype)

@@ -7,9 +7,8 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from .._xp import Array, Beside, astype, is_sparse, namespace, to_numpy
-from .base import Changes, Layout, Summary, same_parameters
-from .names import Names, checked_names
+from .._core.arrays import Array, Beside, astype, is_sparse, namespace, to_numpy
+from .base import Changes, Layout, Names, Summary, checked_names, same_parameters
 
 S = TypeVar("S", bound=Summary)
 

@@ -1,17 +1,304 @@
-"""Expected moments of latent variables given the observed entries of rows: the E step of expectation maximisation."""
+"""Expected moments of latent variables and of missing entries given the observed ones: the E step of EM."""
 
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Self
 
-from .._xp import Array, namespace
+import numpy as np
+from scipy import sparse
+
+from .._core.arrays import (
+    Array,
+    all_finite,
+    asarray_like,
+    astype,
+    dense,
+    device,
+    is_sparse,
+    namespace,
+    subtract_product,
+    wide_dtype,
+)
 from ..errors import NonFiniteBlock
-from .base import CACHE_BYTES, Changes, Layout, Summary, check_columns, row_weights
-from .entries import observed_entries
+from .base import (
+    CACHE_BYTES,
+    Changes,
+    Layout,
+    Summary,
+    check_columns,
+    check_squares,
+    merged_mean,
+    row_weights,
+    total_weight,
+    two_sum,
+)
 from .moments import Moments
-from .packed import identity, invert_positive, multiplicity, pack, pack_outer, pairs_like, unpack, with_one
+
+# Symmetric k x k tables of which one half is stored, and inverses of many of them at once.
+
+
+@lru_cache(maxsize=64)
+def pairs(k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row indices i and column indices j <= i of a packed k x k table: (0,0), (1,0), (1,1), (2,0), ... A packed table
+    thus begins with the packed table of the first k - 1 indices."""
+    return np.tril_indices(k)
+
+
+@lru_cache(maxsize=64)
+def _places(k: int) -> np.ndarray:
+    """The index in the packed table of each entry (i, j) of the full table."""
+    i, j = np.divmod(np.arange(k * k), k)
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    return high * (high + 1) // 2 + low
+
+
+def pairs_like(k: int, like: Array) -> tuple[Array, Array]:
+    """`pairs` in the namespace and on the device of `like`."""
+    return _sent("rows", k, like), _sent("columns", k, like)
+
+
+def _sent(which: str, k: int, like: Array) -> Array:
+    """Indices of a table, or the packed unit matrix, in the namespace and on the device of `like`. They are sent to a
+    device once, because that takes as long as an operation that uses them."""
+    xp, where = namespace(like), str(device(like))
+    found = _kept.get((which, k, xp, where))
+    if found is None:
+        i, j = pairs(k)
+        tables = {
+            "rows": i,
+            "columns": j,
+            "halves": i * k + j,
+            "places": _places(k),
+            "identity": (i == j).astype(float),
+        }
+        found = asarray_like(tables[which], like)
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        _kept[which, k, xp, where] = found
+    return found
+
+
+#: What was sent, by its name, the size of the table, the namespace, and the name of the device; at most so many.
+_kept: dict[tuple[str, int, Any, str], Array] = {}
+_MOST_KEPT = 64
+
+
+def identity(k: int, like: Array) -> Array:
+    """The packed unit matrix, (k(k+1)/2, 1), in the dtype of `like`."""
+    return astype(_sent("identity", k, like), like.dtype)[:, None]
+
+
+def multiplicity(k: int, like: Array) -> Array:
+    """How often each pair of a packed k x k table occurs in the full one: 1 on the diagonal, else 2."""
+    i, j = pairs(k)
+    return asarray_like(np.where(i == j, 1.0, 2.0), like, dtype=like.dtype)
+
+
+def unpack(packed: Array, k: int) -> Array:
+    """(k(k+1)/2, b) -> (k, k, b)."""
+    xp = namespace(packed)
+    return xp.reshape(xp.take(packed, _sent("places", k, packed), axis=0), (k, k, packed.shape[1]))
+
+
+def pack(full: Array) -> Array:
+    """(k, k, b) -> (k(k+1)/2, b)."""
+    xp, k = namespace(full), full.shape[0]
+    return xp.take(xp.reshape(full, (k * k, full.shape[2])), _sent("halves", k, full), axis=0)
+
+
+def pack_outer(v: Array) -> Array:
+    """v v^T of each column, packed: (k, b) -> (k(k+1)/2, b)."""
+    xp = namespace(v)
+    i, j = pairs_like(v.shape[0], v)
+    return xp.take(v, i, axis=0) * xp.take(v, j, axis=0)
+
+
+def with_one(u: Array) -> Array:
+    """(u, 1)."""
+    xp = namespace(u)
+    return xp.concat([u, xp.ones_like(u[:1, :])])
+
+
+def invert_positive(A: Array) -> tuple[Array, Array]:
+    """Inverses and log-determinants of b positive definite matrices, (k, k, b), by k symmetric sweeps [1].
+
+    `A` is overwritten. Each operation is applied to all matrices at once, which for small matrices is many times
+    faster than inverting them one by one.
+
+    References
+    ----------
+    [1] Goodnight (1979), A tutorial on the SWEEP operator.
+    """
+    xp, k = namespace(A), A.shape[0]
+    options = {"dtype": A.dtype, "device": device(A)}
+    pivots, minus_one = xp.empty((k, A.shape[2]), **options), xp.full((A.shape[2],), -1.0, **options)
+    for j in range(k):
+        column = xp.asarray(A[:, j, :], copy=True)
+        pivots[j, :] = column[j, :]
+        row = column / column[j, :]
+        A = subtract_product(A, column[:, None, :], row[None, :, :])
+        A[j, :, :] = row
+        A[:, j, :] = row
+        A[j, j, :] = minus_one / column[j, :]
+    return -A, xp.sum(xp.log(pivots), axis=0)
+
+
+# The observed entries of a block. Missing are entries that are NaN or, on request, that a sparse block does not store.
+#
+# Tables have m numbers for each row or column of the block, and the shapes (m, b) for b rows and (m, p) for p
+# columns, so that products with the mask m_id of observed entries access memory contiguously.
+
+
+#: Of a dense block, only the observed entries are processed if they are less than this share of all entries. Otherwise
+#: products with the mask are faster, although most of the numbers that they multiply are zero.
+_FEW = 0.04
+
+
+def observed_entries(block: Array, unstored: bool) -> DenseEntries | StoredEntries:
+    """The entries of `block` that were observed, in float64."""
+    if unstored and is_sparse(block):
+        return StoredEntries(block)
+    block = dense(block)
+    if isinstance(block, np.ndarray):
+        known = ~np.isnan(block)
+        if np.count_nonzero(known) < _FEW * known.size:
+            return StoredEntries(_only_known(block, known))
+    return DenseEntries(block)
+
+
+def _only_known(block: np.ndarray, known: np.ndarray) -> sparse.csr_array:
+    """The known entries of a block as a sparse array, zeros among them included."""
+    places = np.flatnonzero(known)
+    ends = np.append(0, np.cumsum(np.count_nonzero(known, axis=1)))
+    return sparse.csr_array((block.ravel()[places], places % block.shape[1], ends), shape=block.shape)
+
+
+class DenseEntries:
+    """A dense block in which NaN marks missing entries."""
+
+    def __init__(self, block: Array) -> None:
+        xp = namespace(block)
+        x = astype(block, wide_dtype(xp, device(block)))
+        self._holes = xp.isnan(x)
+        self._x = xp.where(self._holes, xp.zeros_like(x), x)
+        if not all_finite(self._x):
+            raise NonFiniteBlock
+        self.mask = astype(~self._holes, x.dtype)
+        self.z = self._x
+
+    def weights_like(self) -> Array:
+        """An array with one float64 for each row, of which only length, dtype and device matter."""
+        return self.z[:, 0]
+
+    def known(self) -> Array:
+        """Which entries were observed, (b, p)."""
+        return ~self._holes
+
+    def values(self) -> Array:
+        """The entries themselves, zero where not observed, (b, p)."""
+        return self._x
+
+    def centre(self, mean: Array, scale: Array) -> None:
+        """z = (x - mean) / scale where observed, zero elsewhere."""
+        self.z = (self._x - mean) / scale * self.mask
+
+    def across(self, table: Array) -> Array:
+        """sum_d table_d m_id for each row i: (m, p) -> (m, b)."""
+        return table @ self.mask.T
+
+    def across_values(self, table: Array) -> Array:
+        """sum_d table_d z_id for each row i: (m, p) -> (m, b)."""
+        return table @ self.z.T
+
+    def down(self, table: Array) -> Array:
+        """sum_i table_i m_id for each column d: (m, b) -> (m, p)."""
+        return table @ self.mask
+
+    def down_values(self, table: Array) -> Array:
+        """sum_i table_i z_id for each column d: (m, b) -> (m, p)."""
+        return table @ self.z
+
+    def squares(self, weights: Array) -> Array:
+        """sum_i weight_i z_id^2 for each column d."""
+        return weights @ (self.z * self.z)
+
+    def misfit(self, loadings: Array, scores: Array, noise: Array) -> Array:
+        """sum_d m_id (z_id - w_d^T u_i)^2 / noise_d for each row i."""
+        rest = (self.z - scores.T @ loadings) * self.mask
+        return (rest * rest) @ (1.0 / noise)
+
+
+class StoredEntries:
+    """A sparse block whose unstored entries are missing, as are stored NaN."""
+
+    def __init__(self, block: Any) -> None:
+        x = block.data.astype(np.float64)
+        if np.any(np.isinf(x)):
+            raise NonFiniteBlock
+        known = ~np.isnan(x)
+        if not np.all(known):
+            rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))[known]
+            block = sparse.csr_array((x[known], (rows, block.indices[known])), shape=block.shape)
+            x = block.data
+        self._block = block
+        self._x = x
+        #: The column of each entry, as an index that NumPy need not convert, and the number of entries of each row.
+        self._columns, self._lengths = block.indices.astype(np.intp), np.diff(block.indptr)
+        self.mask = self._like(np.ones_like(x))
+        self._z = self._like(x)
+
+    def weights_like(self) -> Array:
+        return np.empty(self._block.shape[0])
+
+    def known(self) -> Array:
+        return self.mask.toarray() > 0
+
+    def values(self) -> Array:
+        return self._like(self._x).toarray()
+
+    def centre(self, mean: Array, scale: Array) -> None:
+        z = self._x - self._of_entries(mean)
+        z /= self._of_entries(scale)
+        self._z = self._like(z)
+
+    def across(self, table: Array) -> Array:
+        return np.ascontiguousarray((self.mask @ np.ascontiguousarray(table.T)).T)
+
+    def across_values(self, table: Array) -> Array:
+        return np.ascontiguousarray((self._z @ np.ascontiguousarray(table.T)).T)
+
+    def down(self, table: Array) -> Array:
+        return np.ascontiguousarray((self.mask.T @ np.ascontiguousarray(table.T)).T)
+
+    def down_values(self, table: Array) -> Array:
+        return np.ascontiguousarray((self._z.T @ np.ascontiguousarray(table.T)).T)
+
+    def squares(self, weights: Array) -> Array:
+        return self._like(self._z.data**2).T @ weights
+
+    def misfit(self, loadings: Array, scores: Array, noise: Array) -> Array:
+        rest = self._z.data.copy()
+        for w, u in zip(loadings, scores, strict=True):
+            explained = self._of_entries(w)
+            explained *= np.repeat(u, self._lengths)
+            rest -= explained
+        rest *= rest
+        rest /= self._of_entries(noise)
+        return self._like(rest) @ np.ones(self._block.shape[1])
+
+    def _of_entries(self, by_column: np.ndarray) -> np.ndarray:
+        """The number of its column for each entry."""
+        # The columns of a sparse array are in range, so their check is left out.
+        return by_column.take(self._columns, mode="clip")
+
+    def _like(self, data: np.ndarray) -> Any:
+        return sparse.csr_array((data, self._block.indices, self._block.indptr), shape=self._block.shape, copy=False)
+
+
+# Expected moments of latent variables given the observed entries of rows: the E step of expectation maximisation.
+
 
 #: The k x k tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 1 << 20
@@ -313,3 +600,196 @@ class Latent(LatentSummary):
         row = 8 * n_columns * (_ENTRY_ARRAYS * stored if self.unstored else 1.0)
         by_entries = CACHE_BYTES / max(1.0, row)
         return max(32, min(by_tables, int(by_entries)))
+
+
+# Expected moments of rows with missing entries, given their observed entries and a `LatentGaussian` model.
+
+
+#: The k x p tables of a block of rows take about this many bytes.
+_COMPLETED_BYTES = 4 << 20
+
+#: Names of the sums.
+_COMPLETED_SUMS = ("weight", "total", "second", "loglike")
+
+
+class Completed(LatentSummary):
+    """Sums over the rows, given a `LatentGaussian` model of z = (x - mean) / scale:
+
+    - `weight`, `total` (p,) and `second` (p, p): sums of w, of w E[z] and of w E[z z^T] given the observed entries
+    - `loglike`: the log-likelihood of the observed entries
+
+    Parameters
+    ----------
+    model : LatentGaussian
+        Without `spread`: its loadings are taken as exact.
+    unstored : bool
+        Treat entries that sparse rows do not store as missing, not as zero.
+
+    Notes
+    -----
+    E[z z^T] is the outer product of the completed row with itself, plus, for each pair of missing entries d and e of
+    row i, w_d^T M_i^{-1} w_e (and the noise if d = e). With M_i^{-1} = L L^T the latter is (L^T W)^T (L^T W) over the
+    missing entries: one product of a tall matrix with itself for a block of rows. One pass, p^2 numbers, n p^2 k
+    operations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Completed, LatentGaussian
+    >>> model = LatentGaussian(np.zeros(3), np.ones(3), np.array([[1.0, 1.0, 0.0]]), np.array([0.5, 0.5, 1.0]))
+    >>> found = summarize(np.array([[1.0, np.nan, 0.0], [2.0, 2.0, 1.0]]), Completed(model))
+    >>> found.weight, round(float(found.loglike), 3)
+    (2.0, -7.342)
+    """
+
+    state = (*LatentSummary.parameters, *_COMPLETED_SUMS)
+    nonnegative = (*LatentSummary.nonnegative, "weight")
+    symmetric = ("second",)
+
+    def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
+        super().__init__(model, unstored=unstored)
+        self.weight = 0.0
+        self.total: Any = None
+        self.second: Any = None
+        self.loglike = 0.0
+
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
+        check_columns(self.loadings.shape[1], block)
+        entries = observed_entries(block, self.unstored)
+        u, covariance, log_density = self.model.expect(entries)
+        xp, k = namespace(u), self.model.k
+        known = entries.known()
+        guess = u.T @ self.loadings
+        z = xp.where(known, (entries.values() - self.mean) / self.scale, guess)
+        w = row_weights(u[0, :], weights)
+        root = xp.sqrt(w)[:, None]
+        holes = astype(~known, z.dtype) * root
+        L = xp.linalg.cholesky(xp.permute_dims(unpack(covariance, k), (2, 0, 1)))
+        spread = xp.matrix_transpose(L) @ self.loadings * holes[:, None, :]
+        spread = xp.reshape(spread, (-1, z.shape[1]))
+        z = z * root
+        second = z.T @ z + spread.T @ spread
+        identity = xp.eye(z.shape[1], dtype=z.dtype, device=device(z))
+        second = second + identity * (xp.sum(holes * holes, axis=0) * self.noise)
+        loglike = float(w @ log_density)
+        if not math.isfinite(loglike):
+            raise NonFiniteBlock
+        return self._plus({"weight": float(xp.sum(w)), "total": root[:, 0] @ z, "second": second, "loglike": loglike})
+
+    def _merged(self, other: Self) -> Changes:
+        if other.second is None:
+            return {}
+        return self._plus({name: getattr(other, name) for name in _COMPLETED_SUMS})
+
+    def _layout(self) -> Layout:
+        p = self.loadings.shape[1]
+        return super()._layout() | {"weight": (), "total": (p,), "second": (p, p)}
+
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        return max(16, _COMPLETED_BYTES // (8 * self.model.k * n_columns))
+
+
+# Count, mean and sum of squares of the observed entries of each column of a table with missing entries.
+
+
+class Observed(Summary):
+    """Per column: `count` = sum w m, `mean` and `squares` = sum w m (x - mean)^2 over the observed entries (m = 1).
+
+    If `components` is given, also `surplus` = sum_i w_i max(o_i - components, 0), where o_i is the number of observed
+    entries of row i: the entries that remain when each row has been fitted exactly by so many components.
+
+    Parameters
+    ----------
+    n_features : int
+    unstored : bool
+        Treat entries that sparse rows do not store as missing, not as zero.
+    components : int, optional
+        Number of components.
+
+    Notes
+    -----
+    One pass, 3 p numbers. Summaries are merged by Chan's formula, with a separate count for each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Observed
+    >>> found = summarize(np.array([[1.0, np.nan], [3.0, 4.0]]), Observed)
+    >>> found.count, found.mean
+    (array([2., 1.]), array([2., 4.]))
+    """
+
+    parameters = ("n_features", "unstored", "components")
+    state = (*parameters, "n_rows", "weight", "surplus", "count", "mean", "rest", "squares")
+    optional = ("components",)
+    nonnegative = ("components", "weight", "surplus", "count", "squares")
+    takes_nan = True
+
+    def __init__(self, n_features: int, *, unstored: bool = False, components: int | None = None) -> None:
+        self.n_features = int(n_features)
+        self.unstored = bool(unstored)
+        self.components = None if components is None else int(components)
+        self.n_rows = 0
+        self.weight = 0.0
+        self.surplus = None if components is None else 0.0
+        self.count: Any = None
+        self.mean: Any = None
+        self.rest: Any = None
+        self.squares: Any = None
+
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
+        check_columns(self.n_features, block)
+        entries = observed_entries(block, self.unstored)
+        w = row_weights(entries.weights_like(), weights)
+        xp = namespace(w)
+        count = entries.down(w[None, :])[0, :]
+        zeros = xp.zeros_like(count)
+        base, step = (zeros if self.mean is None else self.mean), zeros
+        some = xp.where(count > 0, count, xp.ones_like(count))
+        # Twice: about the mean so far, then about the mean of the block, so that an offset costs no digits.
+        for _ in range(2):
+            base = base + step
+            entries.centre(base, xp.ones_like(base))
+            step = entries.down_values(w[None, :])[0, :] / some
+        squares = entries.squares(w) - count * step * step
+        check_squares(squares)
+        squares = xp.clip(squares, 0.0, None)
+        sums: Changes = {"n_rows": int(block.shape[0]), "weight": total_weight(block, weights)}
+        if self.components is not None:
+            lengths = entries.across(xp.ones_like(count)[None, :])[0, :]
+            sums["surplus"] = float(w @ xp.clip(lengths - self.components, 0.0, None))
+        return self._plus(sums) | self._with_entries(count, base, step, squares)
+
+    def _merged(self, other: Self) -> Changes:
+        if other.count is None:
+            return {}
+        sums = {name: getattr(other, name) for name in self._numbers()}
+        return self._plus(sums) | self._with_entries(other.count, other.mean, other.rest, other.squares)
+
+    def _layout(self) -> Layout:
+        options = ("n_features", "unstored") if self.components is None else self.parameters
+        numbers: Layout = dict.fromkeys((*options, *self._numbers()), ())
+        return numbers | dict.fromkeys(("count", "mean", "rest", "squares"), (self.n_features,))
+
+    def _numbers(self) -> tuple[str, ...]:
+        """The names of the sums that are numbers."""
+        return ("n_rows", "weight") if self.components is None else ("n_rows", "weight", "surplus")
+
+    def _with_entries(self, count: Array, shift: Array, step: Array, squares: Array) -> Changes:
+        """What changes with entries of mean `shift + step` and sums of squares `squares` about it."""
+        if self.count is None:
+            mean, rest = two_sum(shift, step)
+            return {"count": count, "mean": mean, "rest": rest, "squares": squares}
+        xp = namespace(count)
+        both = self.count + count
+        # If one side has no observed entry in a column, it is given the mean of the other side.
+        first, last = self.count == 0, count == 0
+        mean, rest = xp.where(first, shift, self.mean), xp.where(first, step, self.rest)
+        shift, step = xp.where(last, mean, shift), xp.where(last, rest, step)
+        some = xp.where(both > 0, both, xp.ones_like(both))
+        mean, rest, d, share = merged_mean(self.count, mean, rest, count, shift, step, some)
+        squares = self.squares + squares + d * d * self.count * share
+        check_squares(squares)
+        return {"count": both, "mean": mean, "rest": rest, "squares": squares}

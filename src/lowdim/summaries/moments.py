@@ -3,43 +3,325 @@
 from __future__ import annotations
 
 import math
+import numbers
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._lapack import add_products, mirror_upper
-from .._scratch import Scratch
-from .._xp import (
+from .._core.arrays import (
     Array,
     Beside,
     asarray_like,
     astype,
     column_sums,
     dense,
+    device,
     eps,
     has_columns_in_one_piece,
+    is_array,
+    is_complex,
     is_sparse,
     namespace,
     to_device,
     to_host,
+    wide_dtype,
 )
+from .._core.devices import Scratch
+from .._core.threads import add_products, mirror_upper
+from ..errors import NonFiniteBlock
 from ..linalg import FLOAT64_EPS, divisor, require_rows
 from .base import (
     CACHE_BYTES,
+    NARROW,
     Changes,
     Layout,
+    Summary,
+    between_weight,
     check_columns,
     check_squares,
+    column_groups,
     is_far,
+    merged_mean,
     products_in_range,
     row_at_mean,
     total_weight,
+    two_sum,
 )
-from .device_sums import Known, device_sums
-from .given import check_count, check_covariance, check_mean
-from .means import between_weight, merged_mean, two_sum
-from .scatter import ScatterSummary
+from .device import Known, device_sums
+
+# The base class of summaries of a mean and a scatter matrix.
+
+
+class ScatterSummary(Summary):
+    """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
+
+    parameters = ("n_features", "groups")
+    kinds: ClassVar[dict[str, str]] = {"groups": "i"}
+    nonnegative: ClassVar[tuple[str, ...]] = ("weight",)
+    #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
+    scatter: Any
+
+    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
+        self.n_features = int(n_features)
+        self.groups = column_groups(self.n_features, groups)
+        self.n_rows = 0
+        self.weight = 0.0
+        self.mean: Any = None
+        self.rest: Any = None
+
+    @property
+    def threaded_blas(self) -> bool:
+        """Whether there are enough columns for the product of a block to keep all BLAS threads busy."""
+        return self.n_features > NARROW
+
+    def covariance(self, ddof: int = 1) -> Array:
+        """scatter / (weight - ddof)."""
+        require_rows(self.n_rows, self.weight, ddof)
+        return self.scatter / divisor(self.weight, ddof)
+
+    @abstractmethod
+    def about_zero(self) -> Self:
+        """The second moments of the same rows about zero, as a summary of mean zero: its scatter is that about the mean
+        plus weight mean mean^T. Further rows cannot be added to it."""
+
+    def _layout(self) -> Layout:
+        p = self.n_features
+        counts: Layout = {"n_features": (), "groups": (None,), "n_rows": (), "weight": ()}
+        return counts | {"mean": (p,), "rest": (p,)}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_rows} rows of weight {self.weight:g}, {self.n_features} columns)"
+
+
+# Weight, mean and sum of squares of each column, for tables whose p x p scatter matrix would be too large.
+
+
+class Columns(Summary):
+    """Total weight, mean and `squares` = sum w (x - mean)^2 per column: the diagonal of Moments.
+
+    One pass, 2 p numbers. Sparse blocks stay sparse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Columns
+    >>> found = summarize(np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]]), Columns)
+    >>> found.mean, found.squares
+    (array([3., 3.]), array([8., 2.]))
+    """
+
+    parameters = ("n_features",)
+    state = ("n_features", "n_rows", "weight", "mean", "rest", "squares")
+    nonnegative = ("weight", "squares")
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = int(n_features)
+        self.n_rows = 0
+        self.weight = 0.0
+        self.mean: Any = None
+        self.rest: Any = None
+        self.squares: Any = None
+
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
+        check_columns(self.n_features, block)
+        weight = total_weight(block, weights)
+        shift, step, squares = (_sparse_sums if is_sparse(block) else self._dense_sums)(block, weights, weight)
+        check_squares(squares)
+        return self._with_rows(int(block.shape[0]), weight, shift, step, squares)
+
+    def _merged(self, other: Self) -> Changes:
+        if other.weight == 0.0:
+            return {}
+        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.squares)
+
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        return max(16, int(CACHE_BYTES / max(1.0, n_columns * itemsize * stored)))
+
+    def offset_is_harmless(self, scale: Array | None = None) -> bool:
+        """Whether products with the rows (columns divided by `scale`) may be centred instead of the rows themselves.
+
+        This holds if the norm of the mean row is at most about 300 times the largest standard deviation: the
+        subtraction then costs at most five digits of lambda_1.
+        """
+        xp = namespace(self.mean)
+        mean, squares = self.mean, self.squares
+        if scale is not None:
+            mean, squares = mean / scale, squares / (scale * scale)
+        largest = float(xp.max(squares))
+        with np.errstate(over="ignore"):
+            return largest > 0.0 and float(xp.sum(mean * (mean * (self.weight / largest)))) <= 1e5
+
+    def about_zero(self) -> Self:
+        """The sums of squares about zero, as a summary of mean zero. Further rows cannot be added to it."""
+        xp = namespace(self.mean)
+        out = self.snapshot()
+        out.squares = self.squares + row_at_mean(self.mean, self.weight) ** 2
+        out.mean, out.rest = xp.zeros_like(self.mean), xp.zeros_like(self.mean)
+        return out
+
+    def _layout(self) -> Layout:
+        p = self.n_features
+        return {"n_features": (), "n_rows": (), "weight": (), "mean": (p,), "rest": (p,), "squares": (p,)}
+
+    def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
+        xp = namespace(block)
+        wide = wide_dtype(xp, device(block))
+        w = None if weights is None else astype(weights, wide)
+        shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
+        s, squares = _sums_about(shift, block, w)
+        if is_far(s, squares, weight):
+            shift = shift + astype(s / weight, shift.dtype)
+            s, squares = _sums_about(shift, block, w)
+        step = s / weight
+        return astype(shift, wide), step, xp.clip(squares - s * step, 0.0, None)
+
+    def _with_rows(self, n: int, weight: float, shift: Array, step: Array, squares: Array) -> Changes:
+        """What changes with rows of mean `shift + step` and sums of squares `squares` about it."""
+        if self.weight == 0.0:
+            mean, rest = two_sum(shift, step)
+        else:
+            mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
+            squares = self.squares + squares + d * d * between_weight(self.weight, weight)
+            check_squares(squares)
+        return {
+            "n_rows": self.n_rows + n,
+            "weight": self.weight + weight,
+            "mean": mean,
+            "rest": rest,
+            "squares": squares,
+        }
+
+
+def _sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Sums and sums of squares of a dense block about the shift, in float64."""
+    Z = astype(block - shift, wide_dtype(namespace(block), device(block)))
+    return column_sums(Z, weights), column_sums(Z * Z, weights)
+
+
+def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
+    """Shift, step to the mean, and squares about it, from the stored entries.
+
+    If at most half of a column is stored, (sum w x)^2 / weight is at most half of sum w x^2, so that it can be
+    subtracted without loss of digits. The few other columns are summed a second time, by `_crowded_sums`.
+    """
+    w = np.ones(block.shape[0]) if weights is None else np.asarray(weights, dtype=float)
+    x = block.data.astype(np.float64)
+    stored = _column_sums(np.ones_like(x), block, w)
+    step = _column_sums(x, block, w) / weight
+    squares = np.clip(_column_sums(x * x, block, w) - weight * step * step, 0.0, None)
+    shift = np.zeros(block.shape[1])
+    crowded = stored > 0.5 * weight
+    if np.any(crowded):
+        _crowded_sums(block, x, w, weight, crowded, shift, step, squares)
+    return shift, step, squares
+
+
+def _column_sums(entries: np.ndarray, block: Any, w: np.ndarray) -> np.ndarray:
+    """Weighted sums of the columns of a matrix that stores `entries` where `block` stores its entries."""
+    return type(block)((entries, block.indices, block.indptr), shape=block.shape, copy=False).T @ w
+
+
+def _crowded_sums(
+    block: Any,
+    x: np.ndarray,
+    w: np.ndarray,
+    weight: float,
+    crowded: np.ndarray,
+    shift: np.ndarray,
+    step: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Set shift, step and squares of columns of which more than half is stored. Columns that are stored in every row
+    are shifted by their first entry, as dense columns are, so that a large offset costs no digits. The squares of the
+    others are sum_stored w (x - m)^2 + (weight not stored) m^2."""
+    at = np.flatnonzero(crowded[block.indices])
+    names, columns = np.flatnonzero(crowded), block.indices[at]
+    place = np.searchsorted(names, columns)
+    w = np.repeat(w, np.diff(block.indptr))[at]
+    x = x[at]
+    filled = np.bincount(place, minlength=len(names)) == block.shape[0]
+    base = np.where(filled, dense(block[:1])[0, names], 0.0)
+    x -= base[place]
+    mean = np.bincount(place, weights=w * x, minlength=len(names)) / weight
+    x -= mean[place]
+    unstored = np.clip(weight - np.bincount(place, weights=w, minlength=len(names)), 0.0, None)
+    unstored[filled] = 0.0
+    shift[names], step[names] = base, mean
+    squares[names] = np.bincount(place, weights=w * x * x, minlength=len(names)) + unstored * mean * mean
+
+
+# Checks of statistics that are given instead of rows: a covariance, a mean and the number of rows they are of.
+
+
+#: A covariance may differ from its transpose, and have negative eigenvalues, by this fraction of its largest entry.
+_ROUNDING = 1e-8
+
+
+def check_covariance(cov: Any) -> Array:
+    """`cov` in float64, and exactly symmetric; an error unless it is a symmetric matrix of finite real numbers without
+    negative eigenvalues. Variances may be zero, as those of constant columns are."""
+    cov = _real_numbers("cov", cov)
+    xp = namespace(cov)
+    if cov.ndim != 2 or cov.shape[0] != cov.shape[1] or cov.shape[0] == 0:
+        raise ValueError(f"cov must be a square matrix, got shape {tuple(cov.shape)}.")
+    _check_finite("cov", cov)
+    largest, asymmetry = float(xp.max(xp.abs(cov))), float(xp.max(xp.abs(cov - cov.T)))
+    if asymmetry > _ROUNDING * largest:
+        raise ValueError(f"cov must be symmetric, but cov and its transpose differ by up to {asymmetry:.3g}.")
+    diagonal = xp.linalg.diagonal(cov)
+    j = int(xp.argmin(diagonal))
+    if float(diagonal[j]) < -_ROUNDING * largest:
+        raise ValueError(
+            f"cov has the negative variance {float(diagonal[j]):.3g} in column {j}; variances are zero or positive."
+        )
+    smallest = float(xp.min(xp.linalg.eigvalsh(cov)))
+    if smallest < -_ROUNDING * largest:
+        raise ValueError(f"cov has the negative eigenvalue {smallest:.3g}; a covariance has none.")
+    return 0.5 * (cov + cov.T)
+
+
+def check_mean(mean: Any, cov: Array) -> Array:
+    """`mean` as an array like `cov`, or zeros if it is None; an error unless it has a finite real number for each
+    column of `cov`."""
+    if mean is None:
+        return namespace(cov).zeros_like(cov[0, :])
+    mean = asarray_like(_real_numbers("mean", mean), cov, dtype=cov.dtype)
+    if tuple(mean.shape) != (cov.shape[0],):
+        raise ValueError(f"mean must have shape ({cov.shape[0]},), got {tuple(mean.shape)}.")
+    _check_finite("mean", mean)
+    return mean
+
+
+def check_count(name: str, count: Any, lowest: int) -> int:
+    """`count` as an integer; an error unless it is a whole number of at least `lowest`."""
+    whole = isinstance(count, numbers.Integral) or (isinstance(count, float | np.floating) and count.is_integer())
+    if not whole or isinstance(count, bool) or not lowest <= count < 2**63:
+        raise ValueError(f"{name}={count!r} must be a whole number of at least {lowest}.")
+    return int(count)
+
+
+def _real_numbers(name: str, values: Any) -> Array:
+    """`values` as an array of float64; an error if they are not real numbers."""
+    if not is_array(values):
+        try:
+            values = np.asarray(values)
+        except ValueError as error:
+            raise ValueError(f"{name} must be an array of real numbers, but its rows differ in length.") from error
+    if is_complex(values):
+        raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}; pass {name}.real if that is meant.")
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}; convert it: {name}.astype(float).")
+    return astype(values, wide_dtype(namespace(values), device(values)))
+
+
+def _check_finite(name: str, values: Array) -> None:
+    xp = namespace(values)
+    if not bool(xp.all(xp.isfinite(values))):
+        raise ValueError(f"{name} contains NaN or infinity; every entry must be finite.")
+
 
 #: Sparse blocks that store more than this fraction of their entries are made dense, because that is then faster.
 _DENSE_FROM = 0.03
@@ -381,3 +663,81 @@ def _shift_columns(
     P[far] = (rows.T @ Z).T
     P[:, far] = P[far].T
     P[np.ix_(far, far)] = Z.T @ Z
+
+
+# Moments with sums of third and fourth order, from which Ledoit and Wolf's shrinkage estimates the sampling error of
+# the covariance.
+
+
+class FourthMoments(Moments):
+    """Moments with `third` = sum w ||z||^2 z and `fourth` = sum w ||z||^4, z = x - mean.
+
+    Notes
+    -----
+    When the mean moves by d (z becomes z - d), with S the scatter and W the weight about the old mean,
+
+        fourth += 4 d^T S d + 2 |d|^2 tr S + W |d|^4 - 4 d^T third
+        third  -= 2 S d + d tr S + W |d|^2 d
+
+    so two summaries are merged as Moments are: both are moved to the common mean and added. One pass, p^2 + p numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import FourthMoments, Whitening, summarize
+    >>> rows = np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])
+    >>> kept = summarize(rows, FourthMoments)
+    >>> distances = np.linalg.norm(rows - rows.mean(axis=0), axis=1)
+    >>> bool(np.isclose(kept.fourth, np.sum(distances**4)))
+    True
+    >>> round(Whitening(regularization="ledoit-wolf").fit_summary(kept).shrinkage_, 3)
+    0.438
+    """
+
+    takes_pieces = False
+    slices_on_device = False
+    powers = "fourth powers"
+    nonnegative = (*Moments.nonnegative, "fourth")
+    state = (*Moments.state, "third", "fourth")
+
+    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
+        super().__init__(n_features, groups=groups, wide=wide)
+        self.third: Any = None
+        self.fourth: Any = 0.0
+
+    def _layout(self) -> Layout:
+        return super()._layout() | {"third": (self.n_features,), "fourth": ()}
+
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
+        one = self.fresh()
+        one._change(Moments._updated(one, block, weights))
+        xp = namespace(one.mean)
+        Z = astype(dense(block), one.mean.dtype) - one.mean
+        q = xp.sum(Z * Z, axis=1)
+        wq = q if weights is None else q * astype(weights, q.dtype)
+        one.third, one.fourth = wq @ Z, float(xp.sum(wq * q))
+        return self._merged(one)
+
+    def _merged(self, other: Self) -> Changes:
+        changes = super()._merged(other)
+        if other.weight == 0.0:
+            return changes
+        third, fourth = _moved(other, changes["mean"])
+        if self.weight:
+            third_mine, fourth_mine = _moved(self, changes["mean"])
+            third, fourth = third + third_mine, fourth + fourth_mine
+        if not math.isfinite(fourth):
+            raise NonFiniteBlock
+        return changes | {"third": third, "fourth": fourth}
+
+
+def _moved(moments: FourthMoments, to: Array) -> tuple[Array, float]:
+    """`third` and `fourth` about the point `to` instead of the mean."""
+    xp = namespace(to)
+    scatter, weight, third = moments.scatter, moments.weight, moments.third
+    d = to - moments.mean
+    size = float(d @ d)
+    trace = float(xp.sum(xp.linalg.diagonal(scatter)))
+    Sd = scatter @ d
+    fourth = moments.fourth + 4 * float(d @ Sd) + 2 * size * trace + weight * size * size - 4 * float(d @ third)
+    return third - 2 * Sd - d * (trace + weight * size), fourth

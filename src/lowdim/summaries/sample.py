@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from .._xp import Array, asarray_like, astype, concat_rows, dense, float_bits, is_sparse, namespace, to_numpy
+from .._core.arrays import Array, asarray_like, astype, concat_rows, dense, float_bits, is_sparse, namespace, to_numpy
 from ..errors import NonFiniteBlock
 from .base import Changes, Layout, Summary, check_columns, row_weights
 

@@ -7,8 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._scratch import Scratch
-from .._xp import (
+from .._core.arrays import (
     Array,
     affine_product,
     asarray_like,
@@ -21,10 +20,11 @@ from .._xp import (
     to_numpy,
     wide_dtype,
 )
+from .._core.devices import Scratch
 from ..densities import Density, parse_density
 from ..errors import NonFiniteBlock, density_not_finite
 from .base import Changes, Layout, Summary, check_columns, total_weight
-from .device_products import tall_product
+from .device import tall_product
 
 #: Rows of a block: enough that the work of a call outweighs switching between threads. Narrow blocks have more rows, as
 #: long as about six arrays of the size of the block stay in the cache of a core.

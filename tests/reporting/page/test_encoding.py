@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lowdim.reporting.blocks import Chart
-from lowdim.reporting.page.encoding import chart_json, values_json
+from lowdim.reporting.page import chart_json, values_json
 
 
 def decoded(stored):

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 
-from lowdim.reporting.page.policy import policy
+from lowdim.reporting.page import policy
 
 
 def directives(text):

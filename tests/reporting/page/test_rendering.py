@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 import lowdim.reporting.page as page_package
-from lowdim.reporting.blocks import Document
-from lowdim.reporting.page import render
-from lowdim.reporting.page.rendering import SCRIPTS, STYLES, _style_ids, _text
-from lowdim.reporting.words import visible
+from lowdim.reporting.blocks import Document, visible
+from lowdim.reporting.page import SCRIPTS, STYLES, _style_ids, _text, render
 from reporting.browser.documents import rich
 from reporting.browser.hostile_documents import NAMES, hostile
 

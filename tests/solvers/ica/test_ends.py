@@ -7,11 +7,10 @@ import pytest
 
 from lowdim import ICA, open_source
 from lowdim.densities import DENSITIES, GeneralizedGaussian, Sech
-from lowdim.reading import Rows
-from lowdim.solvers.ica.diagnosis import loss_of_end
-from lowdim.solvers.ica.objective import Objective
-from lowdim.solvers.ica.pair_test import _rounds, unmix_pairs
-from lowdim.solvers.results import Status, Unmixing
+from lowdim.reading.rows import Rows
+from lowdim.solvers.ica.fixed_point import _rounds, unmix_pairs
+from lowdim.solvers.ica.objective import Objective, loss_of_end
+from lowdim.solvers.problem import Status, Unmixing
 
 HALF = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2.0)
 

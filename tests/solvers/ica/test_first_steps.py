@@ -8,7 +8,7 @@ import pytest
 from lowdim import ICA, open_source
 from lowdim.densities import Sech
 from lowdim.errors import DensityWarning
-from lowdim.reading import Rows
+from lowdim.reading.rows import Rows
 from lowdim.solvers.ica.fixed_point import first_steps
 from lowdim.solvers.ica.objective import Objective
 

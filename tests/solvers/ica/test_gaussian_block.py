@@ -9,8 +9,7 @@ from lowdim import ICA
 from lowdim.densities import Sech
 from lowdim.errors import GaussianWarning
 from lowdim.solvers import Status
-from lowdim.solvers.ica.gaussian_block import GaussianBlock
-from lowdim.solvers.ica.objective import Flips, Point
+from lowdim.solvers.ica.objective import Flips, GaussianBlock, Point
 from models.ica_mixes import gradient, mix
 
 OPTIONS = [{}, {"ortho": True}, {"solver": "fixed-point"}]

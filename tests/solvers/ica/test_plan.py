@@ -11,10 +11,11 @@ from sklearn.model_selection import GridSearchCV
 from lowdim import ICA, PCA, open_source
 from lowdim.densities import Sech
 from lowdim.errors import ConvergenceWarning, RankWarning
-from lowdim.reading import Rows
+from lowdim.reading.rows import Rows
 from lowdim.solvers import FixedPointICA, Krylov, Plan, QuasiNewtonICA, Status, ica, spectra
-from lowdim.solvers.base import Request
-from lowdim.solvers.ica import ICA_SOLVERS, IcaRequest, IcaSolver
+from lowdim.solvers.ica import ICA_SOLVERS
+from lowdim.solvers.ica.objective import IcaRequest, IcaSolver, make_whitener
+from lowdim.solvers.problem import Request
 from models.ica_mixes import gradient, mix
 
 X, _ = mix("both", 2000)
@@ -248,7 +249,7 @@ def test_weights_that_are_too_few():
 def test_solve_gives_sources_in_order(solver):
     rows = Rows(open_source(X))
     spectrum, _ = spectra.solve(rows, Request(k=4, ddof=0))
-    whitener = ica.make_whitener(rows, spectrum, 1e-6)
+    whitener = make_whitener(rows, spectrum, 1e-6)
     fit, plan = ica.solve(rows, IcaRequest(Sech(), n_init=3, seed=1, whitener=whitener), solver)
     assert plan.passes == fit.passes
     assert fit.status is Status.CONVERGED

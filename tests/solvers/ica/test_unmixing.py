@@ -6,7 +6,7 @@ import pytest
 from examples import density
 from lowdim import open_source, summarize
 from lowdim.densities import DENSITIES, Sech
-from lowdim.reading import Rows
+from lowdim.reading.rows import Rows
 from lowdim.solvers import FixedPointICA, QuasiNewtonICA, Status
 from lowdim.solvers.ica.objective import Objective
 from lowdim.solvers.ica.quasi_newton import _Pairs, _Rotations

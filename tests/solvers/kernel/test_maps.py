@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from lowdim import KernelPCA
 from lowdim.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, ThinPlateSpline
 from lowdim.solvers import FourierFeatures, Nystrom
-from lowdim.solvers.kernel.landmarks import LANDMARKS
+from lowdim.solvers.kernel.maps import LANDMARKS
 
 RULES = list(LANDMARKS)
 

@@ -6,11 +6,8 @@ import pytest
 from lowdim import kernel_plan
 from lowdim.kernels import Gaussian, Polynomial, Sigmoid
 from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, KernelSolver, KrylovKernel, Nystrom
-from lowdim.solvers.kernel import kernel_job as kernel_base
 from lowdim.solvers.kernel import matrix as kernel_matrix
-from lowdim.solvers.kernel.kernel_job import KernelJob
-from lowdim.solvers.kernel.matrix import GivenTiles, KernelMatrix, KernelTiles
-from lowdim.solvers.kernel.memory import memory_allowed
+from lowdim.solvers.kernel.matrix import GivenTiles, KernelJob, KernelMatrix, KernelTiles, memory_allowed
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((101, 3))
@@ -79,7 +76,8 @@ def test_negative_mass_is_estimated():
 # ---- Plans
 
 
-def test_plans_say_what_and_why():
+def test_plans_say_what_and_why(monkeypatch):
+    monkeypatch.undo()
     assert "LAPACK is quickest" in kernel_plan((300, 5), 3).why
     assert "all components" in kernel_plan((3000, 5), memory="8 GiB").why
     assert "many components" in kernel_plan((3000, 5), 1000, memory="8 GiB").why
@@ -140,16 +138,18 @@ def test_every_solver_has_a_name_and_costs_something():
             assert solver.cost(job).work > 0
 
 
-def test_tiles_of_the_plan_are_those_of_the_matrix():
+def test_tiles_of_the_plan_are_those_of_the_matrix(monkeypatch):
+    monkeypatch.undo()
     job = KernelJob(5000, 4, 3, kernel=Gaussian(1.0), allowed=10**10)
-    assert job.triangle_bytes == 8 * kernel_base.TILE**2 * 55
+    assert job.triangle_bytes == 8 * kernel_matrix.TILE**2 * 55
     assert DenseKernel().n_bytes(job) > 8 * 5000**2
     assert Nystrom(100).n_bytes(job) < 10**8
 
 
 @pytest.mark.parametrize("n", [1, 8192, 8193, 9000, 20_000, 100_000])
-def test_tiles_on_a_device_have_about_the_same_size(n):
-    size = kernel_base.tile_rows(n, host=False)
+def test_tiles_on_a_device_have_about_the_same_size(n, monkeypatch):
+    monkeypatch.undo()
+    size = kernel_matrix.tile_rows(n, host=False)
     count = -(-n // size)
     assert size <= 8192
     assert count == -(-n // 8192)

@@ -7,8 +7,7 @@ from lowdim import Moments
 from lowdim.solvers import Newton, NewtonCG, Status
 from lowdim.solvers.latent import concentrated
 from lowdim.solvers.latent.concentrated import OfCovariance, OfRows, Step
-from lowdim.solvers.latent.corrections import Corrections
-from lowdim.solvers.latent.descent import Descent
+from lowdim.solvers.latent.newton import Corrections, Descent
 from parity.reference import data
 
 FLOOR = 1e-6

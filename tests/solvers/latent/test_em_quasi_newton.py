@@ -9,12 +9,10 @@ from scipy import sparse
 from inputs import with_holes
 from lowdim import PPCA, open_source
 from lowdim.errors import ConvergenceWarning
-from lowdim.reading import Rows
+from lowdim.reading.rows import Rows
 from lowdim.solvers import EM, Status
-from lowdim.solvers.latent.em_acceleration import Iterate, steps_left
-from lowdim.solvers.latent.em_iteration import iterate
-from lowdim.solvers.latent.em_quasi_newton import QuasiNewton, _Derivatives
-from lowdim.solvers.latent.em_steps import MaximumLikelihood
+from lowdim.solvers.latent.em import MaximumLikelihood, iterate
+from lowdim.solvers.latent.em_acceleration import Iterate, QuasiNewton, _Derivatives, steps_left
 from lowdim.summaries import Latent, LatentGaussian
 from models.ppca_rows import HOLES, rows
 from oracles import observed_loglike

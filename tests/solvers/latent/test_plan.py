@@ -9,9 +9,9 @@ from scipy import sparse
 import lowdim
 from inputs import with_holes
 from lowdim import PPCA, FactorAnalysis, Moments, open_source, summarize
-from lowdim.reading import Rows
+from lowdim.reading.rows import Rows
 from lowdim.solvers import EM, LATENT_SOLVERS, Newton, Status, latent, spectra
-from lowdim.solvers.latent import ClosedForm, LatentJob, LatentRequest
+from lowdim.solvers.latent.base import ClosedForm, LatentJob, LatentRequest
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((120, 2)) @ RNG.standard_normal((2, 6)) + 0.5 * RNG.standard_normal((120, 6)) + 4.0

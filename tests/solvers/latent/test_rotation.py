@@ -8,7 +8,8 @@ import pytest
 from lowdim import FactorAnalysis
 from lowdim.errors import ConvergenceWarning
 from lowdim.solvers import Equamax, Oblimin, Promax, Quartimax, Status, Varimax
-from lowdim.solvers.latent import ROTATION_TOLERANCE, rotation
+from lowdim.solvers.latent import rotation
+from lowdim.solvers.latent.rotation import ROTATION_TOLERANCE
 
 CHOICES = [Varimax(), Varimax(kaiser=False), Quartimax(), Equamax(), Oblimin(), Oblimin(gamma=0.3), Oblimin(gamma=-1.0)]
 

@@ -6,9 +6,10 @@ import pytest
 from inputs import with_holes
 from lowdim import Moments, summarize
 from lowdim.errors import UndeterminedCovariance
-from lowdim.reading import Rows
+from lowdim.reading.rows import Rows
 from lowdim.solvers import latent, spectra
-from lowdim.sources import open_source
+from lowdim.solvers.latent.base import independent_loglike, saturated_loglike
+from lowdim.sources.opening import open_source
 from oracles import gaussian_with_holes
 
 RNG = np.random.default_rng(0)
@@ -21,8 +22,8 @@ def saturated(table, weights=None):
 
 def test_complete_rows_have_their_sample_covariance():
     found, moments = saturated(X), summarize(X, Moments)
-    np.testing.assert_allclose(found.loglike, latent.saturated_loglike(moments), rtol=1e-10)
-    np.testing.assert_allclose(found.independent, latent.independent_loglike(moments), rtol=1e-10)
+    np.testing.assert_allclose(found.loglike, saturated_loglike(moments), rtol=1e-10)
+    np.testing.assert_allclose(found.independent, independent_loglike(moments), rtol=1e-10)
     sd = X.std(axis=0)
     np.testing.assert_allclose(found.covariance / np.outer(sd, sd), np.corrcoef(X, rowvar=False), atol=1e-6)
     assert found.weight == found.n_rows == 120 and found.observed == 1.0

@@ -5,9 +5,9 @@ import pytest
 
 from lowdim import PPCA, open_source
 from lowdim.errors import ConvergenceWarning
-from lowdim.reading import Rows
+from lowdim.reading.rows import Rows
 from lowdim.solvers import Status
-from lowdim.solvers.latent.undetermined import is_undetermined
+from lowdim.solvers.latent.base import is_undetermined
 from lowdim.summaries import Observed
 from oracles import observed_loglike
 

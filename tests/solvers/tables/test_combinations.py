@@ -7,8 +7,8 @@ import pytest
 
 from lowdim import CCA, GCCA, Moments
 from lowdim.solvers import CovarianceReduction
-from lowdim.solvers.tables import solve_canonical
-from lowdim.solvers.tables.combinations import ByCoordinates, ByProducts
+from lowdim.solvers.pairs.cca import solve_canonical
+from lowdim.solvers.pairs.views import ByCoordinates, ByProducts
 
 RNG = np.random.default_rng(11)
 WIDTHS = (4, 3, 5)
@@ -66,7 +66,7 @@ def test_tables_with_clearly_independent_columns_need_no_coordinates(monkeypatch
     def refuse(*arguments):
         raise AssertionError("coordinates were computed")
 
-    monkeypatch.setattr("lowdim.solvers.tables.covariance_reduction.root_of_products", refuse)
+    monkeypatch.setattr("lowdim.solvers.pairs.reductions.root_of_products", refuse)
     assert isinstance(solve_canonical(found, 2, (0.0, 0.0, 0.0)).variates, ByProducts)
     CCA(2).fit(TABLES[0], TABLES[1])
     GCCA(2).fit(TABLES)
@@ -74,7 +74,7 @@ def test_tables_with_clearly_independent_columns_need_no_coordinates(monkeypatch
 
 def test_variates_are_the_same_by_products_and_by_coordinates(monkeypatch):
     model = CCA(2).fit(TABLES[0], TABLES[2])
-    monkeypatch.setattr("lowdim.solvers.tables.views.Views.knows_products", False)
+    monkeypatch.setattr("lowdim.solvers.pairs.views.Views.knows_products", False)
     other = CCA(2).fit(TABLES[0], TABLES[2])
     for name in ("correlations_", "x_rotations_", "y_rotations_", "x_structure_", "y_cross_structure_", "coef_"):
         np.testing.assert_allclose(getattr(model, name), getattr(other, name), atol=1e-12, err_msg=name)

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from lowdim import PLSRegression
 from lowdim.models import pls
-from lowdim.solvers.tables import krylov_views
+from lowdim.solvers.pairs.views import krylov_views
 
 FITTED = (
     "x_weights_",

@@ -9,8 +9,7 @@ from inputs import namespace, to_numpy
 from lowdim import CCA, Moments
 from lowdim.linalg import svd_leading
 from lowdim.solvers import CovarianceReduction
-from lowdim.solvers.tables import Views
-from lowdim.solvers.tables.views import root_of_products
+from lowdim.solvers.pairs.views import Views, root_of_products
 
 RNG = np.random.default_rng(7)
 
@@ -74,7 +73,7 @@ def test_all_singular_values_and_some_vectors(shape):
 def test_a_root_from_a_device(library, rank, monkeypatch):
     """Where the device finds no Cholesky factor, the host finds another root."""
     xp = namespace(library)
-    monkeypatch.setattr("lowdim.solvers.tables.views._ON_DEVICE_FROM", 160)
+    monkeypatch.setattr("lowdim.solvers.pairs.views._ON_DEVICE_FROM", 160)
     A = RNG.standard_normal((300, rank)) @ RNG.standard_normal((rank, 200))
     C = A.T @ A / np.linalg.norm(A, axis=0) / np.linalg.norm(A, axis=0)[:, None]
     R = root_of_products(C, xp.asarray(C))

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from lowdim import PCR
 from lowdim.models import pcr
-from lowdim.solvers.tables import principal_views
+from lowdim.solvers.pairs.views import principal_views
 
 FITTED = ("coef_", "explained_variance_", "explained_variance_ratio_", "y_explained_variance_ratio_", "noise_variance_")
 

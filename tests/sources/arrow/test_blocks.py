@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowdim.sources.arrow import blocks
-from lowdim.sources.arrow.blocks import blocks_of
+from lowdim.sources import arrow as blocks
+from lowdim.sources.arrow import blocks_of
 
 
 def unexpected(row, column, value):

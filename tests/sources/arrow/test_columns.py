@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lowdim.sources.arrow.columns import block_dtype, fill, is_number
-from lowdim.sources.exact_integers import InexactInteger
+from lowdim.sources.array import InexactInteger
+from lowdim.sources.arrow import block_dtype, fill, is_number
 
 RNG = np.random.default_rng(3)
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lowdim.sources.arrow.csv_entries import advice, first_texts, is_number
+from lowdim.sources.csv import advice, first_texts, is_number
 
 
 @pytest.mark.parametrize("text", ["1", "-2.5", "+3e-7", ".5", "5.", " 7 ", "inf", "nan"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PLSRegression, scan
-from lowdim.sources.arrow import csv_files
+from lowdim.sources import csv as csv_files
 from sources.arrow.csv_rows import rows
 
 

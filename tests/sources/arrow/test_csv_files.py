@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from lowdim import PCA, PPCA, PLSRegression, open_source, scan
-from lowdim.sources.arrow import csv_files
+from lowdim.sources import csv as csv_files
 from sources.arrow.csv_rows import rows
 
 

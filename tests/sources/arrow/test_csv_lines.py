@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from lowdim.sources.arrow.csv_lines import (
+from lowdim.sources.csv import (
     first_line,
     has_odd_quotes,
     is_compressed,

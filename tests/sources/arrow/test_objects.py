@@ -7,7 +7,7 @@ import pytest
 
 from examples import close
 from lowdim import ICA, PCA, PPCA, FeatureMapPCA, PLSRegression, open_source
-from lowdim.sources import open_keeping, open_target
+from lowdim.sources.opening import open_keeping, open_target
 
 polars = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")

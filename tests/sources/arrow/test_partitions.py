@@ -11,7 +11,7 @@ import pytest
 
 import lowdim
 from lowdim import PCA, PLSRegression, cross_validate, scan, summarize
-from lowdim.sources import open_source
+from lowdim.sources.opening import open_source
 from lowdim.summaries import Columns
 
 WRITERS = {

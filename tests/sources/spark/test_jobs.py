@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, Moments, summarize
-from lowdim.sources.spark.failures import _plain
+from lowdim.sources.spark_jobs import _plain
 from spark_process import run_with_spark
 
 
@@ -90,7 +90,7 @@ def test_a_column_that_cannot_be_computed(spark):
 
 def test_another_version_of_lowdim(numbers, monkeypatch):
     """The version is sent with the task, and compared with that of the executor."""
-    from lowdim.sources.spark import sending
+    from lowdim.sources import spark as sending
 
     plain = sending.Summing.__init__
 

@@ -9,7 +9,7 @@ import pytest
 
 from lowdim import ICA, PCA, Moments, cross_validate, summarize
 from lowdim.errors import MissingValues
-from lowdim.sources import open_source
+from lowdim.sources.opening import open_source
 
 from .conftest import COLUMNS
 
@@ -45,7 +45,7 @@ def test_partitions_that_are_computed_are_left_to_spark(small):
 
 
 def test_tasks_have_enough_to_read(rows, monkeypatch):
-    from lowdim.sources.spark import source as module
+    from lowdim.sources import spark as module
 
     monkeypatch.setattr(module, "_TASK_BYTES", 240 * 5 * 8 // 9)
     assert open_source(rows).n_tasks == 10

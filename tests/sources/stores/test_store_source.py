@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lowdim import open_source
-from lowdim.sources.file_kinds import FILE_KINDS
-from lowdim.sources.stores.npy import NpyArray
+from lowdim.sources.scan import FILE_KINDS
+from lowdim.sources.stores import NpyArray
 from sources.stores.stored_arrays import (
     KINDS,
     X,
@@ -121,7 +121,7 @@ def _owner(array):
 
 def test_a_chunk_is_read_once(tmp_path, monkeypatch):
     write_chunked_hdf5(tmp_path / "a.h5", X)
-    monkeypatch.setattr("lowdim.sources.stores.store_source._PIECE_BYTES", 1)
+    monkeypatch.setattr("lowdim.sources.stores._PIECE_BYTES", 1)
     seen = []
     read = h5py.Dataset.__getitem__
     monkeypatch.setattr(h5py.Dataset, "__getitem__", lambda self, at: seen.append(at[0]) or read(self, at))

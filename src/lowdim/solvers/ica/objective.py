@@ -1,20 +1,108 @@
-"""The likelihood of an unmixing matrix, which solvers of independent component analysis maximise."""
+"""The likelihood of an unmixing matrix, the whitening before it, and the base class of solvers that maximise it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
-from ..._xp import eps, to_numpy
+from ..._core.arrays import asarray_like, eps, in_range, numpy_dtype, to_numpy
+from ..._core.threads import free_bytes
 from ...densities import Density
+from ...errors import read_once
 from ...features import affine
-from ...linalg import FLOAT32_EPS
-from ...summaries import Moments, Sample
+from ...linalg import FLOAT32_EPS, divisor, signs
+from ...summaries.moments import Moments
+from ...summaries.sample import Sample
 from ...summaries.scores import ScoreMoments
-from ..base import RowsLike
-from .whitener import symmetric_power, whitening_map
+from ..problem import AnySolver, Cost, Job, RowsLike, Spectrum, Status, Unmixing
+
+# The whitening matrix of rows, from their spectrum.
+
+
+#: The whitening is corrected if rounding may change the covariance of whitened rows by more than this, in units of the
+#: tolerance.
+_WHITE = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Whitener:
+    """z = K (x - mean), with E[z z^T] = I over the rows x (divisor n); all arrays are NumPy's."""
+
+    #: Mean, (p,), and K, (k, p), in float64.
+    mean: np.ndarray
+    matrix: np.ndarray
+    #: The inverse of K on the space spanned by the components, (k, p): rows are approximately mean + z lift.
+    lift: np.ndarray
+    #: Divisors of the columns before their components were computed, (p,), or None.
+    scale: np.ndarray | None
+    #: Number of rows.
+    n_rows: int
+
+    def log_volume(self, K: np.ndarray) -> float:
+        """The logarithm of the factor by which `K` changes volumes in the space spanned by the components.
+
+        `K` is the whitening matrix in the dtype of the rows.
+        """
+        k, p = K.shape
+        if self.scale is None or k < p:
+            return -float(np.log(np.linalg.svd(self.lift, compute_uv=False)).sum())
+        # The units of the columns, which may differ by orders of magnitude, are divided out first.
+        units = self.scale.astype(float)
+        return float(np.log(np.linalg.svd(K * units, compute_uv=False)).sum() - np.log(units).sum())
+
+
+def make_whitener(rows: RowsLike, spectrum: Spectrum, tol: float) -> Whitener:
+    """The whitening of `rows`, from the components in `spectrum`, which all have positive variance.
+
+    K = diag(lambda)^{-1/2} V S^{-1}, with V the components as rows and S the diagonal matrix of scales. This takes no
+    pass over the rows. If the smallest eigenvalue is so small that rounding may change the covariance of z by more than
+    a fraction of `tol`, K is multiplied by C^{-1/2}, with C the covariance of z, which takes one pass.
+    """
+    dtype, n = numpy_dtype(rows.dtype), divisor(spectrum.weight, 0)
+    mean = to_numpy(spectrum.mean).astype(np.float64)
+    scale = None if spectrum.scale is None else to_numpy(spectrum.scale).astype(dtype)
+    V, variances = to_numpy(spectrum.vectors).astype(dtype), in_range(spectrum.values / n, dtype)
+    deviations = np.sqrt(variances)[:, None]
+    K = V / deviations if scale is None else V / scale / deviations
+    lift = V * deviations if scale is None else V * deviations * scale
+    K, lift = K.astype(np.float64), lift.astype(np.float64)
+    if spectrum.rank_cut / n > _WHITE * tol * float(variances[-1]):
+        # Small variances have few correct digits, so K is corrected by the covariance of the rows that it whitens.
+        white = rows.mapped(whitening_map(K, mean, rows))
+        C = to_numpy(white.summarize(Moments(len(K), wide=True)).covariance(ddof=0))
+        K, lift = symmetric_power(C, -0.5) @ K, symmetric_power(C, 0.5) @ lift
+    return Whitener(mean, K, lift, scale, spectrum.n_rows)
+
+
+def whitening_map(K: np.ndarray, mean: np.ndarray, rows: RowsLike) -> Any:
+    """The function block -> (block - mean) K^T for blocks of these rows, on their device."""
+    like = rows.empty(0)
+    return affine(asarray_like(K.T, like), asarray_like(mean, like), 1.0)
+
+
+def whiten_rows(rows: RowsLike, whitener: Whitener) -> tuple[RowsLike, np.ndarray, np.ndarray]:
+    """All whitened rows as an array in memory, and their mean and whitening matrix, which are zero and I."""
+    white = rows.of(rows.map(whitening_map(whitener.matrix, whitener.mean, rows)), rows.weights, rows.progress)
+    k = len(whitener.matrix)
+    return white, np.zeros(k), np.eye(k)
+
+
+def symmetric_power(C: np.ndarray, power: float) -> np.ndarray:
+    """The power C^power of a covariance matrix C close to the identity."""
+    values, V = np.linalg.eigh(C)
+    return (V * values**power) @ V.T
+
+
+# The likelihood of an unmixing matrix, which solvers of independent component analysis maximise.
+
 
 #: float32 is accurate enough while the gradient is larger than this.
 NARROW_ABOVE = 1e-5
@@ -201,3 +289,439 @@ def nearest_orthogonal(M: np.ndarray) -> np.ndarray:
     """The orthogonal matrix nearest to M, (M M^T)^{-1/2} M."""
     U, _, Vt = np.linalg.svd(M)
     return np.asarray(U @ Vt)
+
+
+# The agreement of results from several starts, and the detection of Gaussian sources.
+
+
+def agreement(best: Unmixing, answers: list[Unmixing]) -> np.ndarray:
+    """How well the sources of `best` are found again from other starts, from 0 to 1 (the quality index of ICASSO [1]).
+
+    The sources of all results are matched to those of the best one. The index of a cluster is the average absolute
+    correlation within it minus that with sources outside. The rows are white, so the correlations of sources are those
+    of the rows of W.
+
+    References
+    ----------
+    [1] Himberg, Hyvarinen, Esposito (2004), Validating the independent components of neuroimaging time series via
+    clustering and visualization.
+    """
+    k = len(best.W)
+    units = [a.W / np.linalg.norm(a.W, axis=1, keepdims=True) for a in (best, *answers)]
+    clusters = []
+    for U in units[1:]:
+        _, order = linear_sum_assignment(-np.abs(units[0] @ U.T))
+        clusters.append(U[order])
+    similar = np.zeros((k, k))
+    for one in clusters:
+        for other in clusters:
+            similar += np.abs(one @ other.T) / len(clusters) ** 2
+    inside = np.diagonal(similar)
+    if k == 1:
+        return inside.copy()
+    return inside - (similar.sum(axis=1) - inside) / (k - 1)
+
+
+def non_gaussianity(answer: Unmixing, density: Density, n: float) -> np.ndarray:
+    """The distance of each source from a Gaussian one, in standard errors.
+
+    It is negative if the density of the source is for tails on the other side of the Gaussian.
+    """
+    deviations = deviations_from_gaussian(answer.W, answer.stability, density, n)
+    return np.where(answer.flipped, -deviations, deviations)
+
+
+def deviations_from_gaussian(W: np.ndarray, stability: np.ndarray, density: Density, n: float) -> np.ndarray:
+    """The stability E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i] of each source y = W z, in standard errors.
+
+    For a Gaussian source of variance v, v E[psi'(y)] = E[psi(y) y] (Stein). The standard error of the difference over n
+    rows follows from the variance of v psi'(y) + y^2 E[psi'] - psi(y) y.
+    """
+    nodes, weights = _gaussian_nodes()
+    variances = np.einsum("ij,ij->i", W, W)
+    y = nodes * np.sqrt(variances)[:, None]
+    slope, score = density.slope(y), density.score(y)
+    influence = variances[:, None] * slope + y * y * (slope @ weights)[:, None] - score * y
+    return stability / np.sqrt((influence - (influence @ weights)[:, None]) ** 2 @ weights / n)
+
+
+def loss_of_end(answer: Unmixing, density: Density, ortho: bool) -> float:
+    """A loss by which ends of different starts are compared, although their sources may have different densities.
+
+    If W is free, the sources have the scales of highest likelihood, and the loss is minus the log-likelihood. With
+    `ortho` the sources have variance one, which suits a density and its flipped density differently, so likelihoods do
+    not compare. Then the loss is the sum of E[-ln p_i(y_i)] - E[-ln p_i(v)] for a standard Gaussian v. For either
+    density this is minus the contrast |E[-ln p(y_i)] - E[-ln p(v)]| that the iteration maximises [1].
+
+    References
+    ----------
+    [1] Hyvarinen (1999), Fast and robust fixed-point algorithms for independent component analysis, eq. 7.
+    """
+    if not ortho:
+        return answer.loss[-1]
+    n_flipped = int(np.count_nonzero(answer.flipped))
+    gaussian = (len(answer.W) - n_flipped) * gaussian_energy(density)
+    if n_flipped and density.flipped is not None:
+        gaussian += n_flipped * gaussian_energy(density.flipped)
+    return answer.loss[-1] - gaussian
+
+
+def gaussian_energy(density: Density) -> float:
+    """E[-ln p(v)] for a standard Gaussian v."""
+    nodes, weights = _gaussian_nodes()
+    return float(weights @ density.energy(nodes))
+
+
+@cache
+def _gaussian_nodes() -> tuple[np.ndarray, np.ndarray]:
+    """Quadrature nodes and weights for expectations under a standard Gaussian."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(64)
+    return nodes, weights / weights.sum()
+
+
+def gaussian_sources(deviations: np.ndarray) -> np.ndarray:
+    """Indices of sources that cannot be distinguished from Gaussian ones, by their `non_gaussianity`.
+
+    ICA chooses the directions in a space of m Gaussian sources to be as non-Gaussian as possible, so they deviate the
+    more the larger m is. The bound was found in simulations with 2 to 40 Gaussian sources.
+    """
+    few = np.arange(len(deviations))
+    while True:
+        fewer = np.flatnonzero(np.abs(deviations) < 1.0 + 1.5 * np.sqrt(len(few)))
+        if len(fewer) == len(few):
+            return few
+        few = fewer
+
+
+# Sources that look Gaussian while an iteration runs: rotations among them cannot be found, and are left out.
+
+
+#: Sources are compared with Gaussian ones for the first time after this many steps, and then every so many. Sources
+#: that can be found at all are distinguishable from Gaussian ones long before.
+_FIRST, _EVERY = 50, 10
+
+
+class GaussianBlock:
+    """Two or more sources that could not be distinguished from Gaussian ones twice in succession.
+
+    A rotation among Gaussian sources does not change the likelihood, so that an iteration follows the sampling error
+    there and needs hundreds of steps. Only the space that such sources span can be found, so rotations of them are left
+    out from then on. While the other sources are found, this space may turn, and its sources need not look Gaussian any
+    more: that is looked at in the end (`release`).
+
+    Parameters
+    ----------
+    density : Density
+        The density of the sources.
+    """
+
+    def __init__(self, density: Density) -> None:
+        self._density = density
+        self._before: np.ndarray | None = None
+        self._was_released = False
+        #: Indices of the sources; empty as long as there are none.
+        self.members = np.empty(0, dtype=int)
+
+    def __bool__(self) -> bool:
+        return len(self.members) > 0
+
+    def find(self, point: Point, n: float, steps: int) -> bool:
+        """Look for the sources at `point`, after so many steps on `n` rows; returns whether they were found now."""
+        if self or self._was_released or steps < _FIRST or steps % _EVERY or len(point.W) < 2:
+            return False
+        now = self._gaussian(point, n)
+        both = now if self._before is None else np.intersect1d(now, self._before)
+        found = self._before is not None and len(both) > 1
+        self._before = now
+        if found:
+            self.members = both
+        return found
+
+    def release(self, point: Point, n: float) -> np.ndarray:
+        """Let the members go, for good, unless all of them look Gaussian at `point`, where an iteration would end;
+        returns those that were let go."""
+        if not self or np.isin(self.members, self._gaussian(point, n)).all():
+            return np.empty(0, dtype=int)
+        released, self.members, self._was_released = self.members, np.empty(0, dtype=int), True
+        return released
+
+    def _gaussian(self, point: Point, n: float) -> np.ndarray:
+        """The sources that look Gaussian at `point`."""
+        return gaussian_sources(deviations_from_gaussian(point.W, point.stability, self._density, n))
+
+    def without_rotations(self, G: np.ndarray, scales: np.ndarray | float = 1.0) -> np.ndarray:
+        """The relative gradient G without its part along rotations of the members.
+
+        With D the diagonal matrix of the standard deviations of the sources, `scales`, a rotation of sources y is the
+        relative step D S D^{-1} with skew S, and the part left out is the skew part of D G D^{-1}. For a step, the
+        scales are the reciprocals, and the part left out is the rotation that it contains.
+        """
+        if not self:
+            return G
+        inside = np.ix_(self.members, self.members)
+        d = np.broadcast_to(scales, len(G))[self.members]
+        ratios = d[:, None] / d
+        symmetric = ratios * G[inside]
+        symmetric = 0.5 * (symmetric + symmetric.T)
+        G = G.copy()
+        G[inside] = symmetric / ratios
+        return G
+
+    def holds(self, i: int, j: int) -> bool:
+        """Whether two sources are both members."""
+        return bool(np.isin((i, j), self.members).all())
+
+
+# The request to a solver of independent component analysis, and the job that a plan is made for.
+
+
+#: The sample has at least this many rows, and at least this many per pair of sources. It is drawn only if there are
+#: this many times as many rows in all.
+_SAMPLE_ROWS = 5000
+_SAMPLE_PER_PAIR = 6
+_SAMPLE_SHARE = 8
+#: Whitened rows are kept if this multiple of their size is free: on a device always, and elsewhere if there are more
+#: than so many columns per source.
+_FREE, _WIDE = 4, 4
+#: A copy of the whitened rows in float32 is kept for steps that need no more digits, if it has at least so many numbers
+#: (otherwise float32 is not worthwhile: its rounding could make the results of several starts look alike), and takes at
+#: most so many bytes, so that it stays in the cache.
+_MANY = 100_000
+_NARROW_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class IcaRequest:
+    """The model of the sources, and the starts of the iteration."""
+
+    #: The density of every source.
+    density: Density
+    #: Number of sources; None for as many as the rows allow.
+    k: int | None = None
+    #: Whether sources may have the flipped density.
+    extended: bool = True
+    #: Number of random starts, their seed, and a start given by the user that replaces them.
+    n_init: int = 1
+    seed: int = 0
+    start: Any = None
+    #: The whitening of the rows; None before they are read, when only a plan can be made.
+    whitener: Whitener | None = None
+
+
+@dataclass(frozen=True)
+class IcaJob(Job):
+    """The job of finding the sources of n rows of p columns."""
+
+    n_init: int = 1
+    #: Whether the iteration starts at random; otherwise a start near the solution was given.
+    search: bool = True
+    #: Free bytes on the device of the rows; None if they are in main memory.
+    free_there: int | None = None
+
+    @property
+    def sources(self) -> int:
+        """The number of sources, or an upper bound if it is unknown."""
+        return min(self.rows, self.p) if self.k is None else self.k
+
+    @property
+    def sample_rows(self) -> int:
+        """The number of rows that are enough to find the sources approximately."""
+        return max(_SAMPLE_ROWS, _SAMPLE_PER_PAIR * self.sources**2)
+
+    @property
+    def draws_sample(self) -> bool:
+        """Whether most steps use a sample of the rows.
+
+        On a device they do not: passes are fast there, and the sample would have to be copied to the host.
+        """
+        return self.search and self.traits.host and self.rows >= _SAMPLE_SHARE * self.sample_rows
+
+    @property
+    def white_bytes(self) -> int:
+        """Bytes of all whitened rows."""
+        return self.rows * self.sources * self.traits.itemsize
+
+    @property
+    def keeps_white_rows(self) -> bool:
+        """Whether the whitened rows are kept in memory.
+
+        They are if the rows are in memory, a pass over them costs more than one over the whitened rows, and there is
+        enough free memory. On a device a pass over the rows costs more, because it would centre them anew.
+        """
+        costly = self.traits.sparse or self.p > _WIDE * self.sources or not self.traits.host
+        free = free_bytes() if self.free_there is None else self.free_there
+        return costly and self.traits.n_bytes > 0 and _FREE * self.white_bytes <= free
+
+    @property
+    def may_narrow(self) -> bool:
+        """Whether float32 is worthwhile for steps that need no more digits."""
+        return self.rows * self.sources >= _MANY
+
+    @property
+    def narrow_bytes(self) -> int:
+        """Bytes of the copy of the whitened rows in float32, 0 if none is kept.
+
+        A copy is of no use if the rows are given in float32, unless computing the whitened rows takes longer.
+        """
+        n_bytes = 4 * self.rows * self.sources
+        here = self.traits.host and self.traits.n_bytes > 0 and not self.traits.remote
+        useful = self.may_narrow and self.search and self.traits.itemsize > 4
+        return n_bytes if here and useful and n_bytes <= _NARROW_BYTES else 0
+
+
+# Base class of the solvers of independent component analysis: options, cost, and advice if they do not converge.
+
+
+#: Minimal number of passes of a search (including the one that draws a sample), of a search for a single source, and
+#: from a given start.
+_PASSES, _PASSES_OF_ONE, _PASSES_FROM_START = 5, 2, 1
+#: Rows in a block of `ScoreMoments`, and the number of arrays of sources that it holds at once.
+_BLOCK_ROWS, _BLOCK_ARRAYS = 2048, 6
+#: An iteration that makes no progress is stuck if the gradient is larger than this; otherwise it is limited by
+#: rounding.
+_STALLED = 1e-6
+
+
+@dataclass(frozen=True)
+class IcaSolver(AnySolver):
+    """A solver that finds an unmixing matrix from an `Objective` and a start.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import ICA_SOLVERS, IcaSolver
+    >>> {name: issubclass(solver, IcaSolver) for name, solver in ICA_SOLVERS.items()}
+    {'quasi-newton': True, 'fixed-point': True}
+    """
+
+    one_pass = False
+    on_host = "the whitening and matrices of K x K"
+    #: Advice: what to do instead of raising `max_iter` if it was too small, and what to do if no step makes progress.
+    _instead: ClassVar[str] = ""
+    _stuck: ClassVar[str]
+    #: Whether sources are found only if their tails are on the same side of the Gaussian as those of their density.
+    needs_matching_tails: ClassVar[bool] = True
+
+    tol: float = 1e-6
+    max_iter: int = 1000
+    ortho: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tol, bool) or not isinstance(self.tol, Real) or not 0.0 < self.tol < math.inf:
+            raise self._refuse("tol", "a positive number")
+        self._check_whole("max_iter", least=1)
+        if not isinstance(self.ortho, bool | np.bool_):
+            raise self._refuse("ortho", "True or False")
+
+    def job_of(self, sources: Sequence[Any], k: int | None) -> IcaJob:
+        n, p = sources[0].shape
+        return IcaJob(n, p, k, sources[0].traits)
+
+    @classmethod
+    def options(cls) -> list[str]:
+        """The names of the options."""
+        return [option.name for option in fields(cls) if option.init]
+
+    def _check_whole(self, name: str, least: int) -> None:
+        value: Any = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise self._refuse(name, f"a whole number of at least {least}")
+
+    def _refuse(self, name: str, needed: str) -> ValueError:
+        return ValueError(f"{type(self).__name__}({name}={getattr(self, name)!r}): {needed} is needed.")
+
+    @abstractmethod
+    def run(
+        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, *, spent: int = 0
+    ) -> Unmixing:
+        """Iterate from W.
+
+        Sources that are `flipped` have the flipped density; if `extended`, the iteration may change which these are.
+        The number of earlier steps, `spent`, counts towards `max_iter`.
+        """
+
+    def refusal(self, job: IcaJob) -> Exception | None:
+        return None if job.traits.rereadable else read_once(self.name, "keep the rows in memory")
+
+    def cost(self, job: IcaJob) -> Cost:
+        """A pass takes p k + k^2 multiplications per row (p k + 2 k^2 if W is not restricted to rotations).
+
+        The memory holds 2 k (k + 1) sums, a few arrays of the sources of a block, and, if they are used, the sample and
+        the whitened rows, also in float32.
+        """
+        n, p, k = job.rows, job.p, job.sources
+        least = (_PASSES if k > 1 else _PASSES_OF_ONE) if job.search else _PASSES_FROM_START
+        passes = job.n_init * min(least, 1 + self.max_iter)
+        n_bytes = 16 * k * (k + 1) + 8 * _BLOCK_ARRAYS * min(n, _BLOCK_ROWS) * k
+        if job.draws_sample:
+            # The rows of the sample, and the whitened rows of the sample in float64 and float32.
+            n_bytes += job.sample_rows * (job.traits.itemsize * p + 12 * k)
+        n_bytes += job.narrow_bytes
+        width = p
+        if job.keeps_white_rows:
+            n_bytes += job.white_bytes
+            width = k
+        work = float(passes) * n * (width * k + (1 if self.ortho else 2) * k * k)
+        return Cost(work, passes, n_bytes, "each step is a pass over the rows")
+
+    def advice(self, answer: Unmixing) -> str:
+        """Advice for an iteration that stopped before it reached `tol`."""
+        if answer.n_iter >= self.max_iter:
+            return f"Raise max_iter or tol{self._instead}."
+        return self._stuck if answer.gradient_norm > _STALLED else "Raise tol: rounding allows no higher accuracy."
+
+
+def status_of_end(converged: bool, block: GaussianBlock) -> Status:
+    """The status of an iteration, which may have left out rotations among the sources of a block."""
+    if not converged:
+        return Status.NOT_CONVERGED
+    return Status.UNDETERMINED if block else Status.CONVERGED
+
+
+# The result of independent component analysis: the solution of highest likelihood, with ordered and signed sources.
+
+
+@dataclass(frozen=True)
+class IcaFit:
+    """The result of highest likelihood from all starts."""
+
+    best: Unmixing
+    #: How well each source was found again from the other starts, (k,); None if there was a single start.
+    stability: np.ndarray | None
+    #: Passes over the rows, for all starts together.
+    passes: int
+    #: The contribution a_i of each source to a row, as rows, (k, p).
+    mixing: np.ndarray
+    #: Standard deviation of the contribution of each source, ||a_i|| sd(u_i), descending, (k,).
+    sizes: np.ndarray
+
+    @property
+    def status(self) -> Status:
+        """How the iteration ended."""
+        return self.best.status
+
+
+def sort_sources(best: Unmixing, stability: np.ndarray | None, passes: int, lift: np.ndarray) -> IcaFit:
+    """The result with its sources in order of their variance in the rows, which are mean + z `lift`.
+
+    A = W^{-1} lift; the entry of largest magnitude in each of its rows is made positive. Sources are compared by their
+    standard deviations, since variances may overflow.
+    """
+    W = best.W
+    mixing = np.linalg.solve(W, np.eye(len(W))).T @ lift
+    sizes = np.linalg.norm(mixing, axis=1) * np.sqrt(np.einsum("ij,ij->i", W, W))
+    order = np.argsort(-sizes, kind="stable")
+    sign = signs(mixing[order])[:, None]
+    ordered = replace(
+        best,
+        W=sign * W[order],
+        flipped=best.flipped[order],
+        stability=best.stability[order],
+        kurtosis=best.kurtosis[order],
+    )
+    return IcaFit(
+        best=ordered,
+        stability=None if stability is None else stability[order],
+        passes=passes,
+        mixing=sign * mixing[order],
+        sizes=sizes[order],
+    )

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import no_maximum
-from ..results import Unmixing
-from .gaussian_block import GaussianBlock
-from .ica_solver import IcaSolver, status_of_end
-from .objective import NARROW_ABOVE, Flips, Objective, Point
+from ..problem import Unmixing
+from .objective import NARROW_ABOVE, Flips, GaussianBlock, IcaSolver, Objective, Point, status_of_end
 
 #: Lower bound on the approximate second derivatives.
 _LEAST_CURVATURE = 0.01

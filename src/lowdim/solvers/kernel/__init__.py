@@ -4,55 +4,25 @@
 matrix, and `maps` those that use a feature map followed by PCA. All are listed in the table `KERNEL_SOLVERS`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from ..._devices import free_device_bytes
-from ..._xp import Array
+from ..._core.arrays import Array
+from ..._core.devices import free_device_bytes
 from ...errors import SlowWarning, no_positive_eigenvalue, warn_user
 from ...features import affine
-from ...kernels import Kernel, as_kernel
+from ...kernels import as_kernel
+from ...kernels.base import Kernel
 from ...linalg import signs
 from ...sources.base import Traits
-from ...summaries import Sample
-from ..base import Plan, RowsLike, SpectraLike, with_passes
-from ..escalate import escalate
-from ..plan import cheapest_plan, is_auto, make_plan
-from .components import Components, array_like
+from ...summaries.sample import Sample
+from ..problem import Plan, RowsLike, SpectraLike, cheapest_plan, escalate, is_auto, make_plan, with_passes
 from .exact import DenseKernel, ExactKernel, KrylovKernel
-from .from_matrix import require_symmetric
-from .kernel_job import KernelJob, KernelSolver
 from .maps import Features, FourierFeatures, Nystrom
-from .memory import memory_allowed
-from .preimages import PREIMAGES, FixedPoint, LearnedMap, Ridge
-
-__all__ = [
-    "KERNEL_SOLVERS",
-    "PREIMAGES",
-    "Components",
-    "DenseKernel",
-    "Features",
-    "FixedPoint",
-    "FourierFeatures",
-    "KernelJob",
-    "KernelRequest",
-    "KernelSolver",
-    "KrylovKernel",
-    "LearnedMap",
-    "Nystrom",
-    "Ridge",
-    "kernel_plan",
-    "memory_allowed",
-    "plan",
-    "plan_job",
-    "require_symmetric",
-    "solve",
-]
+from .matrix import Components, KernelJob, KernelSolver, array_like, memory_allowed
 
 #: Solvers by shorthand. "matrix-free" is "krylov" without keeping any part of the matrix.
 KERNEL_SOLVERS: dict[str, KernelSolver] = {

@@ -7,25 +7,211 @@ spectrum is computed from the summary, as for any PCA. All of these solvers ther
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import features
-from ..._xp import is_sparse, to_numpy
+from ..._core.arrays import Array, asarray_like, is_sparse, to_numpy
 from ...errors import choice, kernel_not_finite, no_positive_eigenvalue
-from ...kernels import Kernel, Linear, no_frequencies
-from ...linalg import eigh_descending, require_normal
-from ...summaries import Sample
-from ..base import EIGH_WORK, Cost, RowsLike, SpectraLike
-from .components import Components
-from .feature_map import KernelFeatureMap, kernel_columns
-from .from_map import mapped_components
-from .kernel_job import PAIRS, KernelJob, KernelSolver
-from .landmarks import LANDMARKS, SKETCH
+from ...kernels import Linear
+from ...kernels.base import Kernel, no_frequencies
+from ...linalg import eigh_descending, require_normal, require_rows
+from ...summaries.moments import Moments
+from ...summaries.sample import Sample
+from ..problem import EIGH_WORK, Cost, Request, RowsLike, SpectraLike, Spectrum
+from .matrix import (
+    PAIRS,
+    Components,
+    KernelFeatureMap,
+    KernelJob,
+    KernelSolver,
+    MapError,
+    array_like,
+    error_bound,
+    kernel_columns,
+    kernel_difference,
+    omitted_variance,
+)
+
+# Components from a feature map of the rows, followed by PCA.
+
+
+#: Number of rows whose pairs are used to estimate the error of Fourier features.
+_FEW = 500
+
+
+def mapped_components(
+    rows: RowsLike, job: KernelJob, solver: MapSolver, sample: Sample | None, seed: int, spectra: SpectraLike
+) -> Components:
+    """Components by a feature map followed by PCA, for any rows that can be read in blocks.
+
+    It takes one pass over the rows (for explicit features, those of PCA), and the memory of PCA with one column per
+    feature.
+    """
+    kernel, like = job.kernel, rows.empty(0)
+    assert kernel is not None, "refusal() rejects precomputed kernel matrices"
+    # Without a sample, the map depends only on the number of columns.
+    some = to_numpy(rows.empty(1, job.p)) if sample is None else sample.rows
+    counts = np.ones(1) if sample is None else sample.weights
+    phi = solver.make(kernel, some, counts, seed)
+    raw = phi.on(like).raw
+    mapped = rows.mapped(raw, widen=True)
+    width = mapped.shape[1] if phi.root is None else phi.root.shape[1]
+    request = Request(k=None if job.k is None else min(job.k, width), ddof=1, fixed_ddof=True, seed=seed)
+    image: Moments | None = None
+    if phi.root is None:
+        spectrum, _ = spectra.solve(mapped, request, "auto")
+        offset, projection = spectrum.mean, spectrum.vectors.T
+    else:
+        # R may be large in directions in which kernels hardly vary, where products in float32 would be noise.
+        moments = mapped.summarize(Moments(phi.root.shape[0], wide=True))
+        require_rows(moments.n_rows, moments.weight, 1, fixed=True)
+        image = moments.image(phi.root)
+        spectrum, _ = spectra.solve_summary(image, request)
+        root = asarray_like(phi.root, moments.mean, dtype=moments.mean.dtype)
+        offset, projection = moments.mean, root @ spectrum.vectors.T
+    # If the kernel is not positive semidefinite, the largest eigenvalue may be negative.
+    largest = math.sqrt(max(float(spectrum.values[0]), 0.0))
+    require_normal(largest, like, "the features of the kernel", math.sqrt(spectrum.weight))
+    error = MapError(0.0, 0.0, 0.0)
+    total = spectrum.total
+    if not solver.exact:
+        error = _error(phi, kernel, sample, spectrum, image)
+        if image is not None and error.value < 1.0:
+            # The total includes the variance that the landmarks leave out.
+            total = total / (1.0 - error.value)
+    kept = spectrum.rank
+    return Components(
+        phi=raw,
+        projection=projection[:, :kept],
+        offset=offset,
+        values=spectrum.values[:kept],
+        total=total,
+        negative_mass=phi.negative_mass,
+        status=spectrum.status,
+        residual=spectrum.residual,
+        passes=spectrum.passes + (image is not None),
+        n_rows=spectrum.n_rows,
+        weight=spectrum.weight,
+        basis=array_like(phi.landmarks, like),
+        expansion=None if phi.root is None else _landmark_expansion(phi.root, spectrum),
+        error=error,
+    )
+
+
+def _error(
+    phi: KernelFeatureMap, kernel: Kernel, sample: Sample | None, spectrum: Spectrum, image: Moments | None
+) -> MapError:
+    """The error of the map; `image` are the moments of the features of Nystrom's method, None for other maps."""
+    if sample is None:
+        if image is None or not kernel.shift_invariant:
+            return MapError(math.nan, math.nan, math.nan)
+        # k(x, x) is the same for all rows, which gives an upper bound on the error.
+        return error_bound(kernel, image)
+    if image is None:
+        return kernel_difference(phi, kernel, sample.rows[:_FEW])
+    return omitted_variance(phi, kernel, sample.rows, sample.weights, spectrum.total, spectrum.weight)
+
+
+def _landmark_expansion(root: np.ndarray, spectrum: Any) -> tuple[Array, Array]:
+    """The expansion in landmarks: the point mean + W^T z in the space of phi = R^T k(x) has the weights
+    R (mean + W^T z) on the landmarks."""
+    W, mean = spectrum.vectors[: spectrum.rank, :], spectrum.mean
+    R = asarray_like(root, mean, dtype=mean.dtype)
+    return W @ R.T, R @ mean
+
+
+# The choice of landmarks among candidate rows: one function per rule, and a table of the rules.
+
+
+#: Maximal number of rows from which leverage scores are estimated.
+SKETCH = 1500
+#: Number of rows whose kernels with these are computed at a time.
+_ROWS = 1024
+
+
+def uniform(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, random: np.random.Generator) -> np.ndarray:
+    """The first m candidates. These are in random order, so all distinct rows are equally likely."""
+    return np.arange(m)
+
+
+def kmeans_plus_plus(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, random: np.random.Generator) -> np.ndarray:
+    """Landmarks by k-means++ in the feature space [1], [2].
+
+    Each landmark is drawn with probability proportional to its squared distance from the nearest earlier one.
+
+    References
+    ----------
+    [1] Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding.
+    [2] Oglic, Gartner (2017), Nystrom method with kernel k-means++ samples as landmarks.
+    """
+    n = rows.shape[0]
+    norms = _diagonal(kernel, rows)
+    chosen = [int(random.choice(n, p=weights / weights.sum()))]
+    nearest = np.full(n, np.inf)
+    while len(chosen) < m:
+        last = chosen[-1]
+        to_last = norms - 2.0 * kernel(rows, rows[last : last + 1])[:, 0] + norms[last]
+        nearest = np.minimum(nearest, np.clip(to_last, 0.0, None))
+        nearest[chosen] = 0.0
+        mass = nearest * weights
+        if mass.sum() <= 0.0:
+            # All other rows have the features of a landmark, or the kernel defines no distances.
+            chosen += np.setdiff1d(np.arange(n), chosen)[: m - len(chosen)].tolist()
+            break
+        chosen.append(int(random.choice(n, p=mass / mass.sum())))
+    return np.array(chosen)
+
+
+def leverage(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, random: np.random.Generator) -> np.ndarray:
+    """Landmarks drawn with probabilities proportional to their ridge leverage scores [1], [2].
+
+    The scores l_i = [K (K + r I)^(-1)]_ii are estimated from some of the rows; r is the sum of the eigenvalues beyond
+    the m-th, divided by m.
+
+    References
+    ----------
+    [1] Alaoui, Mahoney (2015), Fast randomized kernel ridge regression with statistical guarantees.
+    [2] Musco, Musco (2017), Recursive sampling for the Nystrom method.
+    """
+    n = rows.shape[0]
+    some = slice(0, min(n, SKETCH))
+    K = np.asarray(kernel(rows[some]), dtype=np.float64)
+    values, vectors = eigh_descending(0.5 * (K + K.T))
+    values = np.clip(values, 0.0, None)
+    # The eigenvalues for all n candidates are about n / s times those for the s rows used here.
+    rank = min(max(1, m * len(K) // n), len(K) - 1)
+    ridge = max(values[rank:].sum() / m, values[0] * 1e-12)
+    scores = _diagonal(kernel, rows)
+    for start in range(0, n, _ROWS):
+        part = slice(start, start + _ROWS)
+        cross = np.asarray(kernel(rows[part], rows[some]), dtype=np.float64) @ vectors.T
+        scores[part] -= (cross * cross) @ (1.0 / (values + ridge))
+    chance = np.clip(scores, 1e-12, None) * weights
+    return random.choice(n, m, replace=False, p=chance / chance.sum())
+
+
+def _diagonal(kernel: Kernel, rows: Any) -> np.ndarray:
+    """k(x, x) for each row x."""
+    return np.concatenate(
+        [
+            np.diagonal(kernel(rows[i : i + 256], rows[i : i + 256])).astype(np.float64)
+            for i in range(0, rows.shape[0], 256)
+        ]
+    )
+
+
+#: Rules by name.
+LANDMARKS: dict[str, Callable[..., np.ndarray]] = {
+    "uniform": uniform,
+    "k-means++": kmeans_plus_plus,
+    "leverage": leverage,
+}
 
 #: Directions of the landmarks with less than this share of the largest eigenvalue are left out, because they contain
 #: only rounding; in float64 and in float32.

@@ -1,24 +1,21 @@
-"""The centred kernel matrix of rows, and its products with vectors.
-
-The matrix is computed in tiles of its lower triangle, which are kept or computed again for each product. While other
-solvers need sums over rows, exact kernel PCA needs sums over pairs of rows, which are computed here.
-"""
+"""The job of kernel PCA, its result, and the centred kernel matrix of rows with its products."""
 
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ..._blas import available
-from ..._progress import Progress, watcher
-from ..._threads import run_in_parallel
-from ..._xp import (
+from ... import features
+from ..._core.arrays import (
     Array,
     all_finite,
     asarray_like,
@@ -30,10 +27,359 @@ from ..._xp import (
     to_numpy,
     wide_dtype,
 )
-from ...errors import kernel_not_finite, not_symmetric_kernel
-from ...kernels import Kernel
+from ..._core.threads import Progress, available, free_bytes, run_in_parallel, watcher
+from ...errors import kernel_not_finite, not_symmetric_kernel, over_budget, read_once
+from ...kernels import Gaussian
+from ...kernels.base import Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS
-from .kernel_job import TILE, tile_rows
+from ...summaries.moments import Moments
+from ...summaries.sample import Sample
+from ..problem import AnySolver, Cost, Job, Plan, RowsLike, SpectraLike, Status, count_to_reach
+
+# The memory that kernel PCA may use in addition to the rows.
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def memory_allowed(memory: Any) -> int:
+    """The number of bytes that `memory` stands for: a number, a string such as "2 GiB", or None for half of the free
+    memory."""
+    if memory is None:
+        return free_bytes() // 2 or 2**62
+    number = memory
+    if isinstance(memory, str):
+        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]i?)?b?\s*", memory.lower())
+        number = float(match[1]) * _UNITS[match[2] or ""] if match else 0
+    if isinstance(number, Real) and not isinstance(number, bool) and 1 <= float(number) < math.inf:
+        return int(float(number))
+    raise ValueError(f"memory={memory!r} must be a positive number of bytes, words such as '2 GiB', or None.")
+
+
+# The job of kernel PCA, and the base class of its solvers.
+
+
+#: Number of rows of a tile of the kernel matrix: a float64 tile and its products fit into the cache of a core.
+TILE = 512
+#: On a device tiles are larger, because each tile costs several kernel launches, and the host waits for it.
+_DEVICE_TILE = 8192
+#: Number of rows whose pairs are used to estimate the error of a map.
+PAIRS = 2000
+#: Number of rows that a plan assumes if it is unknown.
+_UNKNOWN_ROWS = 100_000
+#: "auto" uses explicit features if there are at most this many, and enough rows.
+_FEW_FEATURES = 1000
+
+
+def tile_rows(n: int, host: bool) -> int:
+    """The number of rows of a tile of an n x n kernel matrix. On a device, all tiles have about the same size, so that
+    no memory is left unused in the last ones."""
+    return min(TILE, n) if host else -(-n // -(-n // _DEVICE_TILE))
+
+
+@dataclass(frozen=True)
+class KernelJob(Job):
+    """The job of kernel PCA; `k` is None for all components with a positive eigenvalue."""
+
+    #: None if the kernel matrix is precomputed.
+    kernel: Kernel | None = None
+    #: Bytes that may be used in addition to the rows; 0 if there is no limit.
+    allowed: int = 0
+    #: Whether rows are objects that only the kernel can interpret, not numbers.
+    objects: bool = False
+
+    @property
+    def rows(self) -> int:
+        return _UNKNOWN_ROWS if self.n is None else self.n
+
+    @property
+    def memory(self) -> int:
+        return self.allowed
+
+    @property
+    def triangle_bytes(self) -> int:
+        """Bytes of one half of the kernel matrix, in tiles."""
+        size = tile_rows(self.rows, self.traits.host)
+        tiles = -(-self.rows // size)
+        return self.traits.itemsize * size**2 * tiles * (tiles + 1) // 2
+
+    @property
+    def draws_sample(self) -> bool:
+        """Whether a sample is drawn in a first pass; it needs rows of numbers that can be read again.
+
+        Widths, landmarks, signs and examples come from it.
+        """
+        return self.kernel is not None and not self.objects and self.traits.rereadable
+
+    @cached_property
+    def explicit_features(self) -> tuple[Callable[[Array], Array], int] | None:
+        """The explicit feature map of the kernel and its number of features, or None if there is none."""
+        return None if self.kernel is None else self.kernel.explicit_features(self.p)
+
+    @cached_property
+    def has_few_features(self) -> bool:
+        """Whether the kernel has explicit features, and so few that PCA of these is faster than using pairs of rows."""
+        found = self.explicit_features
+        if found is None or found[1] > _FEW_FEATURES:
+            return False
+        return not self.traits.whole or self.rows > max(1000, 4 * found[1])
+
+
+class KernelSolver(AnySolver):
+    """A solver that computes components from rows and a kernel.
+
+    "auto" takes the one solver that is sensible for a job (`is_sensible`): PCA of explicit features if there are few,
+    landmarks if rows come in blocks, and otherwise the eigenpairs of the kernel matrix.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import KERNEL_SOLVERS, KernelSolver, Nystrom
+    >>> isinstance(Nystrom(landmarks=100), KernelSolver), sorted(KERNEL_SOLVERS)
+    (True, ['dense', 'features', 'fourier', 'krylov', 'matrix-free', 'nystrom'])
+    """
+
+    def job_of(self, sources: Sequence[Any], k: int | None) -> KernelJob:
+        """The job for a Gaussian kernel, in half of the free memory."""
+        n, p = sources[0].shape
+        return KernelJob(n, p, k, sources[0].traits, Gaussian(), memory_allowed(None))
+
+    @property
+    def sample_size(self) -> int:
+        """The number of distinct rows that the solver needs in the sample."""
+        return 0
+
+    def final_cost(self, job: KernelJob) -> Cost:
+        """The cost if the solver runs, where it may use more memory than `cost`, which is its least."""
+        return self.cost(job)
+
+    def plan(self, job: KernelJob, why: str = "") -> Plan:
+        """The plan for this solver to do `job`; the sample of the rows is one of its passes."""
+        cost = self.final_cost(job)
+        return Plan(self, cost.passes + job.draws_sample, cost.n_bytes, why or cost.why)
+
+    @abstractmethod
+    def n_bytes(self, job: KernelJob) -> int:
+        """The approximate minimal number of bytes that the solver needs in addition to the rows."""
+
+    @abstractmethod
+    def components(
+        self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
+    ) -> Components:
+        """Components of the rows, for a job whose kernel has values for all its parameters.
+
+        `sample` is None if the rows are not numbers or can be read only once.
+        """
+
+    @abstractmethod
+    def memory_advice(self, job: KernelJob) -> str:
+        """Advice for a job that does not fit into the allowed memory."""
+
+    def unknowns(self, job: KernelJob) -> list[str]:
+        """Descriptions of what has to be estimated from the rows in a first pass."""
+        return [] if job.kernel is None or job.kernel.is_complete else ["the width of the kernel"]
+
+    def refusal(self, job: KernelJob) -> Exception | None:
+        unknowns = self.unknowns(job)
+        if unknowns and not job.traits.rereadable:
+            return read_once(self.name, f"give what a first reading would find: {' and '.join(unknowns)}")
+        needed = self.n_bytes(job)
+        return None if job.fits(needed) else self.too_large(job, needed)
+
+    def too_large(self, job: KernelJob, n_bytes: int) -> MemoryError:
+        return over_budget(f"solver={self.name!r} on {job.rows} rows", n_bytes, job.memory, self.memory_advice(job))
+
+
+# The feature map of a kernel that a solver constructs, from a sample of the rows or without one.
+
+
+@dataclass(frozen=True)
+class KernelFeatureMap:
+    """A feature map phi(x) = raw(x) R: scores are linear in raw(x), and moments of phi follow from those of raw."""
+
+    #: The map raw.
+    raw: Callable[[Array], Array]
+    #: R, (m, r), or None for the identity.
+    root: np.ndarray | None = None
+    #: The landmarks, if raw(x) are the kernels with them; their indices in the sample; and the indices of those
+    #: candidates that did not become landmarks.
+    landmarks: Any = None
+    chosen: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    rejected: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    #: Share of negative eigenvalues in the spectrum of the landmarks; they are left out.
+    negative_mass: float = 0.0
+
+    def on(self, like: Array) -> KernelFeatureMap:
+        """The same map for arrays of the library and device of `like`."""
+        move = getattr(self.raw, "on", None)
+        return self if move is None or isinstance(like, np.ndarray) else replace(self, raw=move(like))
+
+    def features(self, rows: Any) -> np.ndarray:
+        """phi of rows that are NumPy arrays or sparse matrices."""
+        values = to_numpy(self.raw(rows)).astype(np.float64)
+        return values if self.root is None else values @ self.root
+
+
+def kernel_columns(kernel: Kernel, rows: Array, origin: Array | None) -> Any:
+    """The map from x to its kernels with `rows`.
+
+    `origin` is subtracted first if such a shift does not change centred kernels and the kernel does not shift rows by
+    itself: products of numbers far from zero would lose digits.
+    """
+    if origin is None or is_sparse(rows) or kernel.shift_invariant or not kernel.shift_free:
+        return features.KernelColumns(kernel, rows)
+    shift = astype(origin, rows.dtype)
+    return features.Scaled(features.KernelColumns(kernel, rows - shift), shift=shift)
+
+
+# The approximation error of a feature map of a kernel, estimated from rows that the map was not constructed from.
+
+
+#: Half the width of the confidence interval in standard errors. Errors of rows are skewed, so 2.6 would give a coverage
+#: of only 98 %.
+_DEVIATIONS = 3.3
+
+
+@dataclass(frozen=True)
+class MapError:
+    """The error of a feature map: an estimate, and a 99 % confidence interval of the error for all rows."""
+
+    value: float
+    low: float
+    high: float
+
+
+def omitted_variance(
+    phi: KernelFeatureMap, kernel: Kernel, sample: Any, weights: np.ndarray, total: float, n: float
+) -> MapError:
+    """The variance that the map leaves out, as a share of the total variance in the feature space.
+
+    With r(x, y) = k(x, y) - phi(x) . phi(y), which is zero for landmarks, it is
+    sum_i r(x_i, x_i) - sum_ij r(x_i, x_j) / n over all `n` rows; `total` is the variance of phi, summed over them. For
+    the candidates that did not become landmarks r is computed. They are not random rows, so for all other rows r is
+    estimated from those rows of the sample that were not candidates.
+    """
+    rejected = phi.rejected
+    held_out = np.setdiff1d(np.arange(sample.shape[0]), np.concatenate([phi.chosen, rejected]))
+    if len(rejected) + len(held_out) == 0:
+        return MapError(0.0, 0.0, 0.0)
+    shift = getattr(phi.raw, "shift", None)
+    residual = np.zeros(sample.shape[0])
+    for start in range(0, sample.shape[0], 256):
+        rows = sample[start : start + 256]
+        exact = np.diagonal(to_numpy(kernel(rows if shift is None else rows - shift))).astype(np.float64)
+        residual[start : start + 256] = np.abs(exact - (phi.features(rows) ** 2).sum(axis=1))
+    w = weights[held_out]
+    known, observed = float(weights[rejected].sum()), float(w.sum())
+    rest = max(0.0, n - float(weights[phi.chosen].sum()) - known)
+    scale = rest / observed if observed else 0.0
+    mean = float(w @ residual[held_out]) / observed if observed else 0.0
+    unseen = max(0.0, 1.0 - 1.0 / max(scale, 1.0))
+    spread = _DEVIATIONS * scale * math.sqrt(unseen * float((w * w) @ (residual[held_out] - mean) ** 2))
+    diagonal = float(weights[rejected] @ residual[rejected]) + rest * mean
+    # The number of rows that each row of the sample represents.
+    some = np.concatenate([held_out, rejected])[:PAIRS]
+    times = np.concatenate([scale * w, weights[rejected]])[:PAIRS]
+    times = times * ((rest + known) / (float(times.sum()) or 1.0))
+    pairs = _sum_over_pairs(phi, kernel, sample[some], times, weights[some], shift) / n
+    sums = [max(0.0, s - pairs) for s in (diagonal, diagonal - spread, diagonal + spread)]
+    return MapError(*(s / (total + s) if total + s > 0.0 else 0.0 for s in sums))
+
+
+def _sum_over_pairs(
+    phi: KernelFeatureMap, kernel: Kernel, rows: Any, times: np.ndarray, weights: np.ndarray, shift: Any
+) -> float:
+    """sum_ij r(x_i, x_j) over all rows, from some that represent `times` rows each and occur `weights` times."""
+    values = phi.features(rows)
+    rest = to_numpy(kernel(rows if shift is None else rows - shift)).astype(np.float64) - values @ values.T
+    # There are times * weights pairs of equal rows; the product times * times would count more.
+    return float(times @ rest @ times) - float((times * times - times * weights) @ np.diagonal(rest))
+
+
+def error_bound(kernel: Kernel, moments: Moments) -> MapError:
+    """An upper bound on the error for a kernel of x - y, from the moments of phi.
+
+    The variance left out is at most sum_i k(x_i, x_i) - |phi(x_i)|^2; it is less if the features left out have a mean.
+    """
+    diagonal = float(kernel(np.zeros((1, 1)))[0, 0])
+    mean = to_numpy(moments.mean)
+    variance = float(np.trace(to_numpy(moments.scatter)))
+    left = max(0.0, moments.weight * (diagonal - float(mean @ mean)) - variance)
+    share = left / (variance + left) if variance + left > 0.0 else 0.0
+    return MapError(share, 0.0, share)
+
+
+def kernel_difference(feature_map: KernelFeatureMap, kernel: Kernel, sample: Any) -> MapError:
+    """Root mean square of phi(x) . phi(y) - k(x, y) over pairs of rows, relative to that of k(x, y)."""
+    phi = feature_map.features(sample)
+    K = to_numpy(kernel(sample, sample)).astype(np.float64)
+    error = float(np.sqrt(np.mean((phi @ phi.T - K) ** 2) / (np.mean(K * K) or 1.0)))
+    return MapError(error, error, error)
+
+
+# The result of kernel PCA: the record that all its solvers return.
+
+
+@dataclass(frozen=True)
+class Components:
+    """Components of kernel PCA: the scores of x are (phi(x) - offset) projection."""
+
+    phi: Any
+    projection: Array
+    offset: Array
+    #: Positive eigenvalues of the centred kernel matrix, descending, and the sum of all positive ones.
+    values: np.ndarray
+    total: float
+    negative_mass: float
+    status: Status
+    residual: float
+    #: Number of passes over the rows, or over pairs of rows.
+    passes: int
+    n_rows: int
+    weight: float
+    #: The rows with which kernels are computed, and a matrix B and a vector c: the point with scores z is the sum of
+    #: the features of these rows with weights z B + c.
+    basis: Any = None
+    expansion: tuple[Array, Array] | None = None
+    #: Unit eigenvectors of the centred kernel matrix, as columns.
+    eigenvectors: Array | None = None
+    error: MapError = MapError(0.0, 0.0, 0.0)
+    #: The kernel, with a value for each of its parameters; None if the kernel matrix was precomputed.
+    kernel: Kernel | None = None
+    #: Distinct rows of the fit, from which a map from scores to rows can be learned; None if not available.
+    examples: Any = None
+
+    def keep_share(self, share: float) -> Components:
+        """The fewest components that reach this share of the variance."""
+        k = count_to_reach(self, share)
+        return replace(
+            self,
+            values=self.values[:k],
+            projection=self.projection[:, :k],
+            expansion=None if self.expansion is None else (self.expansion[0][:k, :], self.expansion[1]),
+            eigenvectors=None if self.eigenvectors is None else self.eigenvectors[:, :k],
+        )
+
+    def with_signs(self, signs: Array) -> Components:
+        """The components multiplied by `signs`, +1 or -1 each."""
+        turn = astype(signs, self.projection.dtype)
+        return replace(
+            self,
+            projection=self.projection * turn,
+            expansion=None if self.expansion is None else (self.expansion[0] * turn[:, None], self.expansion[1]),
+            eigenvectors=None if self.eigenvectors is None else self.eigenvectors * turn,
+        )
+
+
+def array_like(rows: Any, like: Array) -> Any:
+    """A NumPy array as an array of the library, device and dtype of `like`; sparse rows and None are unchanged."""
+    return rows if rows is None or is_sparse(rows) else asarray_like(rows, like, dtype=like.dtype)
+
+
+# The centred kernel matrix of rows, and its products with vectors.
+#
+# The matrix is computed in tiles of its lower triangle, which are kept or computed again for each product. While other
+# solvers need sums over rows, exact kernel PCA needs sums over pairs of rows, which are computed here.
+
 
 #: Number of rows whose kernels with all others give an estimate of the means.
 _GUESS_ROWS = 128

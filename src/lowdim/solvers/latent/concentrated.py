@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from ..._lapack import largest_eigenpairs
-from ..._threads import check_stop
-from ..._xp import Array, asarray_like, device, namespace, to_host, to_numpy, wide_dtype
+from ..._core.arrays import Array, asarray_like, device, namespace, to_host, to_numpy, wide_dtype
+from ..._core.threads import check_stop, largest_eigenpairs
 from ...linalg import eigh_descending, leading_eigenpairs
 
 #: The exact second derivatives of a covariance cost k p^3 operations; if these are more, their leading part is used

@@ -7,26 +7,385 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ..._xp import Array, asarray_like, namespace, to_numpy
+from ..._core.arrays import Array, asarray_like, namespace, to_numpy
+from ..._core.threads import check_stop
 from ...errors import choice, never_observed, no_variance, read_once
 from ...linalg import require_size
-from ...summaries.completed import Completed
-from ...summaries.latent import Latent, LatentGaussian
+from ...summaries.latent import Completed, Latent, LatentGaussian, Observed, pack, unpack
 from ...summaries.moments import Moments
-from ...summaries.observed import Observed
-from ..base import Cost, Plan, Request, RowsLike, SpectraLike, with_passes
-from ..plan import checked_plan
-from ..results import LatentFit, Spectrum, Status
-from .em_acceleration import Anderson, Iterate
-from .em_iteration import Outcome, iterate, run_from_best
-from .em_quasi_newton import AndersonThenQuasiNewton
-from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
-from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, rows_job
+from ..problem import Cost, LatentFit, Plan, Request, RowsLike, SpectraLike, Spectrum, Status, checked_plan, with_passes
+from .base import (
+    LatentJob,
+    LatentRequest,
+    LatentSolver,
+    check_components,
+    few_steps,
+    is_undetermined,
+    rows_job,
+    too_few_entries,
+)
+from .em_acceleration import Acceleration, Anderson, AndersonThenQuasiNewton, Iterate, steps_left
 from .newton import Newton
-from .undetermined import few_steps, is_undetermined, too_few_entries
+
+# The maximisation half of an EM step, in which every column is regressed on the expected latent variables.
+
+
+@dataclass(frozen=True)
+class MaximumLikelihood:
+    """argmax over W, mean and noise of the expected log-likelihood.
+
+    With A_d = sum_i m_id E[v v^T] and c_d = sum_i m_id z_id E[v], v = (u, 1): (w_d, step of mean_d) = A_d^{-1} c_d, and
+    the noise is the remaining variance, (sum z^2 - c_d^T A_d^{-1} c_d) / sum_i m_id.
+
+    Parameters
+    ----------
+    tied : bool
+        One noise variance for all columns (PPCA), or one per column (factor analysis).
+    floor : float
+        Lower bound on the noise variances.
+    """
+
+    tied: bool
+    floor: float
+
+    def __call__(self, latent: Latent, at: Iterate) -> Iterate:
+        model = at.model
+        xp, k = namespace(model.noise), model.k
+        A = _by_column(latent.second, k + 1)
+        c = latent.cross.T
+        theta = xp.linalg.solve(A, c[:, :, None])[:, :, 0]
+        rest = xp.clip(latent.squares - xp.sum(c * theta, axis=1), 0.0, None)
+        noise = noise_variances(rest, latent.second[-1, :], self.tied, self.floor)
+        W, step = theta[:, :k].T, theta[:, k]
+        # Parameter expansion: W and the mean absorb the mean and covariance that the latent variables have now.
+        centre, root = (asarray_like(a, W, dtype=W.dtype) for a in latent_root(latent, k))
+        step = step + centre @ W
+        return Iterate(LatentGaussian(model.mean + step * model.scale, model.scale, root @ W, noise))
+
+
+@dataclass(frozen=True)
+class CompletedFactors:
+    """argmax over W, mean and noise of the expected log-likelihood of the completed rows.
+
+    This is a factor analysis of their moments, by `Newton` from the current uniquenesses. Only the holes are treated as
+    unobserved, not the factors, so small uniquenesses do not slow down the iteration.
+    """
+
+    newton: Newton
+
+    def __call__(self, completed: Completed, at: Iterate) -> Iterate:
+        model = at.model
+        total = to_numpy(completed.total) / completed.weight
+        S = to_numpy(completed.second) / completed.weight - total * total[:, None]
+        variance, floor = np.diagonal(S), self.newton.floor
+        # Columns whose observed entries are constant are left out of the factor analysis.
+        varies = np.flatnonzero(variance > 10 * floor)
+        sd = np.sqrt(variance[varies])
+        R = S[np.ix_(varies, varies)] / sd / sd[:, None]
+        before = np.clip(to_numpy(model.noise)[varies] / sd**2, floor, 1.0)
+        found = self.newton.descend(R, min(model.k, len(varies)), before)
+        loadings, psi = np.zeros(model.loadings.shape), np.full(len(S), floor)
+        loadings[: len(found.loadings), varies], psi[varies] = found.loadings * sd, np.maximum(found.psi * sd**2, floor)
+        like, dtype = model.noise, model.noise.dtype
+        W, noise = (asarray_like(a, like, dtype=dtype) for a in (loadings, psi))
+        mean = model.mean + asarray_like(total, like, dtype=dtype) * model.scale
+        return Iterate(LatentGaussian(mean, model.scale, _align(W, model.loadings), noise))
+
+
+@dataclass(frozen=True)
+class VariationalBayes:
+    """The posterior of (w_d, mean_d) under w_dk ~ N(0, v_k), then the v_k and the noise that maximise the bound [1].
+
+    References
+    ----------
+    [1] Ilin, Raiko (2010), Practical approaches to principal component analysis in the presence of missing values,
+        section 3.
+    """
+
+    floor: float
+
+    def __call__(self, latent: Latent, at: Iterate) -> Iterate:
+        model = at.model
+        assert at.relevance is not None
+        xp, k = namespace(model.noise), model.k
+        noise = model.noise[0]
+        A = _by_column(latent.second, k + 1)
+        c = latent.cross.T
+        prior = asarray_like(np.diag(np.append(1.0 / at.relevance, 0.0)), A, dtype=A.dtype)
+        spread = xp.linalg.inv(A / noise + prior[None, :, :])
+        theta = (spread @ c[:, :, None])[:, :, 0] / noise
+        second = spread + theta[:, :, None] * theta[:, None, :]
+        rest = latent.squares - 2 * xp.sum(c * theta, axis=1) + xp.sum(xp.sum(A * second, axis=2), axis=1)
+        noise = noise_variances(rest, latent.second[-1, :], True, self.floor)
+        T, relevance = self._expansion(latent, to_numpy(xp.sum(second[:, :k, :k], axis=0)), k)
+        T = asarray_like(T, theta, dtype=theta.dtype)
+        theta, spread = theta @ T.T, T @ spread @ T.T
+        mean = model.mean + theta[:, k] * model.scale
+        packed = pack(xp.permute_dims(spread, (1, 2, 0)))
+        relevance = np.maximum(relevance / theta.shape[0], self.floor)
+        return Iterate(LatentGaussian(mean, model.scale, theta[:, :k].T, noise, packed), relevance)
+
+    @staticmethod
+    def _expansion(latent: Latent, second: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The change of coordinates of (w_d, mean_d) that increases the bound most [2], and the diagonal it leads to.
+
+        The latent variables get mean zero and covariance I, and sum_d E[w_d w_d^T], here `second`, becomes diagonal.
+
+        References
+        ----------
+        [2] Luttinen, Ilin (2010), Transformations in variational Bayesian factor analysis to speed up learning.
+        """
+        centre, root = latent_root(latent, k)
+        values, vectors = np.linalg.eigh(root @ second @ root)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        # Close to convergence the rotation is nearly I up to signs, which are chosen such that no axis is reversed.
+        vectors = vectors * np.where(np.diagonal(vectors) < 0, -1.0, 1.0)
+        T = np.eye(k + 1)
+        T[:k, :k] = vectors.T @ root
+        T[k, :k] = centre
+        return T, values
+
+    @staticmethod
+    def prior_term(at: Iterate) -> float:
+        """Minus the Kullback-Leibler divergence of the posterior of W from its prior; the prior of the mean is flat."""
+        model = at.model
+        assert at.relevance is not None
+        if model.spread is None:
+            return -np.inf
+        k, p = model.loadings.shape
+        spread = _host_by_column(model.spread, k + 1)
+        second = np.sum(to_numpy(model.loadings) ** 2, axis=1) + np.sum(
+            np.diagonal(spread, axis1=1, axis2=2)[:, :k], axis=0
+        )
+        log_determinants = float(np.sum(np.linalg.slogdet(spread)[1]))
+        return 0.5 * (log_determinants + p * k - float(np.sum(p * np.log(at.relevance) + second / at.relevance)))
+
+
+def _align(W: Array, before: Array) -> Array:
+    """W rotated to be as close as possible to `before`, so that steps can be combined."""
+    U, _, Vt = np.linalg.svd(to_numpy(before) @ to_numpy(W).T)
+    return asarray_like(U @ Vt, W, dtype=W.dtype) @ W
+
+
+def noise_variances(rest: Array, count: Array, tied: bool, floor: float) -> Array:
+    """Noise variances from residual sums of squares and numbers of entries."""
+    xp = namespace(rest)
+    if tied:
+        return xp.clip(xp.zeros_like(rest) + xp.sum(rest) / xp.sum(count), floor, None)
+    return xp.clip(rest / count, floor, None)
+
+
+def _by_column(packed: Array, k: int) -> Array:
+    """Unpack symmetric matrices: (k(k+1)/2, p) -> (p, k, k)."""
+    return namespace(packed).permute_dims(unpack(packed, k), (2, 0, 1))
+
+
+def _host_by_column(packed: Array, k: int) -> np.ndarray:
+    """The same as a NumPy array."""
+    return np.ascontiguousarray(_by_column(to_numpy(packed), k))
+
+
+def latent_root(latent: Latent, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of the expected latent variables over the rows, and the symmetric root of their covariance."""
+    scores = to_numpy(latent.scores) / float(latent.scores[-1])
+    centre = scores[-1 - k : -1]
+    second = unpack(scores[: k * (k + 1) // 2, None], k)[:, :, 0]
+    values, vectors = np.linalg.eigh(second - centre[:, None] * centre)
+    return centre, (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+
+
+# The iteration of expectation maximisation, with an acceleration and several starts.
+
+
+#: Tolerance and maximal number of steps of the short runs from several starts.
+_SHORT_TOL, _SHORT_STEPS = 1e-2, 100
+#: The iteration has converged after this many consecutive steps that improve the likelihood by no more than rounding.
+_IDLE = 20
+#: Lower bound, as a fraction of the variance of the column, on the noise variance that changes are measured in.
+_LEAST_UNIT = 0.01
+#: Noise variances below this fraction of the variance of their column may be converging to zero.
+_SMALL = 0.05
+#: Whether the tolerance can be reached is predicted from so many of the last steps, if these increased the
+#: log-likelihood by less than this in all. (A difference of one half is the size of the sampling error.)
+_OBSERVED_STEPS, _LITTLE = 100, 0.01
+#: The prediction is trusted if it is this many times what `max_iter` leaves.
+_CERTAINLY = 3
+
+
+class Expectation(Protocol):
+    """The expected statistics of the rows under a model, from one pass over them."""
+
+    loglike: float
+
+
+class Limits(Protocol):
+    """The options of `EM` that say when the iteration ends."""
+
+    @property
+    def tol(self) -> float: ...
+    @property
+    def max_iter(self) -> int: ...
+
+
+E = TypeVar("E", bound=Expectation)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of an iteration."""
+
+    at: Iterate
+    loglike: list[float]
+    status: Status
+    residual: float
+    passes: int
+    #: Number of steps that the tolerance would take at the rate of the last steps, if that ended the iteration.
+    needed: float | None = None
+
+
+def iterate(
+    em: Limits,
+    start: Iterate,
+    expect: Callable[[LatentGaussian], E],
+    maximise: Callable[[E, Iterate], Iterate],
+    *,
+    tied: bool,
+    floor: float,
+    accelerate: Callable[[Iterate], Acceleration] | None = None,
+    prior_term: Callable[[Iterate], float] = lambda at: 0.0,
+) -> Outcome:
+    """Repeat `maximise(expect(...))` until the parameters no longer change.
+
+    There is one noise variance for all columns if `tied`, otherwise one per column; they stay above `floor`. The
+    models that an acceleration proposes are kept only if the likelihood does not decrease. `prior_term` is the
+    contribution of a prior to the objective.
+    """
+    at, best = start, start
+    expected = expect(at.model)
+    value = expected.loglike + prior_term(at)
+    history, passes = [value], 1
+    memory = None if accelerate is None else accelerate(start)
+    status, residual, idle, needed = Status.NOT_CONVERGED, math.inf, 0, None
+    residuals: list[float] = []
+    for _ in range(em.max_iter):
+        check_stop()
+        plain = maximise(expected, at)
+        residual = _largest_change(at, plain, tied)
+        residuals.append(residual)
+        small = residual <= em.tol
+        if small:
+            proposal = None if tied else _set_to_floor(at, plain, floor)
+        else:
+            proposal = None if memory is None else memory.propose(expected, at, plain, residual)
+        if small and proposal is None:
+            status = Status.CONVERGED
+            break
+        needed = None if small else _too_many_steps(residuals, history, em)
+        if needed is not None:
+            break
+        following = plain if proposal is None else proposal
+        trial = expect(following.model)
+        passes += 1
+        reached = trial.loglike + prior_term(following)
+        if proposal is not None and not reached >= value:
+            if small:
+                status = Status.CONVERGED
+                break
+            while proposal is not None and not reached >= value:
+                proposal = None if memory is None else memory.retry(reached - value)
+                following = plain if proposal is None else proposal
+                trial = expect(following.model)
+                passes += 1
+                reached = trial.loglike + prior_term(following)
+            if proposal is None and memory is not None:
+                memory.clear()
+        elif small and memory is not None:
+            memory.clear()
+        rounding = _rounding(value, following)
+        idle = idle + 1 if reached <= history[-1] + 1e-3 * rounding else 0
+        if (proposal is None and not reached >= value - rounding) or idle > _IDLE:
+            # A step of EM cannot decrease the likelihood, so only rounding is left.
+            status = Status.CONVERGED
+            break
+        at, expected, value = following, trial, reached
+        # A step may decrease the likelihood within its rounding error: the iteration continues, but the best is kept.
+        if value >= history[-1] - 1e-11 * abs(value):
+            best = at
+            history.append(value)
+    return Outcome(best, history, status, residual, passes, needed)
+
+
+def _too_many_steps(residuals: list[float], history: list[float], em: Limits) -> float | None:
+    """The number of steps until the residual is below the tolerance, if `max_iter` is far too small; otherwise None.
+
+    There is no answer as long as the likelihood still increases noticeably, or if the number is not certain to be
+    larger: if there are not several times more steps left than `max_iter` allows.
+    """
+    done = len(residuals)
+    if done % _OBSERVED_STEPS or len(history) <= _OBSERVED_STEPS:
+        return None
+    if history[-1] - history[-1 - _OBSERVED_STEPS] > _LITTLE:
+        return None
+    left = steps_left(residuals[-_OBSERVED_STEPS:], em.tol)
+    return done + left if left > _CERTAINLY * (em.max_iter - done) else None
+
+
+def _rounding(value: float, at: Iterate) -> float:
+    """The rounding error of a log-likelihood, which grows as the noise variances become smaller."""
+    return abs(value) * (1e-11 + 1e-15 / float(namespace(at.model.noise).min(at.model.noise)))
+
+
+def run_from_best(em: Any, starts: list[Iterate], run: Callable[[Any, Iterate], Outcome]) -> Outcome:
+    """Take a few steps from each of several starts, and continue from the best."""
+    if len(starts) == 1:
+        return run(em, starts[0])
+    short = replace(em, tol=max(em.tol, _SHORT_TOL), max_iter=min(em.max_iter, _SHORT_STEPS))
+    tried = [run(short, start) for start in starts]
+    first = max(tried, key=lambda outcome: outcome.loglike[-1])
+    left = em.max_iter - (len(first.loglike) - 1)
+    if (first.status is Status.CONVERGED and short.tol == em.tol) or left < 1:
+        return replace(first, passes=sum(outcome.passes for outcome in tried))
+    last = run(replace(em, max_iter=left), first.at)
+    passes = last.passes + sum(outcome.passes for outcome in tried)
+    return replace(last, loglike=first.loglike[:-1] + last.loglike, passes=passes)
+
+
+def _largest_change(at: Iterate, to: Iterate, tied: bool) -> float:
+    """The largest change of a loading or mean in standard deviations of the noise, or relative change of the noise.
+
+    If columns have separate noise variances, a very small one is replaced by a fraction of the variance of its column.
+    """
+    a, b = at.model, to.model
+    xp = namespace(a.noise)
+    unit = a.noise if tied else xp.clip(a.noise, _LEAST_UNIT, None)
+    sd = xp.sqrt(unit)
+    changes = (
+        xp.max(xp.abs(b.loadings - a.loadings) / sd),
+        xp.max(xp.abs(b.mean - a.mean) / a.scale / sd),
+        xp.max(xp.abs(b.noise - a.noise) / unit),
+    )
+    return max(float(change) for change in changes)
+
+
+def _set_to_floor(at: Iterate, plain: Iterate, floor: float) -> Iterate | None:
+    """The model with the smallest noise variance that is still decreasing set to its floor; None if there is none.
+
+    EM converges to the floor ever more slowly.
+    """
+    model = at.model
+    noise = to_numpy(model.noise)
+    falling = (noise < _SMALL) & (noise > 1.01 * floor) & (to_numpy(plain.model.noise) < noise)
+    if at.relevance is not None or not np.any(falling):
+        return None
+    lowered = noise.copy()
+    lowered[np.argmin(np.where(falling, noise, np.inf))] = floor
+    noise = asarray_like(lowered, model.noise, dtype=model.noise.dtype)
+    return Iterate(LatentGaussian(model.mean, model.scale, model.loadings, noise))
+
 
 #: Maximal share of the variance of a column that a start explains.
 _START_SHARE = 0.9

@@ -17,9 +17,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..._threads import check_stop
+from ..._core.threads import check_stop
 from ...errors import choice
-from ..results import Status
+from ..problem import Status
 
 #: Tolerance for the norm of the projected gradient, and the maximal number of steps.
 ROTATION_TOLERANCE = 1e-10

@@ -5,23 +5,13 @@ computes (`LinearSolution`). Each solver has its own file and is listed in the t
 only when a network is trained, or when a module of the user is applied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ..base import Plan, RowsLike, with_passes
-from ..plan import make_plan
-from .activations import ACTIVATIONS
-from .adam import Adam
-from .evaluation import Evaluation, evaluate
-from .few_rows import merged
-from .linear_optimum import LinearOptimum
-from .network import Network
-from .neural_solver import NeuralFit, NeuralJob, NeuralRequest, NeuralSolver
-from .paths import Path
-from .start import Design, LinearSolution, start_network
+from ..problem import Plan, RowsLike, make_plan
+from .network import Design, LinearOptimum, Network, NeuralFit, NeuralJob, NeuralRequest, NeuralSolver
+from .training import Adam
 
 #: Solvers by shorthand.
 NEURAL_SOLVERS: dict[str, type[NeuralSolver]] = {cls.name: cls for cls in (LinearOptimum, Adam)}
@@ -44,33 +34,9 @@ def solve(
 
 def as_modules(network: Network) -> tuple[Any, Any]:
     """Encoder and decoder as torch modules, from rows to scores and back."""
-    from .optional_torch import require_torch
+    from .training import require_torch
 
     require_torch()
-    from .torch_modules import DecoderModule, EncoderModule
+    from .training import DecoderModule, EncoderModule
 
     return EncoderModule(network), DecoderModule(network)
-
-
-__all__ = [
-    "ACTIVATIONS",
-    "NEURAL_SOLVERS",
-    "Adam",
-    "Design",
-    "Evaluation",
-    "LinearOptimum",
-    "LinearSolution",
-    "Network",
-    "NeuralFit",
-    "NeuralJob",
-    "NeuralRequest",
-    "NeuralSolver",
-    "Path",
-    "as_modules",
-    "evaluate",
-    "merged",
-    "plan",
-    "solve",
-    "start_network",
-    "with_passes",
-]

@@ -6,16 +6,20 @@ Inside, rows are v = (x - mean) / unit and latent variables u; scores are z = wi
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._xp import Array, asarray_like, astype, dense, device, namespace, wide_dtype
-from ...errors import not_variational
-from ...summaries.entries import observed_entries
-from ...summaries.latent import LatentGaussian
+from ..._core.arrays import Array, asarray_like, astype, dense, device, namespace, to_numpy, wide_dtype
+from ...errors import needs_memory, not_variational, squared_error_out_of_range
+from ...summaries.latent import LatentGaussian, observed_entries
+from ...summaries.moments import Moments
+from ..problem import AnySolver, Cost, Job, RowsLike, Status
 
 #: Logarithms of variances of the posterior are at most this; those of the prior are zero. Far from the rows of the fit,
 #: where the encoder is nearly linear, they would grow without bounds.
@@ -162,3 +166,359 @@ def expectation_points(k: int) -> np.ndarray:
     root = np.linalg.cholesky(half.T @ half / len(half))
     half = np.linalg.solve(root, half.T).T
     return np.concatenate([half, -half])
+
+
+# The activations of hidden layers, and their table.
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A function of each entry: as a formula for arrays of any library, and its name in `torch.nn.functional`."""
+
+    name: str
+    of: Callable[[Array], Array]
+    in_torch: str
+
+
+def _tanh(H: Array) -> Array:
+    return namespace(H).tanh(H)
+
+
+def _relu(H: Array) -> Array:
+    xp = namespace(H)
+    return xp.where(H > 0, H, xp.zeros_like(H))
+
+
+def _silu(H: Array) -> Array:
+    # h / (1 + exp(-h)), in a form that cannot overflow.
+    return 0.5 * H * (1.0 + namespace(H).tanh(0.5 * H))
+
+
+#: Activations by name.
+ACTIVATIONS: dict[str, Activation] = {
+    row.name: row
+    for row in (Activation("silu", _silu, "silu"), Activation("tanh", _tanh, "tanh"), Activation("relu", _relu, "relu"))
+}
+
+
+# One direction of an auto-encoder, from rows to latent variables or back: a linear map plus hidden layers.
+#
+#     f(v) = v A + a + act(... act(v W_1 + b_1) ...) W_m
+#
+# The linear map begins at the solution of PCA and the last weights W_m at zero, so that the sum begins there too.
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """A linear map plus hidden layers; none of them if `weights` is empty.
+
+    Parameters
+    ----------
+    matrix : array of shape (i, o)
+    offset : array of shape (o,)
+    weights : tuple of arrays of shapes (i, h1), (h1, h2), ..., (hm, o)
+    biases : tuple of arrays of shapes (h1,), ..., (hm,)
+    activation : str
+        A name of the table `ACTIVATIONS`.
+    """
+
+    matrix: Array
+    offset: Array
+    weights: tuple[Array, ...] = ()
+    biases: tuple[Array, ...] = ()
+    activation: str = "silu"
+
+    def __call__(self, V: Array) -> Array:
+        """f(v) for each row v of V, in the dtype of V."""
+        found = V @ astype(self.matrix, V.dtype) + astype(self.offset, V.dtype)
+        if not self.weights:
+            return found
+        act, H = ACTIVATIONS[self.activation].of, V
+        for W, b in zip(self.weights[:-1], self.biases, strict=True):
+            H = act(H @ astype(W, V.dtype) + astype(b, V.dtype))
+        return found + H @ astype(self.weights[-1], V.dtype)
+
+    def check(self) -> None:
+        """Raise a ValueError if the shapes do not fit together."""
+        widths = [self.matrix.shape[0], *(b.shape[0] for b in self.biases), self.matrix.shape[1]]
+        expected = list(pairwise(widths)) if self.weights else []
+        if [tuple(W.shape) for W in self.weights] != expected or (self.biases and not self.weights):
+            raise ValueError("the layers of the network do not fit together")
+        if self.offset.shape[0] != self.matrix.shape[1] or self.activation not in ACTIVATIONS:
+            raise ValueError("the layers of the network do not fit together")
+
+
+def path_at(
+    matrix: np.ndarray, offset: np.ndarray, hidden: tuple[int, ...], activation: str, random: np.random.Generator
+) -> Path:
+    """The path whose layers add nothing yet to the linear map: random weights, of variance 1 / (their inputs), and
+    zeros at the end."""
+    if not hidden:
+        return Path(matrix, offset, activation=activation)
+    widths = (matrix.shape[0], *hidden)
+    weights = [random.standard_normal((i, o)) / np.sqrt(i) for i, o in pairwise(widths)]
+    biases = [0.1 * random.standard_normal(h) for h in hidden]
+    weights.append(np.zeros((hidden[-1], matrix.shape[1])))
+    return Path(matrix, offset, tuple(weights), tuple(biases), activation)
+
+
+def path_like(path: Path, like: Array, dtype: Any) -> Path:
+    """The path with arrays in the namespace, on the device and in the dtype of the rows."""
+
+    def move(x: Any) -> Array:
+        return asarray_like(x, like, dtype=dtype)
+
+    weights, biases = tuple(map(move, path.weights)), tuple(map(move, path.biases))
+    return Path(move(path.matrix), move(path.offset), weights, biases, path.activation)
+
+
+# Where training starts: the network that maps rows as PCA does or, if it is variational, as probabilistic PCA does.
+
+
+#: Latent variables are scores divided by their standard deviation, or by this share of `unit` if that is larger.
+_NARROW = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSolution:
+    """Principal components of rows with isotropic noise, as NumPy arrays, and the same as a density."""
+
+    #: Unit vectors, (k, p), and the lengths of the loadings along them, (k,).
+    axes: np.ndarray
+    lengths: np.ndarray
+    #: The standard deviation of the noise.
+    deviation: float
+    gaussian: LatentGaussian
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is known of a network before rows are read."""
+
+    k: int
+    hidden: tuple[int, ...] = ()
+    activation: str = "silu"
+    variational: bool = False
+    #: Torch modules that take the place of hidden layers.
+    encoder: Any = None
+    decoder: Any = None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether there is nothing but the linear maps."""
+        return not self.hidden and self.encoder is None and self.decoder is None
+
+    def count(self, p: int) -> int:
+        """The number of parameters of hidden layers and linear maps."""
+        outputs = 2 * self.k if self.variational else self.k
+        ways = ((p, *self.hidden, outputs), (self.k, *self.hidden[::-1], p))
+        layers = sum(i * o for way in ways for i, o in pairwise(way)) if self.hidden else 0
+        return layers + (outputs + self.k) * p
+
+
+def start_network(design: Design, linear: LinearSolution, seed: int, like: Array, dtype: Any) -> Network:
+    """The network at the linear solution. Components beyond those that the rows have begin with zero effect."""
+    random = np.random.default_rng(seed)
+    k0, p = linear.axes.shape
+    extra = design.k - k0
+    # The largest length is divided out first, since its square may overflow.
+    top = max(float(np.max(linear.lengths)), linear.deviation)
+    unit = top * math.sqrt((float(np.sum((linear.lengths / top) ** 2)) + p * (linear.deviation / top) ** 2) / p)
+    if not 0.0 < unit * unit < math.inf:
+        raise squared_error_out_of_range(unit)
+    axes, lengths, noise = linear.axes, linear.lengths / unit, (linear.deviation / unit) ** 2
+    variances = lengths**2 + noise
+    if design.variational:
+        # [2] eqs. 6, 7: the posterior of probabilistic PCA, whose covariance is diagonal for orthogonal loadings.
+        widths = np.ones(design.k)
+        encode = np.hstack([axes.T * (lengths / variances), np.zeros((p, extra))])
+        matrix = np.hstack([encode, np.zeros((p, design.k))])
+        offset = np.concatenate([np.zeros(design.k), np.log(noise / variances), np.zeros(extra)])
+        decode = np.vstack([lengths[:, None] * axes, np.zeros((extra, p))])
+    else:
+        widths = np.concatenate([np.maximum(np.sqrt(variances), _NARROW), np.ones(extra)])
+        # Further latent variables are random at first, and the decoder does not use them.
+        matrix = np.hstack([axes.T / widths[:k0], random.standard_normal((p, extra)) / math.sqrt(p)])
+        offset = np.zeros(design.k)
+        decode = np.vstack([widths[:k0, None] * axes, np.zeros((extra, p))])
+        widths = widths * unit
+    encoder = path_at(matrix, offset, () if design.encoder else design.hidden, design.activation, random)
+    decoder = path_at(decode, np.zeros(p), () if design.decoder else design.hidden[::-1], design.activation, random)
+    return Network(
+        mean=asarray_like(linear.gaussian.mean, like, dtype=dtype),
+        unit=unit,
+        widths=asarray_like(widths, like, dtype=dtype),
+        encoder=path_like(encoder, like, dtype),
+        decoder=path_like(decoder, like, dtype),
+        gaussian=linear.gaussian,
+        log_noise=math.log(noise) if design.variational else None,
+    )
+
+
+# The request for an auto-encoder, the job that a plan is made for, and the base class of solvers.
+
+
+@dataclass(frozen=True, eq=False)
+class NeuralRequest:
+    """The network to train, and where training starts."""
+
+    design: Design
+    seed: int = 0
+    #: The network at the linear solution.
+    start: Network | None = None
+
+
+@dataclass(frozen=True)
+class NeuralJob(Job):
+    """The job of training a network on n rows of p columns."""
+
+    design: Design = Design(1)
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row."""
+        return max(1.0, self.p * self.traits.itemsize * self.traits.stored)
+
+    @property
+    def parameters_bytes(self) -> int:
+        """Bytes of the parameters."""
+        return self.design.count(self.p) * self.traits.itemsize
+
+    @property
+    def scores_bytes(self) -> int:
+        """Bytes of the covariance of the scores."""
+        return 8 * self.design.k**2
+
+
+@dataclass(frozen=True, eq=False)
+class NeuralFit:
+    """A trained network."""
+
+    network: Network
+    #: The loss of the rows that it is judged by, per row, at the start and after each epoch; and that of the training
+    #: rows in each epoch. Both are mean squared errors in the units of the rows, or minus the evidence bound.
+    loss: list[float]
+    training_loss: list[float]
+    status: Status
+    #: Passes over the rows.
+    passes: int
+    #: The number of rows that were held out from training, and of rows of later windows of a stream.
+    n_held_out: int
+    n_later: int = 0
+
+
+class NeuralSolver(AnySolver):
+    """A solver that finds the parameters of an auto-encoder.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import NEURAL_SOLVERS, NeuralSolver
+    >>> {name: issubclass(solver, NeuralSolver) for name, solver in NEURAL_SOLVERS.items()}
+    {'linear': True, 'adam': True}
+    """
+
+    @abstractmethod
+    def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
+        """The network, from the one at the linear solution; `later` are further windows of a stream."""
+
+    def too_large(self, job: NeuralJob, n_bytes: int) -> MemoryError:
+        what = f"solver={self.name!r} with {job.k} components of {job.p} columns"
+        return needs_memory(what, n_bytes, job.memory, "Ask for fewer components, or for narrower hidden layers.")
+
+    @property
+    def few_rows(self) -> int:
+        """Up to this number, rows are put in order and equal ones are merged; see `merged`."""
+        return 0
+
+    def window_rows(self, job: NeuralJob) -> int:
+        """The number of rows of a stream that are read before training begins; 0 if it need not be cut."""
+        return 0
+
+
+# The auto-encoder without hidden layers, which needs no training: its optimum is the solution of PCA.
+
+
+@dataclass(frozen=True)
+class LinearOptimum(NeuralSolver):
+    """The optimum of an auto-encoder without hidden layers, by PCA or, if it is variational, by probabilistic PCA.
+
+    With linear maps and squared errors, every local minimum is a global one, and is reached on the principal subspace
+    [1]_. The evidence bound of a linear decoder reaches the likelihood of probabilistic PCA [2]_. The rows are read as
+    PCA reads them, and torch is not needed.
+
+    References
+    ----------
+    .. [1] Baldi, Hornik (1989), Neural networks and principal component analysis: learning from examples without local
+       minima.
+    .. [2] Lucas, Tucker, Grosse, Norouzi (2019), Don't blame the ELBO! A linear VAE perspective on posterior collapse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import AutoEncoder
+    >>> model = AutoEncoder(1, hidden=(), solver="linear").fit([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0]])
+    >>> model.solver_
+    'linear'
+    """
+
+    name: ClassVar[str] = "linear"
+    on_host = "the solve of PCA"
+
+    def refusal(self, job: NeuralJob) -> Exception | None:
+        if not job.design.is_linear:
+            return ValueError(
+                "solver='linear' is for networks without hidden layers: pass hidden=() and no modules, or use "
+                "solver='adam'."
+            )
+        return None
+
+    def is_sensible(self, job: NeuralJob) -> bool:
+        return job.design.is_linear
+
+    def cost(self, job: NeuralJob) -> Cost:
+        n_bytes = job.parameters_bytes + job.scores_bytes
+        return Cost(0.0, 0, n_bytes, "without hidden layers the optimum is the solution of PCA")
+
+    def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
+        assert request.start is not None, "a request without a start can be planned but not solved"
+        return NeuralFit(request.start, [], [], Status.EXACT, 0, 0)
+
+
+# One pass over the rows after training: the distribution of the scores, and the losses of two networks.
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Means over the rows, with their weights."""
+
+    #: Mean (k,) and covariance (k, k) of the scores, divisor n, in units of the network.
+    mean: np.ndarray
+    covariance: np.ndarray
+    #: Mean squared error of a row, in units of the network; and mean loss: the same, or minus the evidence bound.
+    error: float
+    loss: float
+    #: The mean loss of the other network.
+    other_loss: float
+
+
+def evaluate(rows: RowsLike, network: Network, other: Network) -> Evaluation:
+    """Scores and losses of all rows, in one pass."""
+    k = network.k
+
+    def results(block: Array) -> Array:
+        xp = namespace(block)
+        errors = network.errors_of_units(block)
+        if network.log_noise is None:
+            losses, others = errors, other.errors_of_units(block)
+        else:
+            losses, others = -network.bounds(block), -other.bounds(block)
+        beside = [network.scores(block) / network.unit, *(each[:, None] for each in (errors, losses, others))]
+        return xp.concat(beside, axis=1)
+
+    moments = rows.mapped(results).summarize(Moments(k + 3, wide=True))
+    mean, scatter = to_numpy(moments.mean).astype(np.float64), to_numpy(moments.scatter).astype(np.float64)
+    return Evaluation(
+        mean[:k],
+        scatter[:k, :k] / moments.weight,
+        *(float(value) for value in mean[k:]),
+    )

@@ -1,4 +1,4 @@
-"""The loop that trains an auto-encoder, with its schedule."""
+"""Training of an auto-encoder in torch: modules, examples, held-out rows, and the loop over batches."""
 
 from __future__ import annotations
 
@@ -6,23 +6,513 @@ import copy
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._progress import watcher
-from ..._threads import check_stop
-from ..._xp import wide_dtype
-from ...errors import training_diverged
-from ..base import RowsLike
-from ..results import Status
-from .examples import Examples
-from .network import Network, expectation_points
-from .neural_solver import NeuralFit, NeuralRequest
-from .optional_torch import Tensor, torch
-from .supply import Supply
-from .torch_modules import CoderModule, as_tensor, check_modules
+from ..._core.arrays import Array, asarray_like, astype, dense, dtype_like, is_sparse, namespace, to_numpy, wide_dtype
+from ..._core.threads import check_stop, watcher
+from ...errors import missing_extra, training_diverged, wrong_module_width
+from ...summaries.sample import mixed_bits
+from ..problem import Cost, RowsLike, Status
+from .network import (
+    ACTIVATIONS,
+    MOST_LOG_VARIANCE,
+    Design,
+    Network,
+    NeuralFit,
+    NeuralJob,
+    NeuralRequest,
+    NeuralSolver,
+    Path,
+    expectation_points,
+)
+
+# Training of an auto-encoder by stochastic gradients.
+
+
+#: The window of rows that are shuffled together has at most this many bytes, unless its size is given.
+_WINDOW_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Adam(NeuralSolver):
+    """Stochastic gradients with the steps of Adam [1]_, from the solution of PCA.
+
+    Parameters
+    ----------
+    rate : float
+        The size of the first steps. Whenever the loss of held-out rows has not decreased for `patience` epochs,
+        training goes back to the best state, with 0.3 times the rate; when that has happened three times, it ends.
+    batch : int
+        Rows of a step; all rows if there are at most twice as many.
+    max_epochs : int
+        The most passes over the training rows. (Of few rows, an epoch is several steps.)
+    patience : int
+        See `rate`.
+    held_out : float
+        The share of rows that are held out to decide when to stop, at most 10,000. They are chosen by a digest of their
+        numbers. With 0, the training rows decide; if there would be fewer than five of them, 20 epochs are enough.
+    window : int, optional
+        Rows that are in memory and shuffled together. The default is as many as fit into 256 MiB. If there are more,
+        each epoch reads all rows again, window by window; rows that can be read only once are trained on for
+        `epochs_per_window` epochs of each window.
+    epochs_per_window : int
+        See `window`.
+
+    Notes
+    -----
+    The best state is kept: that of the lowest loss of held-out rows, or the start, should the error of all rows be
+    larger than there. So the error of the rows of the fit never exceeds that of PCA. If the loss becomes NaN, training
+    goes back to the best state with a tenth of the rate; after five times this is an error. Ctrl-C ends training with
+    the best state so far.
+
+    References
+    ----------
+    .. [1] Kingma, Ba (2015), Adam: a method for stochastic optimization.
+
+    Examples
+    --------
+    >>> from lowdim import AutoEncoder, plan
+    >>> from lowdim.solvers import Adam
+    >>> plan(AutoEncoder(2, hidden=(32,), solver=Adam(max_epochs=20)), (1000, 10)).solver.max_epochs
+    20
+    """
+
+    name: ClassVar[str] = "adam"
+    on_host = "the solve of PCA and a digest of each row"
+    rate: float = 1e-3
+    batch: int = 128
+    max_epochs: int = 300
+    patience: int = 5
+    held_out: float = 0.1
+    window: int | None = None
+    epochs_per_window: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "max_epochs", "patience", "epochs_per_window"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+                raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+        if self.window is not None and (
+            isinstance(self.window, bool) or not isinstance(self.window, Integral) or self.window < 2
+        ):
+            raise ValueError(f"window={self.window!r} must be a whole number of at least 2, or None.")
+        if isinstance(self.rate, bool) or not isinstance(self.rate, Real) or not 0.0 < self.rate < math.inf:
+            raise ValueError(f"rate={self.rate!r} must be a positive number.")
+        if not isinstance(self.held_out, Real) or not 0.0 <= self.held_out < 1.0:
+            raise ValueError(f"held_out={self.held_out!r} must be at least 0 and less than 1.")
+
+    @property
+    def few_rows(self) -> int:
+        """The largest number of rows of which each step uses all."""
+        return 2 * int(self.batch)
+
+    def window_rows(self, job: NeuralJob) -> int:
+        """The number of rows of a window."""
+        return self.window or max(2 * self.batch, int(_WINDOW_BYTES / job.row_bytes))
+
+    def keeps_rows(self, job: NeuralJob) -> bool:
+        """Whether all rows are in one window, so that they are read once."""
+        return job.n is not None and job.n <= self.window_rows(job)
+
+    def cost(self, job: NeuralJob) -> Cost:
+        rows = self.window_rows(job) if job.n is None else min(job.n, self.window_rows(job))
+        # Adam keeps two numbers for each parameter, and the best state and a gradient are kept too.
+        n_bytes = int(rows * job.row_bytes) + 5 * job.parameters_bytes + job.scores_bytes
+        if not job.traits.rereadable:
+            passes, why = 1, f"rows that are read once are shuffled in windows of {rows}"
+        elif self.keeps_rows(job):
+            passes, why = 2, "all rows are kept in memory and shuffled in each epoch"
+        else:
+            passes, why = 4, f"each epoch reads the rows again and shuffles windows of {rows}"
+        return Cost(6.0 * job.rows * job.design.count(job.p) * self.max_epochs, passes, n_bytes, why)
+
+    def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
+
+        require_torch()
+
+        job = NeuralJob(*rows.shape, request.design.k, rows.traits, request.design)
+        # The first window of a stream is one window, whatever its size is.
+        size = self.window_rows(job) if later is None else int(rows.shape[0] or 0)
+        return train(rows, request, self, size, () if later is None else later)
+
+
+# Few rows in a fixed order, of which equal ones are merged.
+#
+# Training repeats many small steps and enlarges differences of rounding. In a fixed order, the result depends neither
+# on the order in which rows were given nor on whether a row is repeated or has a weight.
+
+
+def merged(X: Array, weights: Array | None) -> tuple[Array, Array]:
+    """The different rows of positive weight, in ascending order, and their total weights."""
+    rows = to_numpy(dense(X)) + 0.0
+    counts = np.ones(len(rows), rows.dtype) if weights is None else to_numpy(weights)
+    rows, counts = rows[counts > 0], counts[counts > 0]
+    different, which = np.unique(rows, axis=0, return_inverse=True)
+    # Weights of equal rows are added in ascending order, since sums depend on it.
+    order = np.lexsort((counts, which.ravel()))
+    totals = np.zeros(len(different), counts.dtype)
+    np.add.at(totals, which.ravel()[order], counts[order])
+    like = rows if isinstance(dense(X), np.ndarray) else X
+    return asarray_like(different, like), asarray_like(totals, like)
+
+
+# The rows that are held out from training, chosen by a digest of their numbers.
+#
+# So the choice depends neither on the order of the rows nor on blocks, passes or weights: a row is held out with all
+# rows that are equal to it, and a row of weight 2 is treated as two rows are.
+
+
+class HeldOut:
+    """Chooses about a share of the rows."""
+
+    def __init__(self, share: float, p: int, seed: int) -> None:
+        self.share = share
+        random = np.random.default_rng((seed, 2))
+        #: Odd numbers, one for each column.
+        self._factors = random.integers(-(2**63), 2**63 - 1, p, dtype=np.int64) | 1
+        #: The digest of a row of zeros, which would always be held out if it were zero.
+        self._first = random.integers(0, 2**64 - 1, dtype=np.uint64)
+
+    def chosen(self, X: Array) -> np.ndarray:
+        """Which rows of X, dense or sparse, are held out."""
+        return self._uniform(X) < self.share
+
+    def _uniform(self, X: Any) -> np.ndarray:
+        """A number in [0, 1) for each row."""
+        with np.errstate(over="ignore"):
+            digest = mixed_bits(self._digest(X).view(np.uint64) + self._first)
+        return (digest >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    def _digest(self, X: Any) -> np.ndarray:
+        """sum_d (bits of x_d) factor_d modulo 2^64, to which zeros add nothing."""
+        if is_sparse(X):
+            products = _bits(X.data) * self._factors[X.indices]
+            sums = np.concatenate([[0], np.cumsum(products)])
+            return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+        xp = namespace(X)
+        if xp is np or not hasattr(X, "view"):
+            return np.sum(_bits(to_numpy(X)) * self._factors, axis=1)
+        # Rows on a device: only the sums are copied to the host.
+        factors = xp.asarray(self._factors, device=X.device)
+        whole = dtype_like(np.int32 if X.dtype == xp.float32 else np.int64, X)
+        bits = xp.astype((X + 0.0).view(whole), xp.int64)
+        bits = bits ^ ((bits >> 32) & 0xFFFFFFFF)
+        return to_numpy(xp.sum(bits * factors, axis=1))
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """The bits of floats as whole numbers; those of -0.0 are those of 0.0. The upper half is added to the lower one,
+    which is zero for small whole numbers."""
+    values = np.ascontiguousarray(values + 0.0)
+    bits = values.view(np.int32 if values.dtype == np.float32 else np.int64).astype(np.int64)
+    return bits ^ ((bits >> 32) & 0xFFFFFFFF)
+
+
+# torch, as far as it is installed: the only file of the problem that imports it.
+#
+# It is read only when a network is trained, or when a module of the user is applied.
+
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+#: Tensors, which have no types here, and the base class of modules.
+Tensor = Any
+Module: Any = object if torch is None else torch.nn.Module
+
+
+def require_torch() -> None:
+    """Raise an error that says how to install torch, if it is missing."""
+    if torch is None:
+        raise missing_extra("an AutoEncoder with hidden layers", "torch", "torch")
+
+
+# Encoder and decoder as torch modules: for training, and for users.
+
+
+def as_tensor(x: Any, like: Tensor | None = None) -> Tensor:
+    """An array of any library as a tensor: on its own device if it is a tensor, otherwise on that of `like`."""
+    if isinstance(x, torch.Tensor):
+        found = x.detach()
+    elif hasattr(x, "__cuda_array_interface__"):
+        found = torch.from_dlpack(x)
+    else:
+        host = to_numpy(x)
+        found = torch.from_numpy(host if host.flags.writeable and min(host.strides, default=0) >= 0 else host.copy())
+    return found if like is None else found.to(device=like.device, dtype=like.dtype)
+
+
+class PathModule(Module):
+    """f(v) = v A + a + the hidden layers, or + gain times a module of the user; see `paths`."""
+
+    def __init__(self, path: Any, module: Module | None, like: Tensor) -> None:
+        super().__init__()
+        self.matrix = _parameter(path.matrix, like)
+        self.offset = _parameter(path.offset, like)
+        self.weights = torch.nn.ParameterList([_parameter(W, like) for W in getattr(path, "weights", ())])
+        self.biases = torch.nn.ParameterList([_parameter(b, like) for b in getattr(path, "biases", ())])
+        self.activation: str = getattr(path, "activation", "silu")
+        self.module = None if module is None else copy.deepcopy(module).to(device=like.device, dtype=like.dtype)
+        # What the module adds is zero at first, so that it begins at the linear solution too.
+        gain = getattr(path, "gain", None)
+        self.gain = (
+            None if module is None else _parameter(torch.zeros(path.offset.shape[0]) if gain is None else gain, like)
+        )
+
+    def forward(self, V: Tensor) -> Tensor:
+        found = torch.addmm(self.offset, V, self.matrix)
+        if self.module is not None:
+            return found + self.gain * self.module(V)
+        if not len(self.weights):
+            return found
+        act, H = getattr(torch.nn.functional, ACTIVATIONS[self.activation].in_torch), V
+        for W, b in zip(self.weights[:-1], self.biases, strict=True):
+            H = act(torch.addmm(b, H, W))
+        return torch.addmm(found, H, self.weights[-1])
+
+    def path(self, like: Array, dtype: Any) -> Any:
+        """The path with these parameters, as arrays of the library of the rows."""
+
+        def array(x: Tensor) -> Array:
+            return asarray_like(
+                x.detach().clone() if isinstance(like, torch.Tensor) else to_numpy(x).copy(), like, dtype
+            )
+
+        matrix, offset = array(self.matrix), array(self.offset)
+        if self.module is not None:
+            return GivenPath(matrix, offset, array(self.gain), copy.deepcopy(self.module).eval())
+        return Path(matrix, offset, tuple(map(array, self.weights)), tuple(map(array, self.biases)), self.activation)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenPath:
+    """A linear map plus a torch module of the user, times a gain for each result: a path that needs torch."""
+
+    matrix: Array
+    offset: Array
+    gain: Array
+    module: Any
+
+    def __call__(self, V: Array) -> Array:
+        """f(v) for each row v of V, in the dtype of V."""
+        linear = V @ astype(self.matrix, V.dtype) + astype(self.offset, V.dtype)
+        like = next(self.module.parameters(), None)
+        with torch.no_grad():
+            added = self.module(as_tensor(V, like))
+        return linear + asarray_like(added, V, dtype=V.dtype) * astype(self.gain, V.dtype)
+
+
+class CoderModule(Module):
+    """Encoder and decoder of a network during training; `log_noise` is learnt with them if it is variational."""
+
+    def __init__(self, network: Network, design: Design, like: Tensor) -> None:
+        super().__init__()
+        self.encoder = PathModule(network.encoder, design.encoder, like)
+        self.decoder = PathModule(network.decoder, design.decoder, like)
+        self.k = network.k
+        variational = network.log_noise is not None
+        self.log_noise = _parameter(torch.tensor(network.log_noise), like) if variational else None
+
+    def parameter_groups(self) -> tuple[list[Any], list[Any]]:
+        """The gains of modules of the user, and all other parameters."""
+        gains = [path.gain for path in (self.encoder, self.decoder) if path.gain is not None]
+        return gains, [each for each in self.parameters() if not any(each is gain for gain in gains)]
+
+    def losses(self, V: Tensor, known: Tensor | None, noise: Tensor | None) -> Tensor:
+        """The loss of each row, in units of v: squared errors over the known entries or, if variational, minus the
+        evidence bound at u = mean + deviation * noise."""
+        found = self.encoder(V)
+        if self.log_noise is None:
+            return _squares(V - self.decoder(found), known)
+        mean, log_variance = found[:, : self.k], found[:, self.k :].clamp(max=MOST_LOG_VARIANCE)
+        spread = torch.exp(0.5 * log_variance)
+        squares = _squares(V - self.decoder(mean + spread * noise), known)
+        count = V.shape[1] if known is None else known.sum(1)
+        likelihood = 0.5 * (squares * torch.exp(-self.log_noise) + count * (self.log_noise + math.log(2.0 * math.pi)))
+        return likelihood + 0.5 * (spread**2 + mean**2 - 1.0 - log_variance).sum(1)
+
+
+class EncoderModule(Module):
+    """Scores of rows, as a torch module: what `transform` computes, with gradients."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        like = as_tensor(network.mean)
+        self.register_buffer("mean", like.clone())
+        self.register_buffer("widths", as_tensor(network.widths).clone())
+        self.unit, self.k = network.unit, network.k
+        self.path = PathModule(network.encoder, getattr(network.encoder, "module", None), like)
+
+    def forward(self, X: Tensor) -> Tensor:
+        return self.path((X - self.mean) / self.unit)[:, : self.k] * self.widths
+
+
+class DecoderModule(Module):
+    """Rows from scores, as a torch module: what `inverse_transform` computes, with gradients."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        like = as_tensor(network.mean)
+        self.register_buffer("mean", like.clone())
+        self.register_buffer("widths", as_tensor(network.widths).clone())
+        self.unit = network.unit
+        self.path = PathModule(network.decoder, getattr(network.decoder, "module", None), like)
+
+    def forward(self, Z: Tensor) -> Tensor:
+        return self.mean + self.unit * self.path(Z / self.widths)
+
+
+def check_modules(design: Design, p: int, like: Tensor) -> None:
+    """Refuse modules of the user that are no modules, or whose results have the wrong shape."""
+    outputs = 2 * design.k if design.variational else design.k
+    for name, module, inputs, wanted in (
+        ("encoder", design.encoder, p, outputs),
+        ("decoder", design.decoder, design.k, p),
+    ):
+        if module is None:
+            continue
+        example = torch.zeros((2, inputs), dtype=like.dtype, device=like.device)
+        copied = copy.deepcopy(module).to(device=like.device, dtype=like.dtype).eval()
+        try:
+            with torch.no_grad():
+                shape = tuple(copied(example).shape)
+        except (RuntimeError, TypeError, AttributeError) as error:
+            raise wrong_module_width(name, inputs, wanted, str(error), design.variational) from error
+        if shape != (2, wanted):
+            raise wrong_module_width(name, inputs, wanted, f"it returns shape {shape} for 2 rows", design.variational)
+
+
+def _parameter(x: Any, like: Tensor) -> Any:
+    return torch.nn.Parameter(as_tensor(x, like).clone())
+
+
+def _squares(residual: Tensor, known: Tensor | None) -> Tensor:
+    squares = residual * residual
+    return (squares if known is None else squares * known).sum(1)
+
+
+# Rows for training as tensors: standardised, with their weights, and taken in batches.
+
+
+class Examples:
+    """Rows of a window. Dense rows are kept as tensors; sparse ones become dense batch by batch."""
+
+    def __init__(self, network: Network, X: Array, weights: Array | None, keep: np.ndarray, like: Tensor) -> None:
+        if weights is not None:
+            keep = keep & (to_numpy(weights) > 0)
+        index = np.flatnonzero(keep)
+        self._network, self._like, self._sparse = network, like, is_sparse(X)
+        self.length = len(index)
+        self.weights = None if weights is None else as_tensor(to_numpy(weights)[index], like)
+        rows = X if len(index) == X.shape[0] else _taken(X, index)
+        self._rows: Any = rows if self._sparse else self._tensors(rows)
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self.length) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def repeated(self) -> float:
+        """The number of rows, each repeated as often as its weight says."""
+        return max(float(self.length), self.total)
+
+    def in_order(self, order: np.ndarray) -> Any:
+        """Indices of the rows, of which parts can be taken; those of dense rows are on the device of the rows."""
+        return order if self._sparse else torch.from_numpy(order).to(self._like.device)
+
+    def take(self, at: Any) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """v, which entries are known (None: all), and the weights (None: one) of these rows: a part of what `in_order`
+        returns, or a slice."""
+        weights = None if self.weights is None else self.weights[at]
+        if self._sparse:
+            return (*self._tensors(self._rows[at]), weights)
+        V, known = self._rows
+        return V[at], None if known is None else known[at], weights
+
+    def _tensors(self, X: Array) -> tuple[Tensor, Tensor | None]:
+        V, known = self._network.standardized(X)
+        return as_tensor(V, self._like), None if known is None else as_tensor(known).to(self._like)
+
+
+def _taken(X: Array, index: np.ndarray) -> Array:
+    """Some rows of a dense or sparse array."""
+    if is_sparse(X) or isinstance(X, np.ndarray):
+        return X[index]
+    xp = namespace(X)
+    return xp.take(X, xp.asarray(index, device=X.device), axis=0)
+
+
+# The rows of a training: windows of examples, and the rows that are held out.
+
+
+#: At most this many rows are held out; fewer than the second number decide nothing.
+_MOST_HELD_OUT, _FEWEST_HELD_OUT = 10_000, 5
+
+
+class Supply:
+    """The training rows, one window after another, and the rows by which a state is judged.
+
+    If all rows are in one window, they are read once and kept.
+    """
+
+    def __init__(self, rows: RowsLike, network: Network, share: float, size: int, seed: int, like: Tensor) -> None:
+        self._rows, self._network, self._size, self._like = rows, network, size, like
+        self._random = np.random.default_rng((seed, 3))
+        n = rows.shape[0]
+        self._choice = HeldOut(share if n is None else min(share, _MOST_HELD_OUT / n), rows.shape[1], seed)
+        self.passes = 1
+        windows = iter(rows.windows(size))
+        first = next(windows)
+        self.judges = [self._examples(first, True)]
+        count, n_windows = self.judges[0].repeated, 1
+        for window in windows:
+            n_windows += 1
+            if count < _MOST_HELD_OUT:
+                self.judges.append(self._examples(window, True))
+                count += self.judges[-1].repeated
+        self.n_held_out = sum(each.length for each in self.judges)
+        self._kept = self._examples(first, False) if n_windows == 1 else None
+        if count < _FEWEST_HELD_OUT or not self.has_rows:
+            # Nothing is held out, and the training rows (of a large table, the first of them) decide.
+            self._choice = HeldOut(0.0, rows.shape[1], seed)
+            self.judges, self.n_held_out = [self._examples(first, False)], 0
+            self._kept = self.judges[0] if n_windows == 1 else None
+
+    def epoch(self) -> Iterator[Examples]:
+        """The training rows, in windows."""
+        if self._kept is not None:
+            yield self._kept
+            return
+        self.passes += 1
+        for window in self._rows.windows(self._size, self._random):
+            yield self._examples(window, False)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are training rows; a window of a stream may have none of positive weight."""
+        return self._kept is None or self._kept.length > 0
+
+    def go_on(self, window: Any) -> int:
+        """Take the rows of this window as training rows from now on, in place of those before; returns the number of
+        all its rows of positive weight."""
+        self._kept = self._examples(window, False)
+        return int(window.X.shape[0]) if window.weights is None else int(np.sum(to_numpy(window.weights) > 0))
+
+    def _examples(self, window: Any, held_out: bool) -> Examples:
+        """The rows of a window that are held out, or the others."""
+        return Examples(self._network, window.X, window.weights, self._choice.chosen(window.X) == held_out, self._like)
+
+
+# The loop that trains an auto-encoder, with its schedule.
+
 
 #: With few rows, an epoch goes through them several times, so that it has about so many steps.
 _STEPS = 10

@@ -3,25 +3,30 @@
 `solve(rows, request, asked)` is the entry point. Each solver has its own file and is listed in the table `SOLVERS`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, cast
 
 from ...errors import choice
 from ...linalg import quiet_blas
 from ...sources.base import Traits
-from ..base import Job, Plan, Request, RowsLike, with_passes
-from ..escalate import escalate
-from ..plan import cached_choice, find_solver, is_auto, make_plan
-from ..results import Spectrum, Status
-from .by_covariance import Covariance
-from .by_gram import Gram
-from .by_krylov import Krylov
-from .by_triangle import Triangle
-from .certain_zeros import with_certain_zeros
-from .shrinkage import SHRINKAGE
-from .spectral_solver import Solver, is_resolved
+from ..problem import (
+    Job,
+    Plan,
+    Request,
+    RowsLike,
+    Spectrum,
+    Status,
+    cached_choice,
+    escalate,
+    find_solver,
+    is_auto,
+    make_plan,
+    with_passes,
+)
+from .base import Solver
+from .covariance import Covariance, Triangle, with_certain_zeros
+from .gram import Gram
+from .krylov import Krylov
 
 #: Solvers by shorthand.
 SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in (Covariance, Triangle, Gram, Krylov)}
@@ -153,26 +158,3 @@ def _advice(name: str) -> str:
 
 def _job(rows: RowsLike, request: Request) -> Job:
     return Job(*rows.shape, request.k, rows.traits)
-
-
-__all__ = [
-    "SHRINKAGE",
-    "SKLEARN_SOLVERS",
-    "SOLVERS",
-    "Covariance",
-    "Gram",
-    "Krylov",
-    "Solver",
-    "Triangle",
-    "is_resolved",
-    "loses_digits",
-    "plan",
-    "plan_job",
-    "plan_shape",
-    "sklearn_solver",
-    "solve",
-    "solve_summary",
-    "solver_for",
-    "solver_of",
-    "streaming_solver",
-]

@@ -1,0 +1,501 @@
+"""Array namespaces, devices and dtypes: the only module that distinguishes between array libraries."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+from scipy import sparse
+
+from ..errors import no_array_of_rows
+
+# Array namespaces, devices and dtypes: the only module that distinguishes between array libraries.
+#
+# All other modules take the namespace from their input (`namespace(x)`), use the functions of the array-API standard,
+# and return arrays of the same namespace on the same device. NumPy, which is itself a standard namespace, is tested
+# first, so that small fits do not pay for the search.
+
+
+Array = Any
+
+
+def is_sparse(x: Any) -> bool:
+    """True for SciPy sparse arrays and matrices."""
+    return not isinstance(x, np.ndarray) and sparse.issparse(x)
+
+
+def dense(block: Array) -> Array:
+    """`block` as a dense array."""
+    return block.toarray() if is_sparse(block) else block
+
+
+def is_array(x: Any) -> bool:
+    """True for arrays of any standard namespace (NumPy, CuPy, torch, array-api-strict, ...). NumPy's scalars, such as
+    np.float64(2), are numbers and no arrays, and neither are their classes, such as np.float64."""
+    return isinstance(x, np.ndarray) or (not isinstance(x, np.generic | type) and compat.is_array_api_obj(x))
+
+
+def namespace(x: Array) -> Any:
+    """The array-API namespace of `x`; NumPy for NumPy arrays and SciPy sparse matrices."""
+    kind = type(x)
+    if kind is np.ndarray:
+        return np
+    if kind is Beside:
+        return namespace(x.pieces[0])
+    found = _namespaces.get(kind)
+    if found is None:
+        found = _namespaces[kind] = _namespace(x)
+    return found
+
+
+#: The namespaces of the classes of arrays that have been seen: the search takes as long as a small operation.
+_namespaces: dict[type, Any] = {}
+
+
+def _namespace(x: Array) -> Any:
+    if isinstance(x, np.ndarray) or sparse.issparse(x):
+        return np
+    _refuse_frames(x)
+    return compat.array_namespace(x)
+
+
+def is_known_array(x: Any) -> bool:
+    """True for NumPy arrays, and for arrays of a class whose namespace was asked for before: a quick answer, which may
+    be False for an array."""
+    kind = type(x)
+    return kind is np.ndarray or kind in _namespaces
+
+
+def device(x: Array) -> Any:
+    """The device of `x`, or None for NumPy arrays and SciPy sparse matrices."""
+    kind = type(x)
+    if kind in _has_device:
+        return x.device
+    if isinstance(x, np.ndarray):
+        return None
+    if isinstance(x, Beside):
+        return device(x.pieces[0])
+    if compat.is_torch_array(x) or compat.is_cupy_array(x):
+        _has_device.add(kind)
+    return None if sparse.issparse(x) else compat.device(x)
+
+
+#: The classes of arrays of torch and CuPy that have been seen. Other libraries are asked in ways of their own.
+_has_device: set[type] = set()
+
+
+def working_dtype(x: Array) -> Any:
+    """The dtype of results: float32 stays float32, every other real dtype becomes float64."""
+    xp = namespace(x)
+    if x.dtype == xp.float32:
+        return xp.float32
+    return wide_dtype(xp, device(x))
+
+
+def wide_dtype(xp: Any, dev: Any) -> Any:
+    """The dtype of sums across blocks: float64, or float32 on devices without float64."""
+    return xp.float32 if getattr(dev, "type", None) == "mps" else xp.float64
+
+
+def dtype_like(dtype: Any, like: Array) -> Any:
+    """The dtype of the same name in the namespace of `like`; `dtype` may be that of another library."""
+    xp = namespace(like)
+    return numpy_dtype(dtype) if xp is np else getattr(xp, _dtype_name(dtype))
+
+
+def numpy_dtype(dtype: Any) -> Any:
+    """The dtype of the same name in NumPy."""
+    return dtype if isinstance(dtype, type | np.dtype) else np.dtype(_dtype_name(dtype)).type
+
+
+def _dtype_name(dtype: Any) -> str:
+    """The name of a dtype of any library."""
+    return np.dtype(dtype).name if isinstance(dtype, type | np.dtype) else str(dtype).rpartition(".")[2]
+
+
+def is_complex(x: Array) -> bool:
+    """True for arrays of complex numbers."""
+    xp = namespace(x)
+    if xp is np:
+        return bool(x.dtype.kind == "c")
+    return bool(xp.isdtype(x.dtype, "complex floating"))
+
+
+def astype(x: Array, dtype: Any) -> Array:
+    """`x` in `dtype`; the same object if it has that dtype already."""
+    xp = namespace(x)
+    return x.astype(dtype, copy=False) if xp is np else xp.astype(x, dtype, copy=False)
+
+
+def in_range(x: Array, dtype: Any) -> Array:
+    """`x` in `dtype`, or unchanged if values would overflow or underflow there (such as squares of float32 numbers)."""
+    if x.dtype == dtype:
+        return x
+    if not isinstance(x, np.ndarray) and math.prod(x.shape) <= _LOOKED_AT_ON_HOST:
+        there = to_numpy(x)
+        return astype(x, dtype) if in_range(there, np.dtype(_dtype_name(dtype))) is not there else x
+    xp = namespace(x)
+    with np.errstate(over="ignore", under="ignore"):
+        cast = astype(x, dtype)
+    size, least = xp.abs(cast), xp.finfo(dtype).smallest_normal
+    if xp is np and size.size and size.min() >= least and size.max() < np.inf:
+        return cast
+    fits = xp.isfinite(cast) & ((size >= least) | (x == 0))
+    return cast if bool(xp.all(fits)) else x
+
+
+#: Arrays of a device with so few numbers are looked at on the host, where operations begin at once.
+_LOOKED_AT_ON_HOST = 1 << 14
+
+
+def count_true(x: Array) -> int:
+    """The number of true entries. `count_nonzero` is part of the standard only since 2024."""
+    xp = namespace(x)
+    return int(np.count_nonzero(x)) if xp is np else int(xp.sum(xp.astype(x, xp.int64)))
+
+
+def cumulative_sum(x: Array) -> Array:
+    """Cumulative sums along the first axis. NumPy has the function of the standard only from version 2.1 on."""
+    xp = namespace(x)
+    return np.cumsum(x, axis=0) if xp is np else xp.cumulative_sum(x, axis=0)
+
+
+def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
+    """`x` (a NumPy array, or one from the namespace of `like`) in the namespace and on the device of `like`; float64
+    numbers become float32 on devices without float64."""
+    if isinstance(like, np.ndarray) or sparse.issparse(like):
+        return np.asarray(to_numpy(x), dtype=dtype)
+    xp = namespace(like)
+    if is_array(x) and not isinstance(x, np.ndarray) and namespace(x) is xp:
+        x = compat.to_device(x, device(like))
+        return x if dtype is None else xp.astype(x, dtype, copy=False)
+    host = to_numpy(x)
+    if dtype is None and host.dtype == np.float64:
+        dtype = wide_dtype(xp, device(like))
+    if dtype is not None and host.dtype == np.float64 and numpy_dtype(dtype) is np.float32:
+        with np.errstate(over="ignore", under="ignore"):
+            host = host.astype(np.float32)
+    # Some libraries share memory with NumPy and warn about read-only arrays.
+    sent = xp.asarray(host if host.flags.writeable else host.copy(), device=device(like))
+    # A shorter dtype is sent as it is, and widened on the device.
+    return sent if dtype is None else xp.astype(sent, dtype, copy=False)
+
+
+def to_numpy(x: Any) -> np.ndarray:
+    """`x` as a NumPy array, in host memory; Dask arrays are computed."""
+    if isinstance(x, np.ndarray):
+        return x
+    if compat.is_dask_array(x):
+        return to_numpy(x.compute())
+    if compat.is_torch_array(x):
+        return x.detach().cpu().numpy()
+    if compat.is_cupy_array(x):
+        return x.get()
+    if is_array(x):
+        try:
+            return np.array(np.from_dlpack(x))
+        except BufferError:
+            # NumPy before 2.1 does not lend read-only memory.
+            return np.array(np.from_dlpack(namespace(x).asarray(x, copy=True)))
+    _refuse_frames(x)
+    return np.asarray(x)
+
+
+def copy_to_numpy(x: Array, out: np.ndarray) -> None:
+    """Copy `x` into a contiguous NumPy array of the same shape and dtype, from a device without a copy in between."""
+    if compat.is_torch_array(x):
+        namespace(x).from_numpy(out).copy_(x)
+    elif compat.is_cupy_array(x):
+        x.get(out=out)
+    else:
+        out[...] = to_numpy(x)
+
+
+def to_host(arrays: Sequence[Array | None]) -> list[Any]:
+    """Small arrays of one library and dtype, some of which may be None, as NumPy arrays. They leave a device together,
+    since it takes as long to begin a copy as to copy thousands of numbers."""
+    there = [x for x in arrays if x is not None]
+    if not there or isinstance(there[0], np.ndarray):
+        return list(arrays)
+    xp = namespace(there[0])
+    flat = to_numpy(xp.concat([xp.reshape(x, (-1,)) for x in there]))
+    edges = accumulate((math.prod(x.shape) for x in there), initial=0)
+    parts = (flat[i:j].reshape(x.shape) for (i, j), x in zip(pairwise(edges), there, strict=True))
+    return [None if x is None else next(parts) for x in arrays]
+
+
+def to_device(arrays: Sequence[np.ndarray], like: Array) -> list[Array]:
+    """Small NumPy arrays on the device of `like`, which may be the host. Those of one dtype are sent together, and
+    parted there: it takes as long to begin a copy as to copy thousands of numbers."""
+    if isinstance(like, np.ndarray) or not arrays:
+        return list(arrays)
+    if len({x.dtype for x in arrays}) > 1:
+        found: list[Any] = list(arrays)
+        for dtype in {x.dtype for x in arrays}:
+            some = [i for i, x in enumerate(arrays) if x.dtype == dtype]
+            for i, x in zip(some, to_device([arrays[i] for i in some], like), strict=True):
+                found[i] = x
+        return found
+    edges = accumulate((x.size for x in arrays), initial=0)
+    xp, sent = namespace(like), asarray_like(np.concatenate([x.ravel() for x in arrays]), like)
+    parts = (xp.reshape(sent[i:j], x.shape) for (i, j), x in zip(pairwise(edges), arrays, strict=True))
+    # Copies, since a part of a larger array would be written to files as the whole.
+    return [xp.asarray(part, copy=True) for part in parts]
+
+
+def read_only(x: Array) -> Array:
+    """A view of a NumPy array that cannot be written to; arrays of other libraries unchanged."""
+    if isinstance(x, np.ndarray):
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
+def compute_lazy(x: Array) -> Array:
+    """`x` itself, or its value if it is a Dask array."""
+    _refuse_frames(x)
+    return x.compute() if compat.is_dask_array(x) else x
+
+
+def _refuse_frames(x: Any) -> None:
+    """Raise an error for a data frame of Spark, whose rows have no order that an array could have."""
+    if type(x).__module__.startswith("pyspark."):
+        raise no_array_of_rows()
+
+
+def eps(x: Array) -> float:
+    """The spacing of numbers next to 1 in the dtype of `x`."""
+    return float(namespace(x).finfo(x.dtype).eps)
+
+
+def smallest_normal(x: Array) -> float:
+    """The smallest number with all its digits in the dtype of `x`."""
+    return 2.0**-126 if x.dtype == namespace(x).float32 else 2.0**-1022
+
+
+def all_finite(x: Array) -> bool:
+    """Whether no entry of a dense array, and no stored entry of a sparse one, is NaN or infinite.
+
+    The sum is tested first because it needs no temporary array. It may overflow even if all entries are finite: NumPy's
+    warnings of that are for the caller to silence.
+    """
+    values = x.data if is_sparse(x) else x
+    if isinstance(values, np.ndarray):
+        return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
+    xp = namespace(values)
+    return bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values)))
+
+
+def float_bits(x: Array) -> Any:
+    """The bits of float64 numbers as integers, or None where the library cannot give them."""
+    if compat.is_torch_array(x):
+        return x.contiguous().view(namespace(x).int64)
+    if isinstance(x, np.ndarray) or compat.is_cupy_array(x):
+        return namespace(x).ascontiguousarray(x).view(np.int64)
+    return None
+
+
+def concat_rows(pieces: list[Array]) -> Array:
+    """Blocks of rows, dense or sparse, one below the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if is_sparse(pieces[0]):
+        return sparse.vstack(pieces, format="csr")
+    return namespace(pieces[0]).concat(pieces, axis=0)
+
+
+class Beside:
+    """Arrays of one library side by side, which are joined only if a single array is needed.
+
+    It provides what summaries that work on the pieces need: shape, dtype, single rows and slices of rows.
+    """
+
+    ndim = 2
+
+    def __init__(self, pieces: list[Array]) -> None:
+        self.pieces = pieces
+        self.shape = (pieces[0].shape[0], sum(piece.shape[1] for piece in pieces))
+        self.dtype = pieces[0].dtype
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number."""
+        return int(self.pieces[0].itemsize)
+
+    def __getitem__(self, key: tuple[Any, slice]) -> Any:
+        rows, columns = key
+        if columns != slice(None):
+            raise IndexError("only whole rows can be taken")
+        if isinstance(rows, slice | np.ndarray):
+            return Beside([piece[rows, :] for piece in self.pieces])
+        return namespace(self).concat([piece[rows, :] for piece in self.pieces])
+
+    def astype(self, dtype: Any, copy: bool = False) -> Beside:
+        """All pieces in `dtype`."""
+        return Beside([piece.astype(dtype, copy=copy) for piece in self.pieces])
+
+    def joined(self, dtype: Any = None) -> Array:
+        """The pieces as one array, of another `dtype` if one is given."""
+        xp = namespace(self)
+        if dtype is None or dtype == self.dtype:
+            return xp.concat(self.pieces, axis=1)
+        # Each piece is converted where it is written.
+        out = xp.empty(self.shape, dtype=dtype, device=device(self))
+        start = 0
+        for piece in self.pieces:
+            stop = start + piece.shape[1]
+            out[:, start:stop] = piece
+            start = stop
+        return out
+
+
+def has_columns_in_one_piece(block: Any) -> bool:
+    """Whether the numbers of each column of a dense block, or of arrays side by side, lie one after another in memory.
+    Only NumPy arrays are looked at."""
+    if isinstance(block, Beside):
+        return all(has_columns_in_one_piece(piece) for piece in block.pieces)
+    return isinstance(block, np.ndarray) and block.strides[0] == block.itemsize < abs(block.strides[1])
+
+
+def empty_columns(n: int, p: int, dtype: Any, empty: Callable[..., np.ndarray] = np.empty) -> np.ndarray:
+    """Uninitialised memory for n rows of p columns, one column after the other; `empty(shape, dtype)` provides it.
+
+    There is a gap behind each column. Without it, columns of 4096 numbers, say, would compete for the same few lines of
+    the cache.
+    """
+    gap = _GAP_BYTES // np.dtype(dtype).itemsize
+    return empty((p, n + gap), dtype)[:, :n].T
+
+
+#: The bytes between one column and the next, one line of the cache.
+_GAP_BYTES = 64
+
+
+def column_sums(Z: Array, weights: Array | None = None) -> Array:
+    """Weighted sums of the columns of a dense block, as one matrix product."""
+    if weights is None:
+        xp = namespace(Z)
+        ones = _ones(Z.shape[0], Z.dtype) if xp is np else xp.ones(Z.shape[0], dtype=Z.dtype, device=Z.device)
+        return ones @ Z
+    return weights @ Z
+
+
+@lru_cache(maxsize=8)
+def _ones(n: int, dtype: Any) -> np.ndarray:
+    """A vector of ones. It is cached, since most blocks have the same length and each is summed several times."""
+    return np.ones(n, dtype)
+
+
+def multiplies_parts(x: Array) -> bool:
+    """Whether the library of `x` multiplies some of its columns as they are. CuPy copies them first."""
+    return not compat.is_cupy_array(x)
+
+
+def affine_product(X: Array, A: Array, c: Array) -> Array:
+    """X A + c for a row c, in one operation where the library has one."""
+    return namespace(X).addmm(c, X, A) if compat.is_torch_array(X) else X @ A + c
+
+
+def subtract_product(A: Array, x: Array, y: Array) -> Array:
+    """A - x y, entry by entry, in the memory of A where that is possible, and in one operation where the library has
+    one."""
+    if compat.is_torch_array(A):
+        return A.addcmul_(x, y, value=-1)
+    A -= x * y
+    return A
+
+
+def constant_minus_square(c: float, X: Array) -> Array:
+    """c - X^2, entry by entry, in one operation where the library has one, so that a device reads X once."""
+    if not compat.is_torch_array(X):
+        return c - X * X
+    xp = namespace(X)
+    return xp.addcmul(xp.full((), c, dtype=X.dtype, device=X.device), X, X, value=-1)
+
+
+# What all entries of an array have in common, found piece by piece, so that it takes no memory beside the array.
+
+
+#: About how many entries are looked at together.
+_PIECE = 1 << 16
+
+
+def all_finite_by_pieces(a: np.ndarray) -> bool:
+    """Whether no entry is NaN or infinite."""
+    return all(bool(np.isfinite(piece).all()) for piece in _pieces(a))
+
+
+def largest_magnitude(a: np.ndarray) -> float:
+    """The largest magnitude of an entry; NaN if there is one, and 0 if there are no entries."""
+    return float(np.maximum(a.max(), -a.min())) if a.size else 0.0
+
+
+def asymmetry(a: np.ndarray) -> float:
+    """The largest magnitude of an entry of a - a^T, for a square matrix."""
+    largest, step = 0.0, max(1, _PIECE // max(1, len(a)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i in range(0, len(a), step):
+            part = a[i : i + step, : i + step] - a[: i + step, i : i + step].T
+            largest = float(np.maximum(largest, largest_magnitude(part)))
+    return largest
+
+
+def distance_from_orthonormal(a: np.ndarray) -> float:
+    """The largest magnitude of an entry of a a^T - I: zero if the rows of a matrix are orthonormal, NaN if products
+    overflow."""
+    largest, step = 0.0, max(1, _PIECE // max(1, len(a)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i in range(0, len(a), step):
+            products = a[i : i + step] @ a.T
+            products[:, i:][np.diag_indices(len(products))] -= 1
+            largest = float(np.maximum(largest, largest_magnitude(products)))
+    return largest
+
+
+def _pieces(a: np.ndarray) -> Iterator[np.ndarray]:
+    """The array, some rows (or, of a vector, some entries) at a time."""
+    if a.ndim == 0:
+        yield a
+        return
+    step = max(1, _PIECE // max(1, a[:1].size))
+    for i in range(0, len(a), step):
+        yield a[i : i + step]
+
+
+# Digests: short texts that are the same for the same values, and in practice only for them.
+
+
+def digest(value: Any) -> str:
+    """The digest of a tree of dicts, lists, tuples, numbers, texts and arrays (dense or sparse, of any library)."""
+    state = hashlib.blake2b(digest_size=16)
+    _add(state, value)
+    return state.hexdigest()
+
+
+def _add(state: Any, value: Any) -> None:
+    """Add a value and what it is to the state of a digest."""
+    if isinstance(value, dict):
+        state.update(b"{%d" % len(value))
+        for key in sorted(value):
+            _add(state, key)
+            _add(state, value[key])
+    elif isinstance(value, list | tuple):
+        state.update(b"[%d" % len(value))
+        for item in value:
+            _add(state, item)
+    elif is_sparse(value):
+        rows = value.tocsr()
+        _add(state, ["csr", *rows.shape, rows.data, rows.indices, rows.indptr])
+    elif isinstance(value, Beside) or is_array(value):
+        array = to_numpy(value.joined() if isinstance(value, Beside) else value)
+        _add(state, [str(array.dtype), *array.shape])
+        state.update(np.ascontiguousarray(array).data)
+    else:
+        text = repr(value).encode()
+        state.update(b"%d:" % len(text) + text)

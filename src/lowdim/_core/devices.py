@@ -1,0 +1,565 @@
+"""The way of arrays to a device and back: with `arrays`, the only module that names array libraries."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import sys
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from types import CellType, FunctionType, MethodType
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from ..errors import no_device_library, no_such_device, not_a_device
+from .arrays import (
+    Array,
+    Beside,
+    asarray_like,
+    device,
+    dtype_like,
+    empty_columns,
+    has_columns_in_one_piece,
+    is_array,
+    namespace,
+    numpy_dtype,
+    to_device,
+    to_host,
+    to_numpy,
+    wide_dtype,
+)
+
+# Rows on their way from main memory to a device: with `_xp`, the only module that names array libraries.
+#
+# rows -> page-locked memory -> the device. Several threads copy a piece of a block into page-locked memory. From
+# there a
+# CUDA device fetches it in a stream of its own, while the next piece is copied, and while it computes in another
+# stream. On all other devices, a block is copied by the array library.
+
+
+#: The size of a piece, and how many there are in page-locked memory. Together they have to stay in the cache of a
+#: processor, so that main memory is read once and not written: an H200 was sent 47 to 55 GB/s by way of three pieces of
+#: 32 MiB, and half of that by way of eight. Smaller pieces cost more calls of Python.
+_PIECE_BYTES, _PIECES = 32 << 20, 3
+#: The largest number of threads that copy a piece, if the array library has none of its own. One alone reaches a
+#: fraction of the speed at which a device fetches.
+_MOST_THREADS = 8
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A device of an array library, to which rows are sent."""
+
+    #: The name of the library, and of the device.
+    library: str
+    name: str
+    #: An empty array on the device.
+    like: Array = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def dtype(self, dtype: Any) -> Any:
+        """The dtype of the library for rows of `dtype`: float32 stays float32, and float64 too where it exists."""
+        if np.dtype(dtype) == np.float32:
+            return namespace(self.like).float32
+        return wide_dtype(namespace(self.like), device(self.like))
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        """An uninitialised array on the device."""
+        return namespace(self.like).empty(shape, dtype=dtype, device=device(self.like))
+
+
+def find_destination(name: Any) -> Destination:
+    """The device of this name ("cuda", "cuda:1", "mps", "cpu"), of torch or, where torch is not installed, of CuPy; or
+    a device object of any array library, such as `torch.device("cuda")`."""
+    if isinstance(name, str):
+        library, wanted = _library_for(name)
+    else:
+        library, wanted = type(name).__module__.partition(".")[0], name
+        if library in ("builtins", "numpy") or not hasattr(sys.modules.get(library), "empty"):
+            raise not_a_device(name)
+    module = import_module(library)
+    try:
+        like = compat.array_namespace(module.empty(0)).empty(0, device=wanted)
+    except Exception as error:  # Libraries raise errors of many kinds.
+        raise no_such_device(name, error) from error
+    return Destination(library, _name(like), like)
+
+
+def name_of_device(x: Array) -> str:
+    """The name of the device of an array, such as "cuda:0"; "the host" for NumPy arrays and SciPy sparse matrices."""
+    where = device(x)
+    return "the host" if where is None else _name(x)
+
+
+def free_device_bytes(like: Array) -> int | None:
+    """Free bytes on the device of `like`; None if `like` is in host memory."""
+    if isinstance(like, np.ndarray):
+        return None
+    if compat.is_torch_array(like) and like.is_cuda:
+        return int(namespace(like).cuda.mem_get_info(like.device)[0])
+    if compat.is_cupy_array(like):
+        return int(like.device.mem_info[0])
+    return None
+
+
+def in_main_memory(x: Array) -> bool:
+    """Whether an array is in main memory, also if it is one of another library than NumPy."""
+    return name_of_device(x) in ("the host", "cpu", "CPU_DEVICE")
+
+
+def _name(like: Array) -> str:
+    where = device(like)
+    if compat.is_cupy_array(like):
+        return f"cuda:{where.id}"
+    # array-api-strict prints its devices with the class.
+    return str(getattr(where, "_device", where))
+
+
+def _library_for(name: str) -> tuple[str, Any]:
+    """The library that sends rows to the device of this name, and what it calls the device."""
+    if find_spec("torch") is not None:
+        return "torch", name
+    kind, _, number = name.partition(":")
+    if find_spec("cupy") is None or kind != "cuda":
+        raise no_device_library(name)
+    try:
+        return "cupy", import_module("cupy").cuda.Device(int(number or 0))
+    except Exception as error:  # CuPy has errors of its own.
+        raise no_such_device(name, error) from error
+
+
+class Sender:
+    """Copies blocks of rows to a device.
+
+    `send` starts a copy and returns a function; that function waits until the block can be used, and returns it. It has
+    to be called in the thread that made the sender.
+    """
+
+    def __init__(self, to: Destination, dtype: Any) -> None:
+        self._to, self._dtype = to, dtype
+
+    def send(self, block: np.ndarray | Beside) -> Callable[[], Array]:
+        """Start to copy a dense block."""
+        sent = asarray_like(block.joined() if isinstance(block, Beside) else block, self._to.like, dtype=self._dtype)
+        return lambda: sent
+
+    def close(self) -> None:
+        """Wait for all copies that were started."""
+
+
+class PinnedSender(Sender):
+    """Copies blocks to a CUDA device through page-locked memory.
+
+    Notes
+    -----
+    One thread copies piece after piece, with the help of others. The memory of a block belongs to the stream that
+    copies, and is used again when the computations with the block have ended. Copies never wait for computations that
+    were started later than that. Three pieces of 32 MiB are in page-locked memory.
+    """
+
+    def __init__(self, to: Destination, dtype: Any) -> None:
+        super().__init__(to, dtype)
+        self._streams: Any = (_TorchStreams if to.library == "torch" else _CupyStreams)(to.like)
+        self._host_dtype = np.dtype(np.float32 if dtype == namespace(to.like).float32 else np.float64)
+        self._line = ThreadPoolExecutor(1, "lowdim-sender")
+        self._n_threads = min(_MOST_THREADS, _cores())
+        self._threads = ThreadPoolExecutor(self._n_threads, "lowdim-copies")
+        #: Page-locked memory that may be filled once the event, if any, has occurred; what was used first comes first.
+        self._rooms: deque[tuple[np.ndarray, Any]] = deque()
+        self._n_rooms = 0
+
+    def send(self, block: np.ndarray | Beside) -> Callable[[], Array]:
+        if has_columns_in_one_piece(block) and isinstance(block, np.ndarray):
+            transposed = self.send(block.T)
+            return lambda: transposed().T
+        target = self._streams.empty(block.shape, self._dtype)
+        last = self._line.submit(self._send_pieces, target, block)
+
+        def arrived() -> Array:
+            self._streams.hand_over(target, last.result())
+            return target
+
+        return arrived
+
+    def close(self) -> None:
+        for threads in (self._line, self._threads):
+            threads.shutdown(wait=True, cancel_futures=True)
+        self._streams.finish()
+
+    def _send_pieces(self, target: Array, block: np.ndarray | Beside) -> Any:
+        """Send a block piece by piece; the event of the arrival of the last one, which is that of all."""
+        n, p = block.shape
+        itemsize = self._host_dtype.itemsize
+        rows = max(1, _PIECE_BYTES // (p * itemsize))
+        event, last = None, None
+        with self._streams.copying():
+            for i in range(0, n, rows):
+                part = slice(i, min(i + rows, n))
+                room = self._room(max(_PIECE_BYTES, p * itemsize))
+                piece = room[: (part.stop - i) * p * itemsize].view(self._host_dtype).reshape(-1, p)
+                copies = self._fill(piece, block[part, :])
+                # The threads that copy the last piece finish while others begin with this one.
+                event = event if last is None else last()
+                last = partial(self._send_piece, room, piece, target[part, :], copies)
+                if not copies:
+                    event, last = last(), None
+            return event if last is None else last()
+
+    def _send_piece(self, room: np.ndarray, piece: np.ndarray, target: Array, copies: list[Future[None]]) -> Any:
+        """Send a piece as soon as the copies into it have ended; the event of its arrival."""
+        for each in copies:
+            each.result()
+        event = self._streams.send(target, piece)
+        self._rooms.append((room, event))
+        return event
+
+    def _room(self, n_bytes: int) -> np.ndarray:
+        """Page-locked memory for one piece: new one as long as there is little of it."""
+        if self._n_rooms < _PIECES:
+            self._n_rooms += 1
+            room: np.ndarray = self._streams.page_locked(n_bytes)
+            return room
+        room, event = self._rooms.popleft()
+        event.synchronize()
+        return room if room.nbytes >= n_bytes else self._streams.page_locked(n_bytes)
+
+    def _fill(self, piece: np.ndarray, rows: np.ndarray | Beside) -> list[Future[None]]:
+        """Copy rows into a piece, in its dtype; the copies that threads were told to make."""
+        if isinstance(rows, np.ndarray) and self._streams.copied(piece, rows):
+            return []
+        step = -(-len(piece) // self._n_threads)
+        parts = [slice(i, i + step) for i in range(0, len(piece), step)]
+        return [self._threads.submit(_copy, piece[part], rows[part, :]) for part in parts]
+
+
+def _copy(out: np.ndarray, rows: np.ndarray | Beside) -> None:
+    """Copy rows, tables side by side one after the other. What is too large for the dtype becomes infinite."""
+    start = 0
+    with np.errstate(over="ignore", under="ignore"):
+        for table in rows.pieces if isinstance(rows, Beside) else [rows]:
+            stop = start + table.shape[1]
+            np.copyto(out[:, start:stop], table)
+            start = stop
+
+
+class _TorchStreams:
+    """A stream of torch that computes, and one that copies."""
+
+    def __init__(self, like: Array) -> None:
+        self._torch = import_module("torch")
+        cuda = self._torch.cuda
+        self._device, self._compute, self._copy = (
+            like.device,
+            cuda.current_stream(like.device),
+            cuda.Stream(like.device),
+        )
+
+    def page_locked(self, n_bytes: int) -> np.ndarray:
+        found: np.ndarray = self._torch.empty(n_bytes, dtype=self._torch.uint8, pin_memory=True).numpy()
+        return found
+
+    def copied(self, piece: np.ndarray, rows: np.ndarray) -> bool:
+        """Copy rows with the threads of torch, which start faster than those of Python, if there are several of them
+        and if torch takes the rows as they are; whether it has been done."""
+        torch = self._torch
+        usable = rows.dtype == piece.dtype and rows.flags.c_contiguous and rows.flags.writeable
+        if not usable or torch.get_num_threads() < _MOST_THREADS:
+            return False
+        torch.from_numpy(piece).copy_(torch.from_numpy(rows))
+        return True
+
+    def empty(self, shape: tuple[int, int], dtype: Any) -> Array:
+        with self._torch.cuda.stream(self._copy):
+            return self._torch.empty(shape, dtype=dtype, device=self._device)
+
+    def copying(self) -> AbstractContextManager[Any]:
+        """The context in which `send` is called."""
+        context: AbstractContextManager[Any] = self._torch.cuda.stream(self._copy)
+        return context
+
+    def send(self, rows: Array, piece: np.ndarray) -> Any:
+        rows.copy_(self._torch.from_numpy(piece), non_blocking=True)
+        event = self._torch.cuda.Event()
+        event.record(self._copy)
+        return event
+
+    def hand_over(self, block: Array, event: Any) -> None:
+        """Let the computations wait for an event; torch uses the memory again when they have ended."""
+        self._compute.wait_event(event)
+        block.record_stream(self._compute)
+
+    def finish(self) -> None:
+        self._copy.synchronize()
+
+
+class _CupyStreams:
+    """A stream of CuPy that computes, and one that copies.
+
+    CuPy uses the memory of a block again as soon as nobody holds the block, whatever is computed with it meanwhile. So
+    the last two blocks are held, and copies into the memory of the one before wait for the computations with it.
+    """
+
+    def __init__(self, like: Array) -> None:
+        self._cupy = import_module("cupy")
+        self._device = like.device
+        with self._device:
+            self._compute = self._cupy.cuda.get_current_stream()
+            self._copy = self._cupy.cuda.Stream(non_blocking=True)
+        #: The last blocks that were handed over, each with an event: computations with the blocks before it have ended.
+        self._held: deque[tuple[Array, Any]] = deque()
+
+    def copied(self, piece: np.ndarray, rows: np.ndarray) -> bool:
+        """CuPy has no threads that copy."""
+        return False
+
+    def page_locked(self, n_bytes: int) -> np.ndarray:
+        return np.frombuffer(self._cupy.cuda.alloc_pinned_memory(n_bytes), np.uint8, n_bytes)
+
+    def empty(self, shape: tuple[int, int], dtype: Any) -> Array:
+        with self._device, self._copy:
+            return self._cupy.empty(shape, dtype=dtype)
+
+    def copying(self) -> AbstractContextManager[Any]:
+        """The context in which `send` is called."""
+        context: AbstractContextManager[Any] = self._cupy.cuda.Device(self._device.id)
+        return context
+
+    def send(self, rows: Array, piece: np.ndarray) -> Any:
+        rows.set(piece, stream=self._copy)
+        event = self._cupy.cuda.Event(block=True, disable_timing=True)
+        event.record(self._copy)
+        return event
+
+    def hand_over(self, block: Array, event: Any) -> None:
+        """Let the computations wait for an event, and copies for the computations with an earlier block."""
+        with self._device:
+            self._held.append((block, self._compute.record()))
+            self._compute.wait_event(event)
+            if len(self._held) > 2:
+                self._held.popleft()
+                self._copy.wait_event(self._held[0][1])
+
+    def finish(self) -> None:
+        self._copy.synchronize()
+        self._compute.synchronize()
+        self._held.clear()
+
+
+def sender_to(to: Destination, dtype: Any) -> Sender:
+    """The fastest way to a device."""
+    return (PinnedSender if to.name.startswith("cuda") else Sender)(to, dtype)
+
+
+def _cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# Objects with their arrays somewhere else: summaries, functions of rows and fitted models on another device.
+#
+# The arrays of an object are found by going through its attributes, the items of lists and dictionaries, and what
+# functions have taken from where they were defined. Only objects of lowdim's own classes are gone through. What holds
+# no array stays the same object, and nothing is changed in place.
+
+
+#: Arrays of at most so many numbers are moved together.
+_SMALL = 1 << 18
+
+
+def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
+    """`value` with its arrays of floating-point numbers, or of these kinds of dtypes, on the device of `like`, and with
+    the functions of its library in place of NumPy's. Other arrays, such as indices and names, are used by the host."""
+
+    def move(array: Array) -> Array:
+        return asarray_like(array, like) if isinstance(array, np.ndarray) and array.dtype.kind in kinds else array
+
+    placing = _Placing(move, lambda dtype: dtype_like(dtype, like), namespace(like))
+    if not isinstance(like, np.ndarray):
+        some = [x for x in _small_arrays(value) if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
+        placing.know(some, to_device(some, like))
+    return placing.of(value)
+
+
+def placed_on_host(value: Any) -> Any:
+    """`value` with NumPy arrays in place of all other arrays."""
+    placing = _Placing(to_numpy, numpy_dtype, np)
+    alike: dict[Any, list[Array]] = {}
+    for x in _small_arrays(value):
+        if not isinstance(x, np.ndarray):
+            alike.setdefault((type(x), str(device(x)), str(x.dtype)), []).append(x)
+    for arrays in alike.values():
+        placing.know(arrays, to_host(arrays))
+    return placing.of(value)
+
+
+def _small_arrays(value: Any, depth: int = 2) -> list[Array]:
+    """Small arrays among the items or attributes of an object, and of objects of lowdim's classes among these: they
+    are moved together, since a device takes as long to begin a copy as to copy thousands of numbers."""
+    found: dict[int, Array] = {}
+    for item in (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values():
+        if is_array(item):
+            if math.prod(item.shape) <= _SMALL:
+                found[id(item)] = item
+        elif depth > 1 and _is_own(item):
+            found |= {id(x): x for x in _small_arrays(item, depth - 1)}
+    return list(found.values())
+
+
+def _is_own(value: Any) -> bool:
+    """Whether `value` is an object of one of lowdim's classes, with attributes."""
+    return type(value).__module__.partition(".")[0] == "lowdim" and hasattr(value, "__dict__")
+
+
+class _Placing:
+    """One object being moved; what occurs several times in it is moved once."""
+
+    def __init__(self, move: Callable[[Array], Array], dtype: Callable[[Any], Any], xp: Any) -> None:
+        self._move, self._dtype, self._xp = move, dtype, xp
+        #: What became of each object, by its identity; the object is kept so that its identity is not used again.
+        self._done: dict[int, tuple[Any, Any]] = {}
+
+    def know(self, arrays: list[Array], moved: list[Array]) -> None:
+        """Take note that these arrays have been moved."""
+        self._done |= {id(x): (x, there) for x, there in zip(arrays, moved, strict=True)}
+
+    def of(self, value: Any) -> Any:
+        """`value`, with its arrays moved."""
+        if value is None or isinstance(value, str | bytes | int | float):
+            return value
+        known = self._done.get(id(value))
+        if known is None:
+            # An object inside of itself is left as it is there.
+            self._done[id(value)] = value, value
+            known = self._done[id(value)] = value, self._moved(value)
+        return known[1]
+
+    def _moved(self, value: Any) -> Any:
+        if value is np:
+            return self._xp
+        if is_float_dtype(value):
+            return self._dtype(value)
+        if is_array(value):
+            return self._move(value)
+        if isinstance(value, dict):
+            items = {key: self.of(item) for key, item in value.items()}
+            return value if _same(items.values(), value.values()) else items
+        if isinstance(value, list | tuple):
+            moved = [self.of(item) for item in value]
+            if _same(moved, value):
+                return value
+            return type(value)(*moved) if hasattr(value, "_fields") else type(value)(moved)
+        if isinstance(value, partial):
+            return partial(self.of(value.func), *self.of(value.args), **self.of(value.keywords))
+        if isinstance(value, MethodType):
+            return MethodType(value.__func__, self.of(value.__self__))
+        if isinstance(value, FunctionType):
+            return self._function(value)
+        if _is_own(value):
+            return self._object(value)
+        return value
+
+    def _function(self, function: FunctionType) -> FunctionType:
+        """A function with the values moved that it has taken from where it was defined."""
+        cells = function.__closure__ or ()
+        contents = [self.of(cell.cell_contents) for cell in cells]
+        if _same(contents, [cell.cell_contents for cell in cells]):
+            return function
+        closure = tuple(map(CellType, contents))
+        moved = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, closure)
+        moved.__kwdefaults__, moved.__dict__ = function.__kwdefaults__, dict(function.__dict__)
+        return moved
+
+    def _object(self, value: Any) -> Any:
+        attributes = {name: self.of(item) for name, item in vars(value).items()}
+        if _same(attributes.values(), vars(value).values()):
+            return value
+        moved = copy.copy(value)
+        moved.__dict__.update(attributes)
+        return moved
+
+
+def is_float_dtype(value: Any) -> bool:
+    """Whether `value` is float32 or float64 of an array library, all of which print them so."""
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return np.dtype(value).kind == "f"
+    return "dtype" in type(value).__name__.lower() and str(value).rpartition(".")[2] in ("float32", "float64")
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Whether both hold the same objects."""
+    return all(a is b for a, b in zip(first, second, strict=True))
+
+
+# Memory that blocks of rows use one after the other.
+
+
+#: For tables with fewer than _NARROW columns, a difference is computed for _FOLD rows at a time.
+_NARROW, _FOLD = 64, 8
+
+
+class Scratch:
+    """Memory for one block, which the next block reuses, since allocating it anew would cost more than the arithmetic.
+
+    Each thread needs its own object. Copies and pickles start empty.
+    """
+
+    def __init__(self) -> None:
+        self._room: np.ndarray | None = None
+
+    def difference(self, a: Array, b: Array) -> Array:
+        """`a - b`. For NumPy arrays the result is overwritten by the next call of a method."""
+        if not isinstance(a, np.ndarray | Beside):
+            return a - b
+        out = self._like(a)
+        if isinstance(a, np.ndarray):
+            if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and _are_contiguous(a, out):
+                # Treat several short rows as one long row: loops over few columns cost more than the arithmetic.
+                long = (a.shape[0] // _FOLD, a.shape[1] * _FOLD)
+                np.subtract(a.reshape(long), np.tile(b, _FOLD), out=out.reshape(long))
+                return out
+            return np.subtract(a, b, out=out)
+        start = 0
+        for piece in a.pieces:
+            stop = start + piece.shape[1]
+            np.subtract(piece, b[start:stop], out=out[:, start:stop])
+            start = stop
+        return out
+
+    def product(self, a: Array, b: Array) -> Array:
+        """`a * b`, entry by entry; `a` may be the result of another call, which is then overwritten. For NumPy arrays
+        the result is overwritten by the next call of a method."""
+        return np.multiply(a, b, out=self._like(a)) if isinstance(a, np.ndarray) else a * b
+
+    def _like(self, a: np.ndarray | Beside) -> np.ndarray:
+        """Memory for an array of the shape and dtype of `a`."""
+        room = self._room
+        if room is None or room.shape[0] < a.shape[0] or room.shape[1:] != a.shape[1:] or room.dtype != a.dtype:
+            self._room = room = _empty_like(a)
+        return room[: a.shape[0]]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scratch, ()
+
+
+def _empty_like(a: np.ndarray | Beside) -> np.ndarray:
+    """Uninitialised memory in the order of `a`, by columns or by rows."""
+    if a.ndim == 2 and has_columns_in_one_piece(a):
+        n, p = a.shape
+        return empty_columns(n, p, a.dtype)
+    return np.empty_like(a, order="K", subok=False) if isinstance(a, np.ndarray) else np.empty(a.shape, a.dtype)
+
+
+def _are_contiguous(*arrays: np.ndarray) -> bool:
+    """Whether all arrays are contiguous in memory, row by row."""
+    return all(array.flags.c_contiguous for array in arrays)

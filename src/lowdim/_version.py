@@ -1,3 +1,0 @@
-"""The version of lowdim."""
-
-__version__ = "0.1.0"

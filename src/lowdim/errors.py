@@ -1,0 +1,2039 @@
+"""Exceptions, warnings, and the builders of messages that several places share."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from difflib import get_close_matches
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+
+__all__ = [
+    "ConvergenceWarning",
+    "DensityWarning",
+    "FormulaWarning",
+    "GaussianWarning",
+    "HeywoodWarning",
+    "HoldsRowsWarning",
+    "IndefiniteWarning",
+    "LowdimWarning",
+    "MissingValues",
+    "NeedsRowsInMemory",
+    "NoComponentWarning",
+    "NoMaximum",
+    "NoVariance",
+    "NonFiniteBlock",
+    "RankWarning",
+    "ResolutionWarning",
+    "SlowWarning",
+    "SmallSampleWarning",
+    "UndeterminedCovariance",
+    "array_columns_out_of_range",
+    "array_is_no_table",
+    "array_without_numbers",
+    "bad_columns",
+    "bad_keep",
+    "bad_min_rows",
+    "bad_ndim",
+    "bad_number_latent",
+    "bad_opset",
+    "bad_weights",
+    "being_read",
+    "beyond_float",
+    "beyond_onnx_arithmetic",
+    "cannot_be_replaced",
+    "cannot_keep",
+    "changed_file",
+    "choice",
+    "column_exists",
+    "column_label",
+    "columns_clash",
+    "complex_data",
+    "constant_with_holes",
+    "covariance_not_converged",
+    "csv_encoding",
+    "csv_header",
+    "csv_line_break_in_header",
+    "damaged_checkpoint",
+    "damaged_file",
+    "deleted_file",
+    "density_not_finite",
+    "different_columns",
+    "directory_is_missing",
+    "does_not_fit",
+    "duplicate_columns",
+    "empty",
+    "empty_directory",
+    "executor_memory",
+    "executors_died",
+    "exhausted_stream",
+    "fewer_rows_than_allowed",
+    "file_exceeds_memory",
+    "fitted_without_summary",
+    "fold_without_rows",
+    "foreign_file",
+    "formula_like",
+    "heywood_columns",
+    "holes_after_reading",
+    "in_partition",
+    "inconsistent_lengths",
+    "indices_out_of_range",
+    "inexact_integer",
+    "inside_store",
+    "is_checkpoint",
+    "kernel_not_finite",
+    "list_names",
+    "list_of_paths",
+    "many_latent",
+    "missing_chunks",
+    "missing_columns",
+    "missing_extra",
+    "missing_labels",
+    "mixed_blocks",
+    "mixed_kinds",
+    "n_components_out_of_range",
+    "named_response_not_numbers",
+    "named_twice",
+    "names_difference",
+    "names_of_array_columns",
+    "nearly_numbers",
+    "needs_all_rows",
+    "needs_axes_in_3d",
+    "needs_columns",
+    "needs_memory",
+    "needs_second_reading",
+    "never_observed",
+    "newer_file",
+    "no_array_of_rows",
+    "no_bootstrap_sample",
+    "no_checkpoint_elsewhere",
+    "no_checkpoint_of",
+    "no_checkpoint_with_holes",
+    "no_columns_left",
+    "no_device_library",
+    "no_inner_name",
+    "no_kept_columns",
+    "no_lowdim",
+    "no_match",
+    "no_maximum",
+    "no_order",
+    "no_partial_fit",
+    "no_permission_to_write",
+    "no_positive_eigenvalue",
+    "no_row_draws",
+    "no_rows_in_files",
+    "no_rows_seen",
+    "no_spark_columns",
+    "no_splits_without_order",
+    "no_such_array",
+    "no_such_device",
+    "no_such_file",
+    "no_such_table",
+    "no_variance",
+    "not_a_device",
+    "not_a_module",
+    "not_a_path",
+    "not_a_stored_class",
+    "not_computed",
+    "not_finite",
+    "not_for_csv",
+    "not_html",
+    "not_in_onnx",
+    "not_iterable",
+    "not_loadable",
+    "not_local",
+    "not_numbers",
+    "not_numeric",
+    "not_one_for_each_row",
+    "not_permitted",
+    "not_representable",
+    "not_so_many_components",
+    "not_storable",
+    "not_symmetric",
+    "not_symmetric_kernel",
+    "not_variational",
+    "not_written",
+    "nothing_missing",
+    "objects_in_npy",
+    "objects_on_device",
+    "older_lowdim",
+    "one_column_with_holes",
+    "one_row",
+    "open_quote",
+    "other_kept_type",
+    "other_length",
+    "other_names",
+    "other_namespace",
+    "other_partition",
+    "other_pass",
+    "other_python",
+    "other_response",
+    "other_rows_than_fit",
+    "other_separator",
+    "other_store_width",
+    "other_stream",
+    "other_test",
+    "other_version",
+    "other_width",
+    "output_exists",
+    "output_is_directory",
+    "output_is_no_path",
+    "output_is_special",
+    "over_budget",
+    "own_module_not_stored",
+    "ragged_blocks",
+    "ragged_column",
+    "ragged_line",
+    "read_once",
+    "refit_of_weighted_fit",
+    "remote_rows_on_device",
+    "rows_already_on_device",
+    "rows_exceed_memory",
+    "rows_in_another_order",
+    "rows_needed_for_test",
+    "rule_needs_complete_rows",
+    "rule_needs_rows",
+    "saved_object",
+    "several_devices",
+    "sklearn_argument",
+    "sparse_rows_on_device",
+    "special_file",
+    "squared_error_out_of_range",
+    "squares_about_zero",
+    "text_response",
+    "too_few_rows",
+    "too_large",
+    "too_large_for_onnx",
+    "too_small",
+    "training_diverged",
+    "undetermined_covariance",
+    "units_too_far",
+    "unknown_column",
+    "unknown_component",
+    "unknown_length",
+    "unknown_number_of_rows",
+    "unknown_output",
+    "unknown_suffix",
+    "unreadable_file",
+    "virtual_dataset",
+    "warn_user",
+    "weights_without_column",
+    "which_array",
+    "without_warnings",
+    "workers_died",
+    "would_lose_arrays",
+    "write_with_spark",
+    "wrong_features",
+    "wrong_image_shape",
+    "wrong_module_width",
+    "wrong_number_of_components",
+    "wrong_onnx_inputs",
+]
+
+
+# Exceptions and warnings, and how a warning is given.
+
+
+# ConvergenceWarning inherits from scikit-learn's, so that filters written for scikit-learn also apply to it.
+
+
+class LowdimWarning(UserWarning):
+    """Base class of all warnings of this library.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from lowdim import Whitening
+    >>> from lowdim.errors import LowdimWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", LowdimWarning)  # here, that one direction has no variance
+    ...     white = Whitening().fit([[1.0, 1.0], [2.0, 2.0], [4.0, 4.0]])
+    >>> white.n_components_
+    1
+    """
+
+
+class RankWarning(LowdimWarning):
+    """Directions of zero variance were dropped, because the method divides by the variance."""
+
+
+class IndefiniteWarning(RankWarning):
+    """The kernel matrix has negative eigenvalues, which were left out."""
+
+
+class ResolutionWarning(LowdimWarning):
+    """Some eigenvalues are so much smaller than the largest that this solver cannot distinguish them from rounding."""
+
+
+class ConvergenceWarning(LowdimWarning, SklearnConvergenceWarning):
+    """An iteration stopped before it reached its tolerance."""
+
+
+class SmallSampleWarning(LowdimWarning):
+    """There are too few rows for the result to be reliable."""
+
+
+class HeywoodWarning(LowdimWarning):
+    """A factor analysis explains all of the variance of a column, whose uniqueness is at its lower bound."""
+
+
+class HoldsRowsWarning(LowdimWarning):
+    """A file that was saved holds rows of the fit, or numbers for each of them."""
+
+
+class FormulaWarning(LowdimWarning):
+    """A CSV file holds text that spreadsheets run as a formula."""
+
+
+class SlowWarning(LowdimWarning):
+    """What was asked for takes hours; the message names something that is faster."""
+
+
+class NoComponentWarning(LowdimWarning):
+    """The rule that chooses the number of components chose zero."""
+
+
+class GaussianWarning(LowdimWarning):
+    """Several sources look Gaussian, and Gaussian sources cannot be separated from each other."""
+
+
+class DensityWarning(LowdimWarning):
+    """Sources whose tails do not suit their density: heavier than a Gaussian's where the density has lighter tails, or
+    the other way around."""
+
+
+class NonFiniteBlock(ValueError):
+    """NaN, infinity or overflow in a block; `summarize` turns it into an error that names the row and the column."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "sums over the rows are not finite: the rows hold NaN or infinity, or values too large for their squares "
+            "(or higher powers) to be represented. Drop those rows, or rescale the columns (divide them by a constant)."
+        )
+
+
+class NoVariance(ValueError):
+    """All rows are the same, but the model needs some variance."""
+
+
+class NoMaximum(ValueError):
+    """The likelihood has no maximum."""
+
+
+class MissingValues(ValueError):
+    """The rows contain NaN, but complete rows are needed.
+
+    The functions that read rows (`summarize`, `map_rows`, `Rows.whole`) raise it. Models that can also be fitted to
+    incomplete rows catch it and switch to a solver that handles missing values.
+    """
+
+    #: Where the first missing value is, as a sentence.
+    where: str = "There are missing values."
+
+
+class NeedsRowsInMemory(ValueError):
+    """The rows cannot be read as often as is needed, or not all at once or by columns, unless all are in memory.
+
+    Solvers refuse a stream with it before they read a row. Models and the functions of `selection` catch it, gather the
+    rows in memory if they fit, and try again.
+    """
+
+
+#: Categories of warnings that `warn_user` leaves out in the current context.
+_unwanted: ContextVar[tuple[type[Warning], ...]] = ContextVar("lowdim_unwanted_warnings", default=())
+
+
+@contextmanager
+def without_warnings(*categories: type[Warning]) -> Iterator[None]:
+    """Context in which lowdim does not give warnings of these categories.
+
+    Python's `warnings.catch_warnings` changes the filters of the whole process, for all threads, and two threads that
+    use it at the same time may leave the filters changed. So a warning that is not wanted is not given in the first
+    place. Tasks in other threads run in a copy of the context and are silent too.
+    """
+    token = _unwanted.set((*_unwanted.get(), *categories))
+    try:
+        yield
+    finally:
+        _unwanted.reset(token)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn, and attribute the warning to the nearest calling line outside lowdim and scikit-learn."""
+    if issubclass(category, _unwanted.get()):
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("lowdim", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+# The builders of messages about rows, columns, parameters and results.
+#
+# A message says what is wrong, what was given, what is allowed, and what to do.
+
+
+def column_label(j: int, names: Sequence[str] | None) -> str:
+    """The name of a column in messages."""
+    return f"column {j}" if names is None else f"column {names[j]!r} (number {j})"
+
+
+def not_finite(row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
+    """The error for NaN or infinity in the rows; `row` is the row in words. scikit-learn's checks look for the words
+    'NaN' and 'infinity'."""
+    where = f"{column_label(column, names)}, first in {row}"
+    if table.startswith("the "):
+        # These numbers were computed from the rows, so filling them in would not help.
+        what = "NaN" if value != value else "infinity"
+        return ValueError(f"{table} contain {what}: {where}. Check how they were computed for that row.")
+    if value != value:
+        rows = "X" if table == "X" else "A"
+        of = "" if table == "X" else " for A = all tables side by side"
+        found = f"Input {table} contains NaN: {where}."
+        error = MissingValues(
+            f"{found} Complete rows of finite numbers are needed: drop those rows, or fill them in, for example with "
+            f"PPCA(k, standardize=True).fit({rows}).impute({rows}){of}; PPCA and FactorAnalysis themselves take NaN as "
+            "missing."
+        )
+        error.where = found
+        return error
+    return ValueError(
+        f"Input {table} contains infinity: {where}. Finite numbers are needed: drop those rows, or replace the entries."
+    )
+
+
+def too_large(
+    row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X", powers: str = "squares"
+) -> ValueError:
+    """The error for finite entries whose squares (or other powers) overflow."""
+    return ValueError(
+        f"Input {table} holds values too large for their {powers} to be represented: {value:.3g} in "
+        f"{column_label(column, names)}, {row}. Rescale the column (divide it by a constant) and fit again."
+    )
+
+
+def too_small(where: str, table: str = "X") -> ValueError:
+    """The error for columns that vary so little that squares of their entries underflow; `where` says which."""
+    return ValueError(
+        f"Input {table} holds values too small for their squares to be represented: the variance of {where} is below "
+        "the smallest floating-point number. Rescale them (multiply them by a constant) and fit again."
+    )
+
+
+def bad_ndim(ndim: int, shape: tuple[int, ...], array: str = "numpy.asarray(X)") -> ValueError:
+    """The error for an array that does not have two axes; `array` is how the user writes it as one with `reshape`."""
+    advice = (
+        f"{array}.reshape(-1, 1) for a single feature, {array}.reshape(1, -1) for a single row"
+        if ndim < 2
+        else "X.reshape(len(X), -1) for one row per entry of the first axis"
+    )
+    return ValueError(
+        f"Expected 2D array, got {'scalar' if ndim == 0 else f'{ndim}D'} array instead, of shape {shape}. Rows are "
+        f"samples and columns are features. Reshape your data: {advice}."
+    )
+
+
+def empty(n: int, p: int, shape: tuple[int, ...]) -> ValueError:
+    """The error for a table without rows or without columns."""
+    what = ("sample", n) if n == 0 else ("feature", p)
+    return ValueError(
+        f"Found array with 0 {what[0]}(s) (shape={shape}) while a minimum of 1 is required. Check how X was selected."
+    )
+
+
+def complex_data(dtype: Any) -> ValueError:
+    """The error for complex numbers where real ones are needed."""
+    return ValueError(
+        f"Complex data not supported: X has dtype {dtype}, real numbers are needed. Pass X.real and X.imag side by "
+        "side if both parts are features."
+    )
+
+
+def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, reason: str) -> str:
+    """The message for text, dates or objects where numbers are needed; the caller raises TypeError or ValueError."""
+    where = "X" if column is None else column_label(column, names)
+    return (
+        f"{where} has dtype {dtype}, which is not numeric ({reason}). Drop the column or encode it as numbers first, "
+        "for example with sklearn.preprocessing.OneHotEncoder."
+    )
+
+
+#: Advice for responses that are text.
+ENCODE_CLASSES = (
+    "Encode classes as numbers first, for example as a column of 0 and 1 for each class "
+    "(sklearn.preprocessing.OneHotEncoder)."
+)
+
+
+def text_response(text: str) -> ValueError:
+    """The error for a vector of responses that are text; scikit-learn's checks look for the words of the reason."""
+    return ValueError(f"y holds text, such as {text[:40]!r} (could not convert string to float). {ENCODE_CLASSES}")
+
+
+def beyond_float(column: int | None, dtype: Any, names: Sequence[str] | None) -> ValueError:
+    """The error for whole numbers that no float64 can hold, such as 10**400."""
+    where = "X" if column is None else column_label(column, names)
+    return ValueError(
+        f"{where} has dtype {dtype} and holds a whole number too large for float64. Rescale the column (divide it by a "
+        "constant), or drop it."
+    )
+
+
+def indices_out_of_range(lowest: int, highest: int, n: int, axis: str, table: str = "X") -> ValueError:
+    """The error for a sparse matrix that stores entries in rows or columns that it does not have."""
+    return ValueError(
+        f"{table} is a damaged sparse matrix: it stores entries in {axis}s {lowest} to {highest}, and has only the "
+        f"{axis}s 0 to {n - 1}. Make it again from its entries."
+    )
+
+
+def wrong_features(shape: tuple[int, ...], n_rows: int) -> ValueError:
+    """The error for a feature map that does not return one row of features for each row."""
+    return ValueError(f"the feature map gave shape {shape} for a block of {n_rows} rows; as many rows are needed.")
+
+
+def n_components_out_of_range(
+    k: Any, upper: float, n: int | None, p: int | tuple[int, ...], fractions: bool = True, of_rows: bool = False
+) -> ValueError:
+    """The error for a number of components that is not between 1 and `upper`.
+
+    `p` is the number of columns of one table, or a tuple of them for several tables. With `of_rows` the number of
+    components is limited by the number of rows only.
+    """
+    if isinstance(p, tuple):
+        widths = " and ".join(str(width) for width in p)
+        allowed = "1" if upper == 1 else f"a whole number between 1 and {upper}"
+        rows = "" if n is None else f"{n} rows and "
+        return ValueError(
+            f"n_components={k!r} must be {allowed}, or None for as many as there are, for {rows}tables of {widths} "
+            f"columns{' (n_features=1)' if p[0] == 1 else ''}."
+        )
+    rows = "" if n is None else f" for X of shape ({n}, {p})"
+    bound = "n_samples" if of_rows else "n_features" if n is None else "min(n_samples, n_features)"
+    others = ", a fraction of variance strictly between 0 and 1, or None to keep all" if fractions else ", or None"
+    return ValueError(f"n_components={k!r} must be a whole number between 1 and {upper} = {bound}{rows}{others}.")
+
+
+def not_so_many_components(k: Any, least: int, most: int) -> ValueError:
+    """The error for a number of components that a fitted model does not have."""
+    return ValueError(
+        f"n_components={k!r} must be a whole number between {least} and {most}, the number of components of the model."
+    )
+
+
+def squares_about_zero() -> ValueError:
+    """The error for entries whose squares overflow, although those of their differences to the mean do not."""
+    return ValueError(
+        "center=False: the squares of the entries are not finite. Multiply the rows by a small number, or centre them."
+    )
+
+
+def too_few_rows(n: int, weight: float, ddof: int, fixed: bool = False) -> ValueError:
+    """The error for a covariance whose divisor weight - ddof is not positive; `fixed`: the user cannot choose ddof."""
+    by = "" if fixed else f" with ddof={ddof}"
+    start = f"n_samples={n} (total weight {weight:g}) is too few for a covariance{by}: more than {ddof} is needed."
+    if n > 1 and 0 < weight < n:
+        return ValueError(
+            f"{start} Weights are frequencies, not shares: multiply them by the number of rows"
+            f"{'' if fixed else ', or pass ddof=0'}."
+        )
+    other = ", or pass ddof=0" if ddof and n > 0 and weight > 0 and not fixed else ""
+    return ValueError(f"{start} Give more rows{other}.")
+
+
+def no_variance(purpose: str, table: str = "X") -> ValueError:
+    """The error for rows that are all the same, where some variance is needed."""
+    return NoVariance(
+        f"all rows of {table} are the same: there is no variance, and {purpose} needs some. Check how {table} was made."
+    )
+
+
+def no_rows_seen() -> ValueError:
+    """The error for a summary that holds no rows yet."""
+    return ValueError("the summary is empty: it has seen no rows. First update it with rows, or merge others into it.")
+
+
+def never_observed(columns: Sequence[int], names: Sequence[str] | None) -> ValueError:
+    """The error for columns without a single observed entry."""
+    listed = ", ".join(column_label(j, names) for j in columns[:5]) + (", ..." if len(columns) > 5 else "")
+    return ValueError(f"no entry was observed in {listed}: nothing can be estimated for it. Drop it first.")
+
+
+def one_row() -> ValueError:
+    """The error for a single row, where a model with noise needs two."""
+    return ValueError("n_samples=1: a model with noise needs at least 2 rows. Give more rows.")
+
+
+def choice(name: str, got: Any, allowed: Sequence[str], advice: str = "") -> ValueError:
+    """The error for a value of the parameter `name` that is not among those allowed."""
+    listed = ", ".join(repr(a) for a in allowed)
+    return ValueError(f"{name}={got!r} is not one of {listed}.{' ' + advice if advice else ''}")
+
+
+def sklearn_argument(model: str, name: str, instead: str) -> TypeError:
+    """The error for an argument that scikit-learn's class has and the model here does not."""
+    return TypeError(
+        f"{model} has no argument {name!r}, unlike scikit-learn's: {instead}. The classes in lowdim.sklearn take all "
+        "of scikit-learn's arguments."
+    )
+
+
+def fitted_without_summary(model: str) -> ValueError:
+    """The error for `partial_fit` after `fit`, whose rows it would have to forget."""
+    return ValueError(
+        f"this {model} was fitted by fit, which kept no summary of its rows, because the table is wide or the solver "
+        "needs none; so partial_fit cannot add rows to them. Call partial_fit for every block, from the first one on; "
+        "or start from a summary, with fit_summary. To start anew, call partial_fit on sklearn.base.clone(model)."
+    )
+
+
+def other_width(width: int, expected: int, difference: str = "") -> ValueError:
+    """The error for a stream whose number of columns differs from that of the fit; `difference` is that of the names,
+    if both have any."""
+    select = f" ({difference}). Select the columns of the fit" if difference else ""
+    return ValueError(f"the blocks have {width} columns, the model was fitted on {expected} features{select}.")
+
+
+def ragged_blocks(index: int, width: int, expected: int) -> ValueError:
+    """The error for blocks of one stream with different numbers of columns; block 0 differs from an earlier reading."""
+    before = "the blocks before it had" if index else "when the stream was read before, it had"
+    return ValueError(
+        f"block {index} of the stream has {width} columns, {before} {expected}. All blocks must have the same columns "
+        "in the same order."
+    )
+
+
+def not_iterable(got: Any) -> TypeError:
+    """The error for a function that does not return an iterator over blocks."""
+    return TypeError(
+        f"the function that was given as rows returned {type(got).__name__}; it must return an iterator over blocks, "
+        "a fresh one each time it is called."
+    )
+
+
+def other_partition(shape: tuple[Any, int], expected: tuple[int, int]) -> ValueError:
+    """The error for a partition of a Dask collection that has not the shape that was declared for it."""
+    return ValueError(
+        f"a partition of the Dask collection has {shape[0]} rows and {shape[1]} columns, and {expected[0]} rows and "
+        f"{expected[1]} columns were declared for it. Declare the shape that the blocks have, for example in "
+        "dask.array.from_delayed or map_blocks(..., chunks=...)."
+    )
+
+
+def other_length(n: int, expected: int | None) -> ValueError:
+    """The error for a stream that gives another number of rows when it is read again."""
+    return ValueError(
+        f"the stream gave {n} rows, and {expected} rows when it was read before. A solver that reads the rows several "
+        "times needs the same rows each time: return a fresh iterator over all blocks from the function."
+    )
+
+
+def mixed_blocks(index: int, kind: str, expected: str) -> ValueError:
+    """The error for blocks of one stream that differ in array library, device, storage or dtype."""
+    before = "the blocks before it were" if index else "when the stream was read before, it was"
+    return ValueError(
+        f"block {index} of the stream is {kind}, {before} {expected}: all blocks must have one dtype, kind and "
+        "device. Convert them, for example with block.astype('float64'), block.toarray() or block.to('cpu')."
+    )
+
+
+def other_names(
+    index: int | None, names: Sequence[str] | None, expected: Sequence[str] | None, table: str = "the stream"
+) -> ValueError:
+    """The error for columns with other names, or in another order, than those of the fit."""
+    where = table if index is None else f"block {index} of the stream"
+    return ValueError(
+        f"{where} has columns {list_names(names)}, expected {list_names(expected)}. The feature names should match "
+        "those that were passed during fit, in the same order; select them: block[names]."
+    )
+
+
+def list_names(names: Sequence[str] | None, most: int = 6) -> str:
+    """Names of columns in messages, the first `most` of them."""
+    if names is None:
+        return "without names"
+    return ", ".join(repr(n) for n in names[:most]) + (", ..." if len(names) > most else "")
+
+
+def inconsistent_lengths(tables: Sequence[str], lengths: Sequence[int | None]) -> ValueError:
+    """The error for tables with different numbers of rows."""
+    listed = ", ".join(f"{t} has {'more' if n is None else n}" for t, n in zip(tables, lengths, strict=True))
+    return ValueError(
+        f"Found input variables with inconsistent numbers of samples: {listed} rows. Row i of each table belongs to "
+        "the same sample; select the same rows of each."
+    )
+
+
+def units_too_far(x: float, y: float) -> ValueError:
+    """The error for tables whose scales differ so much that regression coefficients overflow or underflow."""
+    return ValueError(
+        f"the columns of X and y have magnitudes {x:.0e} and {y:.0e}: coefficients between them are outside the range "
+        "of floating-point numbers. Rescale one of the tables (multiply it by a constant) and fit again."
+    )
+
+
+def not_representable(attribute: str) -> ValueError:
+    """The error for coefficients that overflow, although predictions do not."""
+    return ValueError(
+        f"{attribute} has entries outside the range of floating-point numbers: the columns of y are too large, or "
+        "those of X too small. predict(X) works all the same; for coefficients, rescale one of the tables (multiply "
+        "it by a constant) and fit again."
+    )
+
+
+def exhausted_stream(purpose: str) -> ValueError:
+    """The error for an iterator that gave no block, or that was used up before."""
+    return ValueError(
+        f"the iterator of blocks gave no block: found array with 0 sample(s) {purpose}. A generator can be read once "
+        "only; pass a new one, a list of blocks, or a function that returns a fresh iterator."
+    )
+
+
+def needs_second_reading(purpose: str) -> NeedsRowsInMemory:
+    """The error for an iterator of blocks where rows have to be read again."""
+    return NeedsRowsInMemory(
+        f"the rows are read again {purpose}. A generator can be read once only; pass a list of blocks, or a function "
+        "that returns a fresh iterator."
+    )
+
+
+def read_once(solver: str, instead: str = "use solver='covariance' or 'triangle'") -> NeedsRowsInMemory:
+    """The error for a solver that needs several passes over a stream that allows only one."""
+    return NeedsRowsInMemory(
+        f"solver={solver!r} reads the rows several times, but the stream can be read once only. Pass a list of blocks "
+        f"or a function that returns a fresh iterator, or {instead}."
+    )
+
+
+def needs_all_rows(what: str, table: str = "the stream", instead: str = "") -> NeedsRowsInMemory:
+    """The error for rows that come in blocks where all of them are needed at once."""
+    return NeedsRowsInMemory(
+        f"{what} needs all rows of {table} at once: pass an array, a table or a matrix, not blocks of rows{instead}."
+    )
+
+
+def needs_columns(solver: str) -> NeedsRowsInMemory:
+    """The error for a solver that reads columns of rows that come in blocks."""
+    return NeedsRowsInMemory(f"solver={solver!r} reads columns, which a stream of blocks cannot give; use 'triangle'.")
+
+
+def unknown_length(what: str, instead: str = "") -> NeedsRowsInMemory:
+    """The error for rows of unknown number where it has to be known beforehand."""
+    return NeedsRowsInMemory(
+        f"{what} needs to know the number of rows; pass an array, a table or a list of blocks{instead}."
+    )
+
+
+def holes_after_reading(holes: MissingValues) -> MissingValues:
+    """The error for missing values that are found when the first blocks of a stream are gone."""
+    return MissingValues(
+        f"{holes.where} Rows with missing values are read several times, and this stream can be read once only: its "
+        "first block, which has none, is gone. Pass all rows (reader.read_all()), a list of blocks, or a function that "
+        "returns a fresh iterator."
+    )
+
+
+def other_namespace(model: str, method: str, fitted: Any, given: Any) -> ValueError:
+    """The error for rows from another array library or device than those of the fit."""
+    kinds = [f"{type(a).__module__}.{type(a).__name__} on {getattr(a, 'device', 'cpu')}" for a in (fitted, given)]
+    return ValueError(
+        f"Inputs passed to {model}.{method}() must use the same namespace and device as those passed to fit(): fit() "
+        f"got {kinds[0]}, {method}() got {kinds[1]}. Convert X, or fit on arrays of that kind."
+    )
+
+
+def bad_weights(reason: str, got: str) -> ValueError:
+    """The error for sample weights that are not frequencies: one per row, not negative, not all zero."""
+    return ValueError(
+        f"sample_weight {reason}: got {got}. Weights are frequencies (weight 2 equals repeating the row): one "
+        "non-negative finite number per row, at least one of them positive."
+    )
+
+
+def weights_without_column(name: str) -> ValueError:
+    """The error for weights that are given by the name of a column, where columns have no names."""
+    return ValueError(
+        f"sample_weight={name!r} is the name of a column, and X is not one table whose columns have names. Pass the "
+        "weights, one for each row, or pass a data frame or a file with names as X."
+    )
+
+
+def needs_memory(what: str, needed: int, have: int, advice: str) -> MemoryError:
+    """The error for a computation that needs more memory than the machine has; raised before it starts."""
+    return MemoryError(
+        f"{what} would need {needed / 2**30:.1f} GiB, this machine has {have / 2**30:.1f} GiB in total. {advice}"
+    )
+
+
+def rows_exceed_memory(table: str, shape: tuple[int, int], needed: int, free: int, purpose: str) -> MemoryError:
+    """The error for a table that is needed in memory as a whole and does not fit; raised before it is read."""
+    return MemoryError(
+        f"all rows of {table}, of shape {shape}, are needed in memory {purpose}: that is {needed / 2**30:.1f} GiB, and "
+        f"{free / 2**30:.1f} GiB are free. Pass fewer rows or columns, or choose a solver that reads block by block."
+    )
+
+
+def over_budget(what: str, needed: int, allowed: int, advice: str) -> MemoryError:
+    """The error for a computation that needs more memory than the user allows; raised before it starts."""
+    sizes = [f"{n / 2**30:.1f} GiB" if n >= 2**30 else f"{n / 2**20:.1f} MiB" for n in (needed, allowed)]
+    return MemoryError(f"{what} would need {sizes[0]}, and memory={sizes[1]} is allowed. {advice}")
+
+
+def not_symmetric(worst: float, place: tuple[int, int], table: str = "X") -> ValueError:
+    """The error for a precomputed kernel matrix that is not symmetric."""
+    return ValueError(
+        f"kernel='precomputed' needs symmetric matrices, but {table} and its transpose differ by up to {worst:.3g} "
+        f"(entries {place} and {place[::-1]}). If that is rounding, pass ({table} + {table}.T) / 2."
+    )
+
+
+def kernel_not_finite(kernel: Any) -> ValueError:
+    """The error for a kernel that is NaN or infinite for finite rows."""
+    what = "the given kernel matrix contains" if kernel is None else f"the kernel {kernel} gives"
+    return ValueError(f"{what} NaN or infinity; rescale the rows or change the parameters of the kernel.")
+
+
+def no_positive_eigenvalue(what: str) -> ValueError:
+    """The error for a kernel matrix without a positive eigenvalue, and so without a direction to project on."""
+    return NoVariance(
+        f"no eigenvalue of {what} is positive: all rows have the same features, or no variance above rounding, or the "
+        "kernel is not an inner product (distances d are not one; exp(-gamma d^2) is). Check the rows, the kernel and "
+        "its width."
+    )
+
+
+def not_symmetric_kernel(kernel: Any, asymmetry: float) -> ValueError:
+    """The error for a kernel function whose value depends on the order of its two arguments."""
+    return ValueError(
+        f"the kernel {kernel} is not symmetric: k(x, y) and k(y, x) differ by up to {asymmetry:.3g}. Pass a function "
+        "that gives the same value for both orders, for example (f(x, y) + f(y, x)) / 2."
+    )
+
+
+def no_maximum() -> ValueError:
+    """The error for a likelihood that grows without bound with the scale of a source."""
+    return NoMaximum(
+        "the likelihood has no maximum: it grows without bound with the scale of a source. This happens if the source "
+        "has exactly the same value in most rows and the density has heavy tails. Use ortho=True, or density='sech'."
+    )
+
+
+def density_not_finite(density: Any, value: float) -> ValueError:
+    """The error for a density that is NaN or infinite at a finite value of a source."""
+    return ValueError(
+        f"the density {density} gives NaN or infinity at {value:.3g}. Its functions must be finite for large numbers "
+        "too: write ln cosh u, for example, as np.logaddexp(u, -u) - np.log(2)."
+    )
+
+
+# The builders of messages about names of columns.
+
+
+def different_columns(expected: Sequence[str | None], got: Sequence[str | None], what: str) -> ValueError:
+    """The error for rows or a summary, `what`, whose columns are not those that were summed up so far."""
+    return ValueError(
+        f"{what} has other columns than the rows summed up so far: {names_difference(expected, got)}. Sums of "
+        "different columns cannot be added; select the same columns in the same order everywhere."
+    )
+
+
+def names_difference(expected: Sequence[str | None], got: Sequence[str | None]) -> str:
+    """How two lists of names differ: the names that are missing, those that are not expected, or the first place where
+    the order differs. A column without a name (None) agrees with every other one."""
+    pairs = [(j, a, b) for j, (a, b) in enumerate(zip(expected, got, strict=False)) if a is not None and b is not None]
+    wanted = Counter([a for _, a, _ in pairs] + list(expected[len(got) :]))
+    found = Counter([b for _, _, b in pairs] + list(got[len(expected) :]))
+    parts = [
+        f"{label}: {_listed(list(names.elements()))}"
+        for label, names in (("missing", wanted - found), ("not expected", found - wanted))
+        if names
+    ]
+    if parts:
+        return "; ".join(parts)
+    j, a, b = next(pair for pair in pairs if pair[1] != pair[2])
+    return f"the same names in another order, where column {j} is {b!r} instead of {a!r}"
+
+
+def rows_in_another_order(first: str, other: str, place: int, label: Any, other_label: Any) -> ValueError:
+    """The error for two tables with the same row labels in another order."""
+    aligned = f"{other}.loc[{first}.index]" if other.isidentifier() and first.isidentifier() else "B.loc[A.index]"
+    return ValueError(
+        f"{first} and {other} have the same row labels in another order: row {place} is {label!r} in {first} and "
+        f"{other_label!r} in {other}. Rows are matched by their positions: pass {aligned}, or drop the labels with "
+        "reset_index(drop=True) if the positions are right."
+    )
+
+
+def _listed(names: Sequence[str | None], most: int = 6) -> str:
+    listed = ", ".join("a column without a name" if name is None else repr(name) for name in names[:most])
+    return listed + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+# The builders of messages about checkpoints.
+
+
+def damaged_checkpoint(path: Any, reason: Any) -> ValueError:
+    """The error for a file under the name of a checkpoint that holds none, or a damaged one."""
+    return ValueError(
+        f"{path} holds no checkpoint, or a damaged one: {str(reason).rstrip('.')}. Give another path; or delete the "
+        "file, if nothing else is in it, to begin the pass again."
+    )
+
+
+def is_checkpoint(path: Any) -> ValueError:
+    """The error for a checkpoint where a model, a summary or a result is expected."""
+    return ValueError(
+        f"{path} is the checkpoint of a pass over rows that was interrupted, and holds no result yet. Call summarize "
+        "or fit with the same rows, and this path as checkpoint: the pass goes on where it was."
+    )
+
+
+def other_pass(path: Any, differences: Sequence[str]) -> ValueError:
+    """The error for a checkpoint of other rows, other weights or another summary."""
+    listed = "; ".join(differences[:4]) + (f"; and {len(differences) - 4} more" if len(differences) > 4 else "")
+    return ValueError(
+        f"the checkpoint {path} is of another pass: {listed}. Give the same rows, weights and summary to go on with "
+        "it, or another path; or delete the file to begin again."
+    )
+
+
+def other_stream(path: Any, n_rows: int) -> ValueError:
+    """The error for a stream whose first rows are not those that were read before."""
+    return ValueError(
+        f"the first {n_rows} rows of the stream are not those that the checkpoint {path} has the sums of. Give the "
+        "same rows in the same blocks to go on with it, or delete the file to begin again."
+    )
+
+
+def no_checkpoint_elsewhere(table: str, *, engine: str | None) -> TypeError:
+    """The error for a checkpoint of rows that are not in main memory."""
+    if engine is not None:
+        return TypeError(
+            f"{table} is held by {engine}, which repeats what is lost itself, and no checkpoint is kept. "
+            "Summarize groups of partitions one after another, save each summary, and merge them; or fit without "
+            "checkpoint."
+        )
+    return TypeError(
+        f"{table} is on a device or of another array library than NumPy, and no checkpoint of its sums is kept. Give "
+        "NumPy arrays, tables or files, or fit without checkpoint."
+    )
+
+
+def no_checkpoint_of(model: str, plan: Any) -> ValueError:
+    """The error for a checkpoint of a fit that is more than one pass over the rows for one summary."""
+    return ValueError(
+        f"a checkpoint keeps the state of one pass over the rows for a summary, and this fit of {model} needs more "
+        f"than that. Its plan is: {plan}. Fit without checkpoint, or with a solver that makes one summary "
+        "('covariance' or 'triangle', where the model has them)."
+    )
+
+
+def no_checkpoint_with_holes(reason: Any) -> ValueError:
+    """The error for missing values in the rows of a fit that has a checkpoint."""
+    return ValueError(
+        f"{reason} Rows with missing values are fitted in several passes, and a checkpoint keeps the state of one: fit "
+        "without checkpoint, or fill the holes first."
+    )
+
+
+# Messages about rows that are sent to a device, and about rows on several devices.
+
+
+def no_such_device(device: Any, reason: BaseException) -> ValueError:
+    """A device that the array library does not know, or that this machine does not have."""
+    text = " ".join(str(reason).split())
+    cause = f": {text[:200]}" if text else ""
+    return ValueError(
+        f"device={device!r} cannot be used here ({type(reason).__name__}{cause}). Pass a device that this machine has, "
+        "such as 'cuda', 'cuda:1', 'mps' or 'cpu', or pass the rows as they are."
+    )
+
+
+def no_device_library(device: Any) -> ImportError:
+    """Neither of the libraries that can send rows to a device by its name is installed."""
+    return ImportError(
+        f"on_device(X, {device!r}) needs torch or, for 'cuda', CuPy, and neither is installed; install one, for "
+        "example with pip install torch."
+    )
+
+
+def not_a_device(device: Any) -> TypeError:
+    """An object that is no device."""
+    return TypeError(
+        f"device must be a name such as 'cuda' or 'cuda:1', or a device of an array library, got {device!r} of class "
+        f"{type(device).__name__}."
+    )
+
+
+def sparse_rows_on_device(table: str) -> TypeError:
+    """Sparse rows that should be sent to a device."""
+    return TypeError(
+        f"{table} is sparse, and on_device sends dense rows. Pass it without on_device, since solvers on the host skip "
+        f"the zeros, or pass on_device({table}.toarray(), ...) if the dense table fits into memory."
+    )
+
+
+def remote_rows_on_device(table: str, engine: str) -> TypeError:
+    """Rows of an engine that should be sent to a device."""
+    return TypeError(
+        f"the rows of {table} are held by the workers of {engine}, and on_device reads rows in this process. Pass "
+        f"{table} without on_device, or files of the same rows with on_device(lowdim.scan(path), ...)."
+    )
+
+
+def rows_already_on_device(table: str, where: str) -> TypeError:
+    """Rows on a device that should be sent to one."""
+    return TypeError(
+        f"{table} is on the device {where} already, and on_device sends rows that are in main memory or in files; "
+        f"pass {table} as it is, or move it to another device with its own library."
+    )
+
+
+def objects_on_device(table: str) -> TypeError:
+    """Rows of objects that should be sent to a device."""
+    return TypeError(f"the rows of {table} are objects and no numbers, so they cannot be sent to a device.")
+
+
+def several_devices(tables: Sequence[str], places: Sequence[str]) -> ValueError:
+    """Tables side by side that are on different devices."""
+    where = ", ".join(f"{table} is on {place}" for table, place in zip(tables, places, strict=True))
+    return ValueError(
+        f"tables that are read together must be on one device: {where}. Move them to the same device, or pass those "
+        "that are in main memory as NumPy arrays."
+    )
+
+
+# Messages about rows that the workers of an engine hold.
+
+
+def no_spark_columns(columns: Sequence[str]) -> ValueError:
+    """No columns of a data frame of Spark are rows."""
+    return ValueError(
+        f"the data frame has the columns {list_names(list(columns))}: rows are all columns of numbers or, if there are "
+        "none, the one column of arrays of numbers or of vectors; lowdim.scan(df, columns=...) chooses columns."
+    )
+
+
+def ragged_column(column: str, width: int | None) -> ValueError:
+    """Arrays or vectors in a column have different lengths, or one is missing."""
+    if width is None:
+        return ValueError(
+            f"column {column!r} must have an array or a vector in each row, and it is null in the first one; drop such "
+            f"rows: df.dropna(subset=[{column!r}])."
+        )
+    return ValueError(
+        f"column {column!r} must have {width} numbers in each row, as it has in the first one; a row has another "
+        f"number of them, or is null. Drop such rows, for example with df.dropna(subset=[{column!r}])."
+    )
+
+
+def other_version(here: str, there: str, where: str) -> RuntimeError:
+    """A worker has another version of lowdim."""
+    return RuntimeError(
+        f"{where} has lowdim {there}, and this process has lowdim {here}; install the same version on all machines."
+    )
+
+
+def column_exists(names: Sequence[str]) -> ValueError:
+    """Results would have the names of columns that are there."""
+    return ValueError(
+        f"the data frame already has columns with the names of the results, {list_names(list(names))}; drop or rename "
+        "them first."
+    )
+
+
+def write_with_spark() -> TypeError:
+    """Results for a data frame of Spark are not written by this process."""
+    return TypeError(
+        "results for a data frame of Spark are columns of a data frame, which Spark writes: "
+        "model.transform(df).write.parquet(path)."
+    )
+
+
+def no_array_of_rows() -> TypeError:
+    """An array with a row for each row of a data frame of Spark is needed."""
+    return TypeError(
+        "this needs an array with a row for each row of the table, and rows of a data frame of Spark have no order: "
+        "transform, score_samples, predict, reconstruction_error and impute add their results to the data frame as "
+        "columns. For everything else, bring the rows that you want to this process: df.limit(1000).toPandas()."
+    )
+
+
+def no_row_draws() -> ValueError:
+    """Single rows of a data frame of Spark would be drawn."""
+    return ValueError(
+        "kind='row' draws single rows, which are on the executors of Spark; leave it out, so that blocks of rows are "
+        "drawn, which are made by a hash of the rows."
+    )
+
+
+def no_order(what: str) -> TypeError:
+    """Something needs the order of rows that have none."""
+    return TypeError(
+        f"{what} go by the order of the rows, and rows of a data frame of Spark have no order; pass the name of a "
+        "column of the data frame instead."
+    )
+
+
+def no_lowdim(engine: str, package: str = "lowdim") -> RuntimeError:
+    """lowdim, or a package that it needs, is not installed on a worker."""
+    return RuntimeError(
+        f"the Python of a worker of {engine} has no {package}; install lowdim, in the version of this process, with "
+        f"what it needs where the workers run{_which_python(engine)}."
+    )
+
+
+def in_partition(error: TypeError | ValueError, start: int, stop: int, what: str = "rows") -> TypeError | ValueError:
+    """An error about a partition, with the rows that it holds."""
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(f"in the partition of {what} {start} to {stop - 1}: {error}")
+
+
+def workers_died(task: str, rows: tuple[int, int] | None) -> RuntimeError:
+    """Every worker that was given a task has died. It may have died of another task that it was given too."""
+    of = "" if rows is None else f", which rows {rows[0]} to {rows[1] - 1} need,"
+    return RuntimeError(
+        f"all workers of Dask that were given the task {task!r}{of} died. Most often a worker dies because its memory "
+        "does not suffice: a partition must fit into it together with the summary of the model. Use smaller partitions "
+        "(X.rechunk or X.repartition), fewer threads in each worker, or workers with more memory; their logs say why "
+        "they died."
+    )
+
+
+def not_computed(found: str, column: str | None, partition: int | None) -> ValueError:
+    """Spark failed to compute the rows; the column and the partition are named if they were found."""
+    of = "the data frame" if column is None else f"column {column!r}"
+    where = "" if partition is None else f" in partition {partition}"
+    return ValueError(f"Spark could not compute {of}{where}, before lowdim was given the rows: {found}")
+
+
+def executors_died(task: str, attempts: str) -> RuntimeError:
+    """Each executor of Spark that was given a task has died or had not enough memory, or its process of Python."""
+    return RuntimeError(
+        f"task {task} of a stage of Spark failed {attempts} times, because the executor, or its process of Python, "
+        f"died or had not enough memory. {_SPARK_MEMORY} The logs of the executors say why they died."
+    )
+
+
+def executor_memory(found: str) -> MemoryError:
+    """There is no memory for a block of rows, or for a summary."""
+    return MemoryError(f"Spark had not enough memory ({found or 'no details are known'}). {_SPARK_MEMORY}")
+
+
+#: What to do if the memory of executors does not suffice.
+_SPARK_MEMORY = (
+    "The memory of an executor must suffice for a batch of rows and the summary of the model. Give Python more memory "
+    "(spark.executor.pyspark.memory, if it is set, and spark.executor.memoryOverhead), or Java "
+    "(spark.executor.memory, or spark.driver.memory for your process); or use fewer rows in a batch "
+    "(spark.sql.execution.arrow.maxRecordsPerBatch), more partitions, or, for many columns, solver='krylov' where "
+    "there is one."
+)
+
+
+def older_lowdim(engine: str, here: str) -> RuntimeError:
+    """A worker has a version of lowdim that lacks what this process asks of it."""
+    return RuntimeError(
+        f"a worker of {engine} has another version of lowdim than this process, which has {here}; install the same "
+        f"version on all machines{_which_python(engine)}."
+    )
+
+
+def other_python(engine: str) -> RuntimeError:
+    """A worker runs another version of Python."""
+    return RuntimeError(
+        f"the workers of {engine} run another version of Python than this process; use the same one on all "
+        f"machines{_which_python(engine)}."
+    )
+
+
+def missing_labels(label: str) -> ValueError:
+    """A column of labels has entries that are missing."""
+    return ValueError(f"{label} must have a label in each row, and it has missing values; drop those rows.")
+
+
+def fold_without_rows(k: int, empty: int) -> ValueError:
+    """Rows that were assigned to folds by a hash are in fewer folds than were asked for."""
+    return ValueError(
+        f"cv={k}: {empty} of the folds have no row. Rows of a data frame of Spark have no order, and each belongs to a "
+        "fold by a hash of its entries; use fewer folds, or name a column that holds the fold of each row: cv='fold'."
+    )
+
+
+def no_splits_without_order(cv: object) -> TypeError:
+    """A splitter numbers the rows, which have no order."""
+    return TypeError(
+        f"cv={cv!r} numbers the rows, and rows of a data frame of Spark have no order; pass a number of folds, "
+        "KFold(k, shuffle=True, random_state=0), or the name of a column that holds the fold of each row."
+    )
+
+
+def _which_python(engine: str) -> str:
+    """How the Python of the workers is chosen, where that is a setting."""
+    return ", or set PYSPARK_PYTHON to a Python that has it" if engine == "Spark" else ""
+
+
+# Messages about factor analysis, its tests, and covariances of rows with missing entries.
+
+
+#: At most so many columns are named in a message.
+_NAMED = 5
+
+
+class UndeterminedCovariance(ValueError):
+    """The observed entries do not determine a covariance matrix of all columns."""
+
+
+def constant_with_holes(columns: Sequence[int], names: Sequence[str] | None) -> ValueError:
+    """The error for columns whose observed entries are all the same, where a covariance is estimated."""
+    return UndeterminedCovariance(
+        f"the observed entries of {_listed_columns(columns, names)} are all the same, so that the likelihood of a "
+        "covariance has no maximum. Drop such columns first."
+    )
+
+
+def one_column_with_holes() -> ValueError:
+    """The error for a single column with missing entries, which has no covariances."""
+    return UndeterminedCovariance("X has one column, and covariances need at least 2. Give more columns.")
+
+
+def undetermined_covariance(p: int) -> ValueError:
+    """The error for rows that leave the covariance of all columns undetermined."""
+    return UndeterminedCovariance(
+        f"the observed entries do not determine the covariance of {p} columns: at most {p} rows have no missing entry, "
+        "so that the likelihood grows without bound towards a plane through all of these, and EM found no maximum "
+        "elsewhere. Drop the columns with most missing entries, or compare numbers of components by bic, which does "
+        "without such a covariance."
+    )
+
+
+def covariance_not_converged(p: int, n_steps: int, residual: float, tol: float) -> ValueError:
+    """The error for a covariance of rows with missing entries that was not found in so many steps."""
+    return UndeterminedCovariance(
+        f"the covariance of {p} columns with missing entries was not found in {n_steps} steps of EM: residual "
+        f"{residual:.1e}, tolerance {tol:g}. Drop the columns with most missing entries, or columns that depend on "
+        "others."
+    )
+
+
+def heywood_columns(columns: Sequence[int], names: Sequence[str] | None, floor: float) -> str:
+    """The warning for uniquenesses at their lower bound."""
+    it, them = ("its uniqueness is", "it") if len(columns) == 1 else ("their uniquenesses are", "them")
+    return (
+        f"Heywood case: the factors explain all of {_listed_columns(columns, names)}; {it} at the lower bound, "
+        f"{floor:g} of the variance. Such a solution often means too many factors, too few rows, or a column that "
+        f"repeats others. Ask for fewer factors, or drop {them}; `heywood_` marks the columns."
+    )
+
+
+def rows_needed_for_test(n_samples: int) -> ValueError:
+    """The error for a test of a model that was fitted to rows with missing entries, without these rows."""
+    return ValueError(
+        f"the rows of the fit have missing values, so that the test needs the {n_samples} rows themselves, for the "
+        "covariance that their observed entries suggest: pass them as X. (To compare numbers of factors, bic is "
+        "enough.)"
+    )
+
+
+def other_rows_than_fit(given: int, n_samples: int) -> ValueError:
+    """The error for rows that cannot be those of the fit, because their number is another."""
+    return ValueError(f"X has {given} rows, but the model was fitted to {n_samples}; pass the rows of the fit.")
+
+
+def refit_of_weighted_fit(weight: float, n_samples: int) -> ValueError:
+    """The error for draws with a refit of a model that was fitted to weighted rows."""
+    return ValueError(
+        f"refit=True draws rows with replacement, and the {n_samples} rows of the fit had weights (of {weight:g} in "
+        "all). Repeat the rows by their weights and fit again, or draw with refit=False."
+    )
+
+
+def no_bootstrap_sample(n_tries: int) -> ValueError:
+    """The error for a table of which samples of rows leave columns without observed entries."""
+    return ValueError(
+        f"in {n_tries} samples of the rows, some column had less than two observed entries, so that no model can be "
+        "fitted to them. Drop columns with so few observed entries, or draw with refit=False."
+    )
+
+
+def _listed_columns(columns: Sequence[int], names: Sequence[str] | None) -> str:
+    """The columns in words, the first of them by name."""
+    first = ", ".join(column_label(j, names) for j in columns[:_NAMED])
+    return first + (f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else "")
+
+
+# The builders of messages about files.
+
+
+def damaged_file(path: Any, reason: Any, newer: bool = False) -> ValueError:
+    """The error for a file that does not hold what lowdim saves. `newer`: its format is of a newer minor version."""
+    advice = (
+        "A newer version of lowdim wrote it and may read it."
+        if newer
+        else "Take another copy of it, or make it again and save it."
+    )
+    return ValueError(f"{path} is damaged, or not a file that lowdim saved: {reason}. {advice}")
+
+
+def missing_extra(purpose: str, package: str, extra: str) -> ImportError:
+    """The error for a package that is needed and not installed."""
+    return ImportError(f"{purpose} needs {package}, which is not installed: pip install 'lowdim[{extra}]'.")
+
+
+def not_a_path(got: Any) -> TypeError:
+    """The error for something else than a path where files are named."""
+    return TypeError(
+        f"files are given by a path, a pattern such as 'part-*.parquet', a directory, or a list of these; got "
+        f"{type(got).__name__}."
+    )
+
+
+def list_of_paths(path: Any) -> ValueError:
+    """The error for a list of paths in place of rows."""
+    return ValueError(
+        f"X is a list of text, such as {str(path)!r}, and not rows of numbers. If these are files, pass lowdim.scan(X)."
+    )
+
+
+def no_such_file(path: Any) -> FileNotFoundError:
+    """The error for a path where there is nothing."""
+    return FileNotFoundError(f"there is no file {path}. Check the path; relative ones start at the working directory.")
+
+
+def not_local(path: str) -> ValueError:
+    """The error for an address on another machine."""
+    return ValueError(
+        f"{path} is an address, and only files of this machine are read by their paths. Open it with another library "
+        "and pass what that returns: pyarrow.dataset.dataset(...) or polars.scan_parquet(...)."
+    )
+
+
+def no_match(pattern: str) -> FileNotFoundError:
+    """The error for a pattern that no file matches."""
+    return FileNotFoundError(
+        f"no file matches {pattern}. Check the pattern: * stands for any characters within one directory, ** for any "
+        "directories."
+    )
+
+
+def empty_directory(path: str, suffixes: Sequence[str]) -> FileNotFoundError:
+    """The error for a directory without files."""
+    return FileNotFoundError(
+        f"the directory {path} holds no files, apart from names that begin with a dot or an underscore, which are left "
+        f"out. Files with these suffixes can be read: {', '.join(suffixes)}."
+    )
+
+
+def mixed_kinds(where: str, kinds: Mapping[str, str]) -> ValueError:
+    """The error for files of several kinds."""
+    listed = ", ".join(f"{path} ({kind})" for kind, path in kinds.items())
+    return ValueError(
+        f"{where} holds files of several kinds, for example {listed}. All files of a table must be of one kind: choose "
+        "some with a pattern such as 'directory/*.parquet'."
+    )
+
+
+def special_file(path: str, what: str) -> ValueError:
+    """The error for a device, a socket or a pipe."""
+    return ValueError(f"{path} is {what}, and only ordinary files can be read. Write its contents to a file first.")
+
+
+def not_permitted(path: str) -> PermissionError:
+    """The error for a file that may not be read."""
+    return PermissionError(f"{path} may not be read by this user. Change its permissions, or leave it out.")
+
+
+def unknown_suffix(path: str, suffixes: Sequence[str]) -> ValueError:
+    """The error for a file whose name does not tell what it holds."""
+    return ValueError(
+        f"{path} has none of the suffixes that tell how a file is read: {', '.join(suffixes)}. Rename it, or choose "
+        "files with a pattern such as 'directory/*.parquet'."
+    )
+
+
+def saved_object(path: str) -> ValueError:
+    """The error for a model, a summary or a checkpoint where rows are expected."""
+    return ValueError(
+        f"{path} is no table: lowdim wrote it, and it holds a model, a summary, a result or a checkpoint. "
+        "lowdim.load(path) reads it; models are fitted to a summary by fit_summary(lowdim.load(path))."
+    )
+
+
+def changed_file(path: str, how: str) -> ValueError:
+    """The error for a file that is not the one that was scanned."""
+    return ValueError(
+        f"{path} has changed since it was scanned: {how}. All passes over the rows must see the same rows: wait until "
+        "nothing writes to it any more, then call lowdim.scan again."
+    )
+
+
+def deleted_file(path: str) -> FileNotFoundError:
+    """The error for a file that is no longer there."""
+    return FileNotFoundError(
+        f"{path} was there when it was scanned, and is gone now. Restore it, or call lowdim.scan again to read the "
+        "files that are left."
+    )
+
+
+def unreadable_file(path: str, where: str, reason: Any) -> ValueError:
+    """The error for a file that is damaged, or not what its name says; `where` is the place in it."""
+    return ValueError(
+        f"{path} cannot be read{where}: {str(reason).rstrip('.')}. The file is damaged, incomplete, or not what its "
+        "name says: write it again, or leave it out."
+    )
+
+
+def ragged_line(n_fields: int, n_columns: int) -> str:
+    """Why a line of a CSV file cannot be read that has more or fewer fields than the header."""
+    fields, columns = (f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in ((n_fields, "field"), (n_columns, "column")))
+    return f"it has {fields}, and the header names {columns}"
+
+
+def open_quote() -> str:
+    """Why a line of a CSV file cannot be read in which a quote is opened and not closed."""
+    return "a quote is opened there and not closed at the end of a field, so that lines behind it belong to this field"
+
+
+def no_rows_in_files(where: str) -> ValueError:
+    """The error for files that have columns and no rows."""
+    return ValueError(f"found 0 sample(s) in {where}, while a minimum of 1 is required: none of the files has a row.")
+
+
+def missing_columns(path: str, missing: Sequence[str], names: Sequence[str]) -> ValueError:
+    """The error for one of several files that has not the columns of the first one."""
+    return ValueError(
+        f"{path} has no column {list_names(missing)}, which is needed and which the first file has; its columns are "
+        f"{list_names(names)}. Rename the column there, or leave the file or the column out."
+    )
+
+
+def csv_header(path: str, fields: Sequence[str]) -> ValueError:
+    """The error for a CSV file that does not begin with the names of its columns."""
+    got = f"numbers: {', '.join(fields[:6])}{', ...' if len(fields) > 6 else ''}" if fields else "empty"
+    return ValueError(
+        f"{path} has no header: the first line must hold the names of the columns, and it is {got}. Write a line with "
+        "names at the beginning."
+    )
+
+
+def other_separator(path: str, separator: str, first: str, expected: str) -> ValueError:
+    """The error for one of several CSV files whose fields are separated by another character."""
+    words = {",": "commas", ";": "semicolons", "\t": "tabs"}
+    return ValueError(
+        f"{path} is separated by {words[separator]}, and the first file, {first}, by {words[expected]}. All CSV files "
+        "of a table must be separated by the same character: write this one again, or leave it out."
+    )
+
+
+def nearly_numbers(where: str, why: str) -> ValueError:
+    """The error for columns that 'numeric' would leave out because of a few entries; `why` says where these are."""
+    return ValueError(
+        f"{where} has columns of text in which nearly all entries are numbers: {why}. columns='numeric' would leave "
+        "these columns out: correct the entries, or say that they are not wanted with exclude=."
+    )
+
+
+def csv_line_break_in_header(path: str) -> ValueError:
+    """The error for a CSV file with a line break, or only one quote, in the name of a column."""
+    return ValueError(
+        f"{path} has a header that does not end with the first line: a quote is open there. Line breaks within the "
+        "name of a column are not supported; rename it."
+    )
+
+
+def csv_encoding(path: str, encoding: str) -> ValueError:
+    """The error for a CSV file that is not in UTF-8."""
+    return ValueError(f"{path} is written in {encoding}; CSV files must be in UTF-8. Convert it first.")
+
+
+def inexact_integer(value: int, row: str, column: str) -> ValueError:
+    """The error for an integer that float64 cannot hold."""
+    return ValueError(
+        f"{column} holds the integer {value} in {row}, which float64 cannot hold exactly (integers up to 2^53 can "
+        "always be held). If it is an identifier, leave the column out; otherwise subtract a constant, or convert the "
+        "column to floating point first."
+    )
+
+
+def not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str], *, why: str = "") -> ValueError:
+    """The error for columns that are not numbers."""
+    others = "Take only those with lowdim.scan(..., columns='numeric'), leave columns out with exclude=, or encode the"
+    advice = f"{others} others as numbers." if numeric else "Encode them as numbers first."
+    return ValueError(
+        f"{where} has columns that are not numbers: {list_names(columns, 20)}{f' ({why})' if why else ''}; these are "
+        f"numbers: {list_names(numeric, 20) or 'none'}. {advice}"
+    )
+
+
+def named_response_not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str]) -> ValueError:
+    """The error for responses, given by the names of their columns, that are not numbers."""
+    return ValueError(
+        f"y: {list_names(columns, 20)} of {where} cannot be a response, since it is not a number. {ENCODE_CLASSES} "
+        f"These columns are numbers: {list_names(numeric, 20) or 'none'}."
+    )
+
+
+def unknown_column(where: str, name: str, names: Sequence[str]) -> ValueError:
+    """The error for a name or a pattern that no column matches."""
+    near = get_close_matches(name, list(names), 3)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return ValueError(f"{where} has no column {name!r}; its columns are {list_names(names, 20)}.{hint}")
+
+
+def no_columns_left(where: str, names: Sequence[str], numeric: Sequence[str]) -> ValueError:
+    """The error for a choice of columns that is empty."""
+    return ValueError(
+        f"no column of {where} is chosen: found 0 feature(s), while a minimum of 1 is required. Its columns are "
+        f"{list_names(names, 20) or 'none'}; these are numbers: {list_names(numeric, 20) or 'none'}."
+    )
+
+
+def duplicate_columns(where: str, names: Sequence[str], *, can_leave_out: bool = True) -> ValueError:
+    """The error for several columns of one name. `can_leave_out`: other columns can be read without these."""
+    return ValueError(
+        f"{where} has several columns with the name {list_names(names)}. Columns are read by their names: rename them"
+        f"{', or leave them out' if can_leave_out else ''}."
+    )
+
+
+def named_twice(argument: str, names: Sequence[str]) -> ValueError:
+    """The error for a column that is named several times."""
+    twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
+    return ValueError(f"{argument} names {list_names(twice)} more than once. Name each column once.")
+
+
+def bad_columns(argument: str, got: Any) -> TypeError:
+    """The error for a choice of columns that is not made of names."""
+    return TypeError(
+        f"{argument}={got!r} must be the name of a column, a pattern such as 'temp_*', or a list of these"
+        f"{', or numeric' if argument == 'columns' else ''}."
+    )
+
+
+def foreign_file(path: Any, appearance: str) -> ValueError:
+    """The error for a file of another kind."""
+    return ValueError(
+        f"{path} is not a file that lowdim saved: it looks like {appearance}. Models and summaries are read from files "
+        "that lowdim.save or the method `save` of a summary wrote."
+    )
+
+
+def newer_file(path: Any, version: str, writer: str) -> ValueError:
+    """The error for a file whose format is of a newer major version."""
+    return ValueError(
+        f"{path} was written by lowdim {writer[:40]}, in version {version} of the format, which this version of lowdim "
+        "cannot read. Install the version of lowdim that wrote it, or a newer one."
+    )
+
+
+def file_exceeds_memory(path: Any, needed: int, free: int | None) -> MemoryError:
+    """The error for a file whose arrays are larger than the memory that is free, if that is known."""
+    have = "less memory is" if free is None else f"{free} bytes of memory are"
+    return MemoryError(f"the arrays of {path} take {needed} bytes, and {have} free.")
+
+
+# Messages about auto-encoders.
+
+
+def wrong_module_width(name: str, inputs: int, wanted: int, found: str, variational: bool) -> ValueError:
+    """The error for a module of the user that does not map rows of the right width to results of the right width."""
+    both = ", the means and the logarithms of the variances of the latent variables" if variational else ""
+    results = f"of {wanted} columns{both if name == 'encoder' else ''}"
+    return ValueError(
+        f"{name} must map tensors of shape (n, {inputs}) to tensors of shape (n, {wanted}), but {found}. Change its "
+        f"first layer to {inputs} inputs and its last one to results {results}."
+    )
+
+
+def not_a_module(name: str, got: Any) -> TypeError:
+    """The error for something else than a torch module where one is expected."""
+    instead = f"; make one: {got.__name__}(...)" if isinstance(got, type) else ""
+    return TypeError(f"{name} must be a torch.nn.Module or None, got {got!r:.80}{instead}.")
+
+
+def not_variational() -> ValueError:
+    """The error for an evidence bound of a model that was fitted without one."""
+    return ValueError("the model was fitted with variational=False and has no evidence bound: fit it again.")
+
+
+def training_diverged(rate: float, first_rate: float) -> ValueError:
+    """The error for a loss that stays NaN however small the steps are."""
+    return ValueError(
+        f"the loss was not finite, also after training went back to its best state several times, last with steps of "
+        f"size {rate:.1g}. Divide the columns by numbers that bring them to a similar size (for example with "
+        f"sklearn.preprocessing.StandardScaler), or pass solver=Adam(rate=...) with a rate below {first_rate:g}; if "
+        "the modules are your own, look for logarithms, roots and divisions in them."
+    )
+
+
+def bad_number_latent(k: Any, p: int) -> ValueError:
+    """The error for a number of latent variables that is no number, or less than one."""
+    return ValueError(
+        f"n_components={k!r} must be a whole number of at least 1; an auto-encoder is of use with fewer components "
+        f"than columns (n_features={p}), so pass 1 to {max(1, p - 1)}."
+    )
+
+
+def many_latent(k: int, p: int) -> str:
+    """The warning about as many latent variables as columns."""
+    return (
+        f"n_components={k} is not less than the number of columns, {p}: the rows can be copied as they are, and "
+        "nothing is learnt from them. Ask for fewer components."
+    )
+
+
+def own_module_not_stored() -> str:
+    """The advice for a model with a module of the user, which files do not hold."""
+    return (
+        "Use hidden=(...) in place of your own module, or keep its class in your "
+        "program and store its parameters yourself: torch.save(model.encoder_.state_dict(), path)."
+    )
+
+
+def squared_error_out_of_range(unit: float) -> ValueError:
+    """The error for rows whose squared errors are no numbers."""
+    return ValueError(
+        f"the rows have a standard deviation of about {unit:.1g}, whose square is outside the range of floating-point "
+        "numbers. Rescale the columns (divide them by a constant)."
+    )
+
+
+# The builders of messages about models that are written as graphs of ONNX.
+
+
+def not_in_onnx(what: str, why: str, instead: str) -> TypeError:
+    """The error for something that a graph cannot express; `instead` says what to do."""
+    return TypeError(f"{what} cannot be written as a graph of ONNX: {why}. {instead}")
+
+
+def beyond_onnx_arithmetic(dtype: Any) -> ValueError:
+    """The error for numbers of a model that the dtype of the computations cannot hold."""
+    return ValueError(
+        f"numbers of this model are out of the range of {dtype}. Pass arithmetic='float64', or fit the model to rows "
+        "in other units."
+    )
+
+
+def bad_opset(opset: Any, lowest: int, highest: int) -> ValueError:
+    """The error for a version of the operators of ONNX that is not known."""
+    return ValueError(
+        f"opset={opset!r} must be a whole number from {lowest} to {highest}, the versions that the graphs of lowdim "
+        "and the installed onnx know."
+    )
+
+
+def no_such_table(model: str, table: Any, n_tables: int) -> ValueError:
+    """The error for the number of a table that the model was not fitted to."""
+    known = "it was fitted to one table, number 0" if n_tables == 1 else f"its tables are numbers 0 to {n_tables - 1}"
+    return ValueError(f"{model} has no table {table!r}: {known}.")
+
+
+def wrong_onnx_inputs(model: str, width: int, got: str) -> ValueError:
+    """The error for a step of a pipeline whose inputs are not those of its fit."""
+    return ValueError(
+        f"{model} takes {width} columns of numbers, and {got}. Give skl2onnx the types of the rows of the fit, such as "
+        f"FloatTensorType([None, {width}]) if it is the first step."
+    )
+
+
+def too_large_for_onnx(n_bytes: int, limit: int) -> ValueError:
+    """The error for constants that do not fit into one message of the format."""
+    return ValueError(
+        f"the graph would hold more than {n_bytes / 2**30:.3g} GiB of numbers, and ONNX allows {limit / 2**30:.3g} GiB "
+        "in one file. For kernels, use landmarks: solver=Nystrom(landmarks=1000). Otherwise keep fewer components, or "
+        "pass arithmetic='float32'."
+    )
+
+
+# The builders of messages about files that are written.
+
+
+def unknown_output(path: Any, suffixes: Sequence[str]) -> ValueError:
+    """The error for a path whose suffix names no kind of file that can be written."""
+    return ValueError(
+        f"the kind of file to write is not known from the name {str(path)!r}: it must end with one of "
+        f"{', '.join(suffixes)} (a further '/' makes a directory of such files)."
+    )
+
+
+def output_is_no_path(got: Any) -> TypeError:
+    """The error for a place to write to that is not a path."""
+    return TypeError(f"path must be a string or a Path, got {type(got).__name__}.")
+
+
+def not_html(path: Any) -> ValueError:
+    """The error for the path of a page that does not end as one does."""
+    return ValueError(f"the report {str(path)!r} must end with .html, as in 'report.html'.")
+
+
+def output_is_special(path: Any) -> OSError:
+    """The error for a device, a socket or a pipe at a path, which no file replaces."""
+    return OSError(f"{path} is a device, a socket or a pipe, and cannot be replaced by a file. Choose another path.")
+
+
+def output_is_directory(path: Any, found: Any) -> IsADirectoryError:
+    """The error for the path of a directory where that of a file is needed; `found` is the whole path."""
+    return IsADirectoryError(
+        f"cannot write to the path {str(path)!r}: {found} is a directory, which is not replaced. Add the name of a "
+        "file."
+    )
+
+
+def no_inner_name(path: Any, kind: str, allowed: Sequence[str]) -> ValueError:
+    """The error for '::' in a path to a kind of file that has no arrays with names."""
+    return ValueError(
+        f"{str(path)!r} names an array inside of a {kind} file, which holds only one table: '::' is for "
+        f"{' and '.join(allowed)}. Leave it out."
+    )
+
+
+def directory_is_missing(path: Any, folder: Any) -> FileNotFoundError:
+    """The error for a path in a directory that does not exist."""
+    return FileNotFoundError(
+        errno.ENOENT, f"cannot write {str(path)!r}: there is no directory {str(folder)!r}; make it first"
+    )
+
+
+def output_exists(path: Any, file: Any = None) -> FileExistsError:
+    """The error for a path under which there is something already; `file` is the file, if the path names an array."""
+    what, that = ("it", "it") if file is None else (f"the file {str(file)!r}", "all of it")
+    return FileExistsError(
+        errno.EEXIST, f"cannot write {str(path)!r}: {what} exists already. Pass overwrite=True to replace {that}"
+    )
+
+
+def would_lose_arrays(path: Any, file: Any, names: Sequence[str]) -> FileExistsError:
+    """The error for a file with several arrays, of which all would be replaced by one."""
+    return cannot_be_replaced(
+        path,
+        f"{str(file)!r} also holds {list_names(names)}. A result is written as a file of its own, and they would be "
+        "lost",
+    )
+
+
+def cannot_be_replaced(path: Any, reason: str) -> FileExistsError:
+    """The error for something that is never replaced by a result."""
+    return FileExistsError(errno.EEXIST, f"{str(path)!r} is not replaced: {reason}. Choose another path")
+
+
+def no_permission_to_write(path: Any, folder: Any) -> PermissionError:
+    """The error for a directory in which files may not be made."""
+    return PermissionError(
+        errno.EACCES,
+        f"cannot write {str(path)!r}: you have no permission to make files in the directory {str(folder)!r}",
+    )
+
+
+def not_written(path: Any, error: OSError) -> OSError:
+    """The error for a file that could not be written to its end, for example because the disk is full."""
+    reason = str(error) if error.errno is None else os.strerror(error.errno)
+    return OSError(
+        error.errno or errno.EIO,
+        f"{str(path)!r} could not be written: {reason}. Nothing was left there; what was there before is unchanged",
+    )
+
+
+def being_read(path: Any) -> ValueError:
+    """The error for a path at which the rows lie that are being read."""
+    return ValueError(f"{str(path)!r} holds the rows that are being read; write the results to another path.")
+
+
+def no_kept_columns(path: Any, kind: str, suffixes: Sequence[str]) -> ValueError:
+    """The error for columns that are to be carried along to a file that holds one array of numbers."""
+    return ValueError(
+        f"{str(path)!r} cannot hold the columns given as keep: a {kind} file holds one array of numbers. Write a table "
+        f"({', '.join(suffixes)}), or leave keep out."
+    )
+
+
+def not_for_csv(path: Any, names: Sequence[str], types: Sequence[Any]) -> ValueError:
+    """The error for kept columns whose values cannot be written as text."""
+    listed = ", ".join(f"{name!r} ({type_})" for name, type_ in zip(names, types, strict=True))
+    return ValueError(
+        f"a CSV file cannot hold the columns {listed}, given as keep. Write {str(path)!r} as .parquet or .arrow, or do "
+        "not keep them."
+    )
+
+
+def other_kept_type(name: str, now: Any, first: Any) -> ValueError:
+    """The error for a kept column whose values do not have the type that they had in the first rows."""
+    return ValueError(
+        f"the column {name!r}, given as keep, holds values of the type {now} that cannot be converted to {first}, the "
+        "type of the first rows. Convert the column to one type first, or do not keep it."
+    )
+
+
+def bad_keep(keep: Any) -> ValueError:
+    """The error for columns to carry along that are not names, or are named twice."""
+    return ValueError(f"keep={keep!r} must be the names of different columns, as in keep=['id'].")
+
+
+def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
+    """The error for columns that are to be carried along from something that has no columns with names."""
+    return TypeError(
+        f"keep={list(names)} needs columns with names, which {table} does not have: pass a data frame, a scan of files "
+        "with a table (Parquet, Arrow, CSV) or an iterable of data frames, or leave keep out."
+    )
+
+
+def columns_clash(clashing: Sequence[str]) -> ValueError:
+    """The error for results that cannot be told from kept columns, although their names have got an ending."""
+    return ValueError(
+        f"there would be two columns {', '.join(map(repr, clashing))}: a kept column and a result. Rename the kept "
+        "column, or do not keep it."
+    )
+
+
+def formula_like(column: str, example: str) -> str:
+    """The warning for text in a CSV file that spreadsheets run as a formula."""
+    shown = example if len(example) <= 40 else example[:39] + "…"
+    return (
+        f"the column {column!r} holds text such as {shown!r}, which spreadsheets run as a formula. It is written as it "
+        "is. To open the file in a spreadsheet, write it with lowdim.sinks.escaped_formulas() (on the command line, "
+        "--escape-formulas)."
+    )
+
+
+# Messages about plots.
+
+
+def does_not_fit(plot: str, model: str, needs: str) -> TypeError:
+    """The error for a plot of a model that does not have what it shows."""
+    return TypeError(f"plot.{plot} shows {needs}, and {model} has none. Printing model.plot lists what fits a model.")
+
+
+def unknown_component(component: object, names: Sequence[str]) -> ValueError:
+    """The error for a component that a model does not have."""
+    known = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    return ValueError(
+        f"there is no component {component!r}; they are {known}, or by their numbers 1 to {len(names)}, counted from 1 "
+        "as in their names."
+    )
+
+
+def wrong_number_of_components(got: int, allowed: str) -> ValueError:
+    """The error for more or fewer components than a picture has dimensions."""
+    return ValueError(f"{got} components were chosen, and this picture shows {allowed}; pass components=(1, 2).")
+
+
+def needs_axes_in_3d() -> ValueError:
+    """The error for flat axes where three components are to be drawn."""
+    return ValueError(
+        "three components need axes with three dimensions; make them with "
+        'plt.subplots(subplot_kw={"projection": "3d"}), or leave out ax.'
+    )
+
+
+def not_one_for_each_row(name: str, got: int, n: int) -> ValueError:
+    """The error for labels or groups of another number than there are rows."""
+    return ValueError(f"{name} has {got} entries, X has {n} rows; pass one entry for each row.")
+
+
+def nothing_missing() -> ValueError:
+    """The error for rows without missing entries, where these are to be drawn."""
+    return ValueError("X has no missing entries, so there is nothing to draw; they are NaN in X.")
+
+
+def wrong_image_shape(shape: object, p: int) -> ValueError:
+    """The error for images whose number of pixels is not the number of columns."""
+    return ValueError(
+        f"shape={shape!r} must be (height, width), or (height, width, 3) for colours, whose product is the number of "
+        f"columns, {p}."
+    )
+
+
+def other_response(response: object, names: Sequence[str]) -> ValueError:
+    """The error for a response that a regression does not have."""
+    return ValueError(f"response={response!r} is not one of {', '.join(map(repr, names))}; pass its name.")
+
+
+def other_test(got: str, model: str) -> ValueError:
+    """The error for a permutation test of another model, or one from a file that does not hold what is drawn."""
+    return ValueError(
+        f"the permutation test is of {got}, or comes from an older file; pass what lowdim.permutation_test returns for "
+        f"{model} and the same tables."
+    )
+
+
+# Messages about rules for the number of components.
+
+
+def rule_needs_rows(name: str) -> ValueError:
+    """The error for a rule that needs rows, where only a summary is given."""
+    return ValueError(
+        f"n_components={name!r} leaves rows out, and a summary does not hold them; fit to rows, or pass a number or "
+        "another rule."
+    )
+
+
+def rule_needs_complete_rows(name: str, able: Sequence[str], *, bayes: bool = False) -> ValueError:
+    """The error for a rule that cannot be applied to rows with missing values, or not with a prior; `able` are the
+    names of those that can."""
+    if bayes:
+        return ValueError(
+            f"n_components={name!r} compares models of maximum likelihood, and the rows have missing values: with "
+            "prior='vb', components that are not needed are dropped anyway. Pass a number, or prior=None."
+        )
+    listed = ", ".join(map(repr, able))
+    return ValueError(
+        f"n_components={name!r} needs complete rows, without NaN or other missing values. Rules for rows with missing "
+        f"values are {listed}. Or pass a number, or apply the rule to draws of impute(X, n_draws=...)."
+    )
+
+
+def no_partial_fit(name: str) -> AttributeError:
+    """The error for a rule that needs rows in `partial_fit`, which keeps only a summary of them."""
+    return AttributeError(
+        f"n_components={name!r} leaves rows out, and partial_fit does not keep them; pass a number, or another rule."
+    )
+
+
+# The builders of messages about what cannot be saved.
+
+
+def not_storable(where: str, what: str, advice: str) -> TypeError:
+    """The error for a value that no file can hold."""
+    return TypeError(
+        f"{where} is {what}, which a file cannot hold: it holds numbers, text, arrays and the classes of "
+        f"lowdim, and no code. {advice}"
+    )
+
+
+def not_a_stored_class(obj: Any) -> TypeError:
+    """The error for an object that `lowdim.save` does not know."""
+    kind = obj.__name__ if isinstance(obj, type) else type(obj).__name__
+    return TypeError(
+        f"{'the class ' if isinstance(obj, type) else 'an object of the class '}{kind} cannot be saved. Fitted models "
+        "of lowdim and lowdim.sklearn can (not classes derived from them), and so can summaries, plans and results of "
+        "selection."
+    )
+
+
+def fewer_rows_than_allowed(obj: Any, n: int, min_rows: int, holds_rows: bool) -> ValueError:
+    """The error for an object of fewer rows than `min_rows`, or one that holds rows."""
+    why = "holds rows, or numbers for each of them" if holds_rows else f"was made from {n} rows"
+    return ValueError(
+        f"this {type(obj).__name__} {why}, and min_rows={min_rows} asks for a file that was made from at least so many "
+        "rows and holds none of them. It was not saved."
+    )
+
+
+def bad_min_rows(min_rows: Any) -> ValueError:
+    """The error for a smallest number of rows that is not one."""
+    return ValueError(f"min_rows={min_rows!r} must be a whole number of at least 1, or None.")
+
+
+def unknown_number_of_rows(obj: Any) -> ValueError:
+    """The error for `min_rows` with an object that does not know its number of rows."""
+    return ValueError(
+        f"min_rows is for models and for summaries that count their rows, and a {type(obj).__name__} does not. Leave "
+        "it out, if the file may be saved."
+    )
+
+
+def not_loadable(path: Any, error: Exception) -> ValueError:
+    """The error for values that could be written, but would be refused by `load`."""
+    return ValueError(f"{path} was not written, because it could not be loaded again: {error}.")
+
+
+# The builders of messages about arrays in files: NPY, Zarr and HDF5.
+
+
+def array_is_no_table(place: str, shape: tuple[int, ...]) -> ValueError:
+    """The error for a stored array that does not have two axes, or has no entries."""
+    if 0 in shape:
+        return ValueError(f"{place}: the array has shape {shape} and so no entries; at least one row is needed.")
+    one = " If these are the values of one column, store them as shape (n, 1)." if len(shape) == 1 else ""
+    axes = "one axis" if len(shape) == 1 else f"{len(shape)} axes"
+    return ValueError(
+        f"{place}: the array has shape {shape}, that is {axes}, and rows need two: (rows, columns).{one} Or load it, "
+        "reshape it, and pass the array."
+    )
+
+
+def array_without_numbers(place: str, dtype: Any) -> ValueError:
+    """The error for a stored array of strings, dates, complex numbers or records."""
+    fields = getattr(dtype, "names", None)
+    advice = (
+        f"Of records with the fields {list_names(fields)}, pass pandas.DataFrame(array), or convert them with "
+        "numpy.lib.recfunctions.structured_to_unstructured"
+        if fields
+        else "Convert the array and store it again, or load it and pass the numbers in it"
+    )
+    return ValueError(
+        f"{place}: the array has dtype {dtype}; rows are real numbers (floats, integers or booleans). {advice}."
+    )
+
+
+def objects_in_npy(place: str) -> ValueError:
+    """The error for a .npy file of Python objects, which is a pickle and so is never opened."""
+    return ValueError(
+        f"{place}: the file holds Python objects, which are pickled and are not read, since that can run any code. If "
+        "you trust the file, load it with numpy.load(path, allow_pickle=True) and save it as numbers."
+    )
+
+
+def other_store_width(place: str, width: int, first: str, expected: int) -> ValueError:
+    """The error for one array of several that has another number of columns."""
+    return ValueError(
+        f"{place}: the array has {width} columns, and that of {first} has {expected}. The arrays are read one below "
+        "the other, so all must have the same columns."
+    )
+
+
+def which_array(path: Any, found: Sequence[str], example: str) -> ValueError:
+    """The error for a store that holds no table, or several."""
+    if not found:
+        return ValueError(f"{path} holds no array with two axes (rows, columns), so there are no rows to read.")
+    return ValueError(
+        f"{path} holds {len(found)} arrays with two axes: {', '.join(found[:20])}. Say which one to read: "
+        f"{path}::{example}."
+    )
+
+
+def no_such_array(path: Any, name: str, found: Sequence[str]) -> ValueError:
+    """The error for an array that a store does not hold."""
+    there = f"It holds: {', '.join(found[:20])}" if found else "It holds no array with two axes"
+    return ValueError(f"{path} holds no array {name!r}. {there}.")
+
+
+def inside_store(path: Any, store: str, name: str) -> ValueError:
+    """The error for a path that goes on with a slash behind the name of a store."""
+    return ValueError(f"{path} is inside of a store: name an array in it behind two colons, as in '{store}::{name}'.")
+
+
+def missing_chunks(place: str, first: str, missing: int, of: int, fill: Any, accept: str) -> ValueError:
+    """The error for chunks that a store does not hold, and that would be read as its fill value."""
+    return ValueError(
+        f"{place}: {missing} of {of} chunks are not stored, the first of them {first}. They would be read as the fill "
+        f"value {fill}, and nothing tells whether they are lost or were left out because they are equal to it. If they "
+        f"were left out, accept them by opening the array yourself: {accept}."
+    )
+
+
+def names_of_array_columns(argument: str, got: Any) -> TypeError:
+    """The error for column names or patterns where columns have no names."""
+    return TypeError(
+        f"{argument}={got!r}: the columns of arrays (NPY, Zarr, HDF5) have no names; pass their numbers, counted from "
+        "0: an integer, a list of integers, a range or a slice."
+    )
+
+
+def array_columns_out_of_range(argument: str, got: Any, p: int) -> ValueError:
+    """The error for numbers of columns that an array does not have, or that are given twice."""
+    return ValueError(f"{argument}={got!r} must be different numbers from 0 to {p - 1} (or -{p} to -1), at least one.")
+
+
+def virtual_dataset(place: str) -> ValueError:
+    """The error for a virtual dataset, whose parts are in other files."""
+    return ValueError(
+        f"{place} is a virtual dataset: where a file with a part of it is missing, HDF5 reads the fill value without "
+        "an error. Read the files with the parts, or accept this and open the dataset yourself: "
+        "fit(h5py.File(path)[name])."
+    )

@@ -1,0 +1,536 @@
+"""Tables of fitted models: components, columns, factors, pairs of tables, and single rows."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.arrays import Array, compute_lazy, dense, namespace, to_numpy
+from ..linalg import column_lengths, divisor, with_zeros
+from ..models.output import importance_table, result_names, results
+from ..models.pairs import check_scale
+from ..sources.named import check_row_labels, row_labels
+from ..sources.opening import open_source, open_target
+from ..table import Table, numbered
+from .limits import (
+    check_scores,
+    column_names,
+    has_attribute,
+    has_scores,
+    names_expected,
+    of_table,
+    readable_again,
+    row_weights,
+    rows_and_weights,
+    table_number,
+    variable_components,
+)
+
+# Tables of the components and of the columns that they are made of.
+
+
+def importance(model: Any) -> Table:
+    """How much each component explains, as `print(model)` shows it, for all components.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> print(inspect.importance(PCA().fit(load_iris().data)))
+    PCA of 150 rows, 4 columns (covariance)
+         std. deviation  variance  proportion  cumulative
+    PC1          2.0563    4.2282      0.9246      0.9246
+    PC2          0.4926    0.2427      0.0531      0.9777
+    PC3          0.2797    0.0782      0.0171      0.9948
+    PC4          0.1544    0.0238      0.0052      1.0000
+    """
+    check_is_fitted(model)
+    return importance_table(model)
+
+
+def loadings(model: Any, table: str | int = 0) -> Table:
+    """Loadings of the columns on the components, shape (p, K).
+
+    Of PCA they are w_k sqrt(lambda_k), of PPCA and FactorAnalysis the matrix W or L of the model, of ICA the columns of
+    `mixing_` times the standard deviations of their sources, and of models of several tables the `x_loadings_`,
+    `y_loadings_` or `loadings_` of one of them.
+
+    Parameters
+    ----------
+    model : fitted model with loadings
+    table : "X", "y" or int
+        For models of several tables: which one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> print(inspect.loadings(PCA(2).fit(load_iris(as_frame=True).data)))
+    Loadings
+    column                 PC1      PC2
+    sepal length (cm)   0.7431   0.3234
+    sepal width (cm)   -0.1738   0.3597
+    petal length (cm)   1.7615  -0.0854
+    petal width (cm)    0.7367  -0.0372
+    """
+    check_is_fitted(model)
+    require(model, "loadings", has_loadings)
+    i = table_number(model, table)
+    values = _of_unit_sources(model) if has_attribute(model, "mixing_") else of_table(model, "loadings_", i)
+    return columns_by_components(model, values, "Loadings", i)
+
+
+def _of_unit_sources(model: Any) -> np.ndarray:
+    """The mixing matrix for sources of unit variance; `explained_variance_` are |a_k|^2 var(u_k)."""
+    mixing, variances = (to_numpy(a).astype(np.float64) for a in (model.mixing_, model.explained_variance_))
+    return mixing * np.sqrt(variances) / column_lengths(mixing)
+
+
+def has_loadings(model: Any) -> bool:
+    """Whether `loadings` is for this model."""
+    return has_attribute(model, "loadings_", "x_loadings_", "mixing_")
+
+
+def structure(model: Any, table: str | int = 0, *, cross: bool = False) -> Table:
+    """Correlations of columns with factors or canonical variates, shape (p, K).
+
+    Of FactorAnalysis they are the entries of L phi, divided by the standard deviations of the columns in the model. Of
+    CCA and GCCA they are the correlations with the variates of the own table or, with `cross`, of the other table (CCA
+    only).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA, inspect
+    >>> X, y = load_linnerud(return_X_y=True, as_frame=True)
+    >>> print(inspect.structure(CCA(2).fit(X, y), "y"))
+    Correlations of columns with variates of y
+    column    pair1    pair2
+    Weight  -0.6206  -0.7724
+    Waist   -0.9254  -0.3777
+    Pulse    0.3328   0.0415
+    """
+    check_is_fitted(model)
+    require(model, "structure", has_structure)
+    i = table_number(model, table)
+    if cross and not has_attribute(model, "x_cross_structure_"):
+        raise ValueError(f"cross=True is for the two tables of CCA, not for {type(model).__name__}.")
+    if has_attribute(model, "phi_"):
+        covariances = to_numpy(model.phi_) @ to_numpy(model.components_)
+        values = (covariances / np.sqrt(to_numpy(model.communalities_ + model.uniquenesses_))).T
+    else:
+        values = of_table(model, "cross_structure_" if cross else "structure_", i)
+    title = f"Correlations of columns with {'factors' if has_attribute(model, 'phi_') else 'variates'}"
+    if cross:
+        title = f"Correlations with the variates of {'yX'[i]}: columns"
+    return columns_by_components(model, values, title, i)
+
+
+def has_structure(model: Any) -> bool:
+    """Whether `structure` is for this model."""
+    return has_attribute(model, "phi_", "structure_", "x_structure_")
+
+
+def columns_by_components(model: Any, values: Any, title: str, table: int = 0) -> Table:
+    """The table of a matrix with a row for each column of a table and a column for each component."""
+    count = len(model._widths())
+    of = "" if count == 1 else f" of {'Xy'[table] if count == 2 else f'table {table}'}"
+    names = column_names(model, table)
+    return Table.from_matrix(values, model.component_names_, names, title=title + of, row_name="column")
+
+
+def require(model: Any, what: str, fits: Any) -> None:
+    """Refuse a model that a function is not meant for."""
+    if not fits(model):
+        raise TypeError(f"{type(model).__name__} has no {what}; model.tables lists the tables of a fitted model.")
+
+
+# Tables of factor analysis.
+
+
+def pattern(model: Any) -> Table:
+    """The pattern of a factor analysis: its loadings L, the coefficients of the factors, shape (p, K).
+
+    If the factors are correlated (oblique rotations), the correlations of columns with factors are another table,
+    `structure`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis, inspect
+    >>> X = load_wine(as_frame=True).data.iloc[:, 5:9]
+    >>> print(inspect.pattern(FactorAnalysis(1, standardize=True).fit(X)))
+    Pattern: coefficients of the factors
+    column                     F1
+    total_phenols          0.8838
+    flavanoids             0.9782
+    nonflavanoid_phenols  -0.5443
+    proanthocyanins        0.6708
+    """
+    _check(model, "pattern")
+    return columns_by_components(model, model.loadings_, "Pattern: coefficients of the factors")
+
+
+def communalities(model: Any) -> Table:
+    """Of each column, what the factors explain and what is its own.
+
+    The columns are the communality diag(L phi L^T), the uniqueness psi, the proportion of the variance that the
+    factors explain, Hofmann's complexity (sum_k l_k^2)^2 / sum_k l_k^4, which is the number of factors that a column
+    loads on, and whether it is a Heywood case, whose uniqueness is at its lower bound.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis, inspect
+    >>> X = load_wine(as_frame=True).data.iloc[:, 5:9]
+    >>> print(inspect.communalities(FactorAnalysis(1, standardize=True).fit(X)))
+    Communalities and uniquenesses
+    column                communality  uniqueness  proportion  complexity  Heywood
+    total_phenols              0.7811      0.2189      0.7811      1.0000  no
+    flavanoids                 0.9569      0.0431      0.9569      1.0000  no
+    nonflavanoid_phenols       0.2962      0.7038      0.2962      1.0000  no
+    proanthocyanins            0.4500      0.5500      0.4500      1.0000  no
+    """
+    _check(model, "communalities")
+    common, own = (to_numpy(a).astype(np.float64) for a in (model.communalities_, model.uniquenesses_))
+    squares = to_numpy(model.components_).astype(np.float64).T ** 2
+    fourth = (squares**2).sum(axis=1)
+    heywood = to_numpy(model.heywood_)
+    columns = {
+        "communality": common,
+        "uniqueness": own,
+        "proportion": common / (common + own),
+        "complexity": np.where(fourth > 0, squares.sum(axis=1) ** 2 / np.where(fourth > 0, fourth, 1.0), 0.0),
+        "Heywood": heywood,
+    }
+    names = column_names(model)
+    found = [name for name, at_bound in zip(names, heywood, strict=True) if at_bound]
+    notes = [f"Heywood cases, whose uniqueness is at its lower bound: {', '.join(found)}"] if found else []
+    return Table(columns, names, title="Communalities and uniquenesses", notes=notes, row_name="column")
+
+
+def factor_correlations(model: Any) -> Table:
+    """Correlations of the factors, shape (K, K); the identity unless the rotation is oblique.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis, inspect
+    >>> X = load_wine().data
+    >>> print(inspect.factor_correlations(FactorAnalysis(2, rotation="promax").fit(X)))
+    Correlations of the factors
+            F1      F2
+    F1  1.0000  0.1381
+    F2  0.1381  1.0000
+    """
+    _check(model, "factor_correlations")
+    names = model.component_names_
+    return Table.from_matrix(model.phi_, names, names, title="Correlations of the factors", row_name="factor")
+
+
+def is_factor_analysis(model: Any) -> bool:
+    """Whether the tables of factor analysis are for this model."""
+    return has_attribute(model, "phi_")
+
+
+def _check(model: Any, what: str) -> None:
+    check_is_fitted(model)
+    require(model, what, is_factor_analysis)
+
+
+# Tables of models of two or more tables: coefficients, importance of columns, canonical correlations.
+
+
+def coefficients(model: Any, *, standardized: bool = False) -> Table:
+    """Regression coefficients, with a row for each column of X and a column for each response.
+
+    Parameters
+    ----------
+    model : fitted PCR, PLSRegression, PLSCanonical or CCA
+    standardized : bool
+        Whether the coefficients are those of columns and responses divided by their standard deviations, which the
+        model has to know: it must have been fitted with `scale=True`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression, inspect
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> print(inspect.coefficients(PLSRegression(2).fit(X[["age", "bmi", "bp"]], y)))
+    Coefficients in the units of the columns
+         target
+    age  0.0478
+    bmi  8.3778
+    bp   1.4263
+    """
+    check_is_fitted(model)
+    require(model, "coefficients", has_coefficients)
+    coef = to_numpy(model.coef_).astype(np.float64)
+    if standardized:
+        if not all(check_scale(model.scale, 2)):
+            raise ValueError(
+                f"standardized coefficients need the standard deviations of all columns, and with scale={model.scale} "
+                "the model does not keep them; fit it with scale=True."
+            )
+        x_scale, y_scale = (to_numpy(scale).astype(np.float64) for scale in (model.x_scale_, model.y_scale_))
+        coef = coef * x_scale / y_scale[:, None]
+    responses = column_names(model, 1)
+    units = "standardized columns" if standardized else "the units of the columns"
+    return Table.from_matrix(
+        coef.T, responses, column_names(model), title=f"Coefficients in {units}", row_name="column"
+    )
+
+
+def has_coefficients(model: Any) -> bool:
+    """Whether `coefficients` is for this model."""
+    return has_attribute(model, "coef_")
+
+
+def vip(model: Any) -> Table:
+    """Variable importance in projection of the columns of X; the average of their squares is one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression, inspect
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> print(inspect.vip(PLSRegression(2).fit(X[["age", "bmi", "bp"]], y)))
+    Variable importance in projection
+            VIP
+    age  0.5204
+    bmi  1.3212
+    bp   0.9918
+    """
+    check_is_fitted(model)
+    require(model, "vip", has_vip)
+    title = "Variable importance in projection"
+    return Table({"VIP": to_numpy(model.vip_).astype(np.float64)}, column_names(model), title=title, row_name="column")
+
+
+def has_vip(model: Any) -> bool:
+    """Whether `vip` is for this model."""
+    return has_attribute(model, "vip_")
+
+
+def canonical_tests(model: Any) -> Table:
+    """Tests of CCA of how many correlations are significant; row k tests that the k-th and all later ones are zero.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA, inspect
+    >>> X, y = load_linnerud(return_X_y=True)
+    >>> inspect.canonical_tests(CCA(1).fit(X, y))["p(F)"].round(3)
+    array([0.064, 0.949, 0.775])
+    """
+    check_is_fitted(model)
+    require(model, "canonical_tests", has_canonical_tests)
+    found: Table = model.significance().table()
+    return found
+
+
+def has_canonical_tests(model: Any) -> bool:
+    """Whether `canonical_tests` is for this model."""
+    return hasattr(type(model), "significance")
+
+
+def pair_correlations(model: Any) -> Table:
+    """Correlations of GCCA between the variates of each two tables, with a row for each component.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import GCCA, inspect
+    >>> X = load_wine().data
+    >>> print(inspect.pair_correlations(GCCA(1).fit([X[:, :4], X[:, 4:8], X[:, 8:]])))
+    Correlations between the variates of two tables
+           tables 0, 1  tables 0, 2  tables 1, 2
+    comp1       0.6053       0.7156       0.8265
+    """
+    check_is_fitted(model)
+    require(model, "pair_correlations", has_pair_correlations)
+    values = to_numpy(model.pair_correlations_)
+    pairs = combinations(range(values.shape[1]), 2)
+    columns = {f"tables {i}, {j}": values[:, i, j] for i, j in pairs}
+    title = "Correlations between the variates of two tables"
+    return Table(columns, model.component_names_, title=title, row_name="component")
+
+
+def has_pair_correlations(model: Any) -> bool:
+    """Whether `pair_correlations` is for this model."""
+    return has_attribute(model, "pair_correlations_")
+
+
+# How single rows and columns take part in the components: scores, contributions, cos2, correlations.
+#
+# The rows may be those of the fit or supplementary ones. The fitted model is not changed. A model does not keep the
+# weights of its rows: after a fit with `sample_weight`, pass the same weights to functions that average over rows.
+
+
+#: The number of rows of a block in which columns are read.
+_BLOCK_ROWS = 1 << 16
+
+
+def scores(model: Any, X: Any, y: Any = None) -> Table:
+    """Scores of rows: their coordinates on the components, with a row for each row of `X`.
+
+    They are what `transform` returns, but for PCA(whiten=True), whose scores have the variances of the components. If
+    `y` is given, to a model of two tables, or if `X` is a list of tables, the scores of all tables stand side by side,
+    in columns whose names begin with the table: "X_pair1", "y_pair1".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X = load_iris(as_frame=True).data
+    >>> print(inspect.scores(PCA(2).fit(X), X[:3]))
+    Scores
+           PC1      PC2
+    0  -2.6841   0.3194
+    1  -2.7141  -0.1770
+    2  -2.8890  -0.1449
+    """
+    check_is_fitted(model)
+    if y is None and has_scores(model):
+        return rows_by_components(model, model.scores(X), "Scores", row_labels(X))
+    maps = model._transform_maps(X) if y is None else model._transform_maps(X, y)
+    found = results(maps)
+    parts = [to_numpy(compute_lazy(part)) for part in (found if len(maps) > 1 else [found])]
+    labels = row_labels(X[0] if len(maps) > 1 and isinstance(X, list | tuple) else X)
+    values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    return Table.from_matrix(values, result_names(maps), labels, title="Scores")
+
+
+def contributions(model: Any, X: Any = None, *, sample_weight: Any = None) -> Table:
+    """Contributions of columns or rows to the variance of each component.
+
+    Without `X`, the contributions of the columns: w_kj^2, shape (p, K), which add up to 1 over the columns. With `X`,
+    those of its rows: z_ik^2 / (lambda_k (n - ddof)), shape (n, K), which add up to 1 over the rows of the fit. With
+    `sample_weight`, the contribution of a row is that of all its copies, and n is the sum of the weights of the fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> print(inspect.contributions(PCA(2).fit(load_iris(as_frame=True).data)))
+    Contributions of the columns
+    column                PC1     PC2
+    sepal length (cm)  0.1306  0.4311
+    sepal width (cm)   0.0071  0.5331
+    petal length (cm)  0.7339  0.0301
+    petal width (cm)   0.1284  0.0057
+    """
+    check_orthonormal(model, "contributions")
+    if X is None:
+        if sample_weight is not None:
+            raise ValueError("sample_weight belongs to the rows X; columns have no weights.")
+        return columns_by_components(model, model.components_.T**2, "Contributions of the columns")
+    labels = row_labels(X)
+    X, sample_weight = rows_and_weights(model, X, sample_weight)
+    Z = model.scores(X)
+    weights = row_weights(sample_weight, Z)
+    Z = Z[:, : variable_components(model)]
+    squares = model.explained_variance_[: Z.shape[1]] * divisor(model.total_weight_, model.ddof)
+    shares = Z * Z / squares[None, :]
+    if weights is not None:
+        shares = shares * weights[:, None]
+    shares = with_zeros(shares, model.n_components_ - Z.shape[1])
+    return rows_by_components(model, shares, "Contributions of the rows", labels)
+
+
+def cos2(model: Any, X: Any) -> Table:
+    """The part of the squared distance of a row from the mean that lies along each component, shape (n, K).
+
+    It is z_ik^2 / |x_i - mean|^2, and zero for a row at the mean.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X = load_iris().data
+    >>> print(inspect.cos2(PCA(2).fit(X), X[:3]))
+    cos2 of the rows
+          PC1     PC2
+    0  0.9859  0.0140
+    1  0.9885  0.0042
+    2  0.9974  0.0025
+    """
+    return rows_by_components(model, squared_cosines(model, X), "cos2 of the rows", row_labels(X))
+
+
+def squared_cosines(model: Any, X: Any) -> Array:
+    """`cos2` as an array."""
+    check_orthonormal(model, "cos2")
+    X = readable_again(X)
+    Z = model.scores(X)
+    xp = namespace(Z)
+    squares = Z * Z
+    whole = xp.sum(squares, axis=1) + model.reconstruction_error(X, scaled=True)
+    return squares / xp.where(whole > 0, whole, xp.ones_like(whole))[:, None]
+
+
+def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None) -> Table:
+    """Correlations of columns with components, shape (columns, K).
+
+    The columns are those of `X`, or supplementary columns `Y` with one row for each row of `X`. The correlation of a
+    constant column is zero. For the rows and the `sample_weight` of the fit, the squared correlations are the cos2 of
+    the columns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X, species = load_iris(return_X_y=True)
+    >>> print(inspect.correlations(PCA(2).fit(X), X, species))
+    Correlations of columns with components
+           PC1      PC2
+    y1  0.9465  -0.1133
+    """
+    check_scores(model, "correlations")
+    check_row_labels(X, Y=Y)
+    X, sample_weight = rows_and_weights(model, X, sample_weight)
+    X = readable_again(X)
+    Z = to_numpy(model.scores(X)).astype(float)
+    source = open_target(Y) if Y is not None else open_source(X, names_expected(model))
+    columns = np.concatenate([to_numpy(dense(block)).astype(float) for block in source.blocks(_BLOCK_ROWS)])
+    if len(columns) != len(Z):
+        raise ValueError(
+            f"Y has {len(columns)} rows, X has {len(Z)}; supplementary columns need one entry per row of X."
+        )
+    weights = row_weights(sample_weight, Z)
+    if weights is not None:
+        # Rows without weight may be far from the others.
+        columns, Z, weights = columns[weights > 0], Z[weights > 0], weights[weights > 0]
+    values = _unit_columns(columns, weights).T @ _unit_columns(Z, weights)
+    labels = column_names(model) if Y is None else (source.names or numbered("y", len(values)))
+    title = "Correlations of columns with components"
+    return Table.from_matrix(values, model.component_names_, labels, title=title, row_name="column")
+
+
+def rows_by_components(model: Any, values: Any, title: str, labels: Any) -> Table:
+    """The table of a matrix with a row for each row of a table and a column for each component."""
+    return Table.from_matrix(to_numpy(compute_lazy(values)), model.component_names_, labels, title=title)
+
+
+def _unit_columns(A: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """The columns of `A`, centred, times the roots of the weights, and of unit length. The first entry is subtracted
+    first, in case of large offsets."""
+    A = A - A[:1]
+    A = A - np.average(A, axis=0, weights=weights)
+    if weights is not None:
+        A = A * np.sqrt(weights)[:, None]
+    norms = np.sqrt((A * A).sum(axis=0))
+    return A / np.where(norms > 0, norms, 1.0)
+
+
+def check_orthonormal(model: Any, what: str) -> None:
+    """Refuse models without orthonormal components, which are needed to split squared distances."""
+    check_scores(model, what)
+    if not hasattr(model, "components_"):
+        raise TypeError(
+            f"{what} needs orthonormal components, as PCA and PCR have; {type(model).__name__} has none. See "
+            "x_weights_ and vip_."
+        )

@@ -1,0 +1,759 @@
+"""The base class of all models: how rows are opened and checked, how a fit runs, and how new rows are mapped."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import numbers
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial, update_wrapper, wraps
+from importlib import import_module
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import TransformerMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._core.arrays import Array, astype, dense, device, namespace, numpy_dtype
+from .._core.devices import name_of_device, placed_like, placed_on_host
+from .._core.schema import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole, declared
+from ..errors import (
+    NeedsRowsInMemory,
+    fitted_without_summary,
+    names_difference,
+    needs_second_reading,
+    no_checkpoint_of,
+    no_checkpoint_with_holes,
+    not_so_many_components,
+    other_names,
+    other_namespace,
+    other_width,
+    sklearn_argument,
+)
+from ..reading.checkpoint import Checkpoint
+from ..reading.map import RowMap, map_rows
+from ..reading.rows import FirstPass, Rows
+from ..reading.summarize import check_weights
+from ..selection.cross_validation import plan_cross_validation
+from ..solvers.problem import ON_HOST, Plan
+from ..sources.base import Source
+from ..sources.derived import as_if_gathered, gather
+from ..sources.named import check_row_labels
+from ..sources.on_device import resident
+from ..sources.opening import by_name, open_keeping, open_source
+from ..summaries.base import names_of_tables
+from .output import (
+    WITHOUT_WEIGHTS,
+    CallbackSupportMixin,
+    Estimator,
+    Maps,
+    Printed,
+    callback_progress,
+    framed_results,
+    results,
+    with_callbacks,
+    write_results,
+)
+from .rule_choice import is_cv
+
+# The columns of new rows, compared with those of the fit, and the array library and device that they are on.
+
+
+def check_columns(model: Any, source: Source, reset: bool) -> None:
+    """Record the columns of a source in the model if `reset`, otherwise compare them with those of the fit."""
+    p = source.shape[1]
+    if reset:
+        model.n_features_in_ = p
+        model.__dict__.pop("feature_names_in_", None)
+        if source.names is not None:
+            model.feature_names_in_ = np.asarray(source.names, dtype=object)
+        return
+    expected = list(getattr(model, "feature_names_in_", []))
+    # Names are compared if both have some.
+    names = list(source.names or []) if expected else []
+    if p != model.n_features_in_:
+        raise other_width(p, model.n_features_in_, names_difference(expected, names) if names else "")
+    if names and names != expected:
+        raise other_names(None, names, expected)
+
+
+def check_namespace(model: Any, source: Source, method: str) -> None:
+    """Refuse new rows from another array namespace or device than those of the fit."""
+    centre = model._centre()
+    if centre is None:
+        return
+    like = source.empty(0)
+    if namespace(like) is not namespace(centre) or device(like) != device(centre):
+        raise other_namespace(type(model).__name__, method, centre, like)
+
+
+# Rows that have to be in memory for a fit: they are gathered there, and the plan says so.
+
+
+#: A plan assumes at least this many rows, and this many for each column, if they are gathered and not counted yet.
+_ROWS, _ROWS_PER_COLUMN = 1000, 2
+
+
+def gather_for(model: Any, source: Source, refusal: NeedsRowsInMemory) -> Source:
+    """The rows in memory, if they fit, for a fit that was refused because they are not; otherwise the refusal."""
+    _require_use(source, refusal)
+    return gather(source, f"for {type(model).__name__}")
+
+
+def plan_of_gathered(model: Any, source: Source, sample_weight: Any, refusal: NeedsRowsInMemory) -> Plan:
+    """The plan of a fit that gathers the rows first. No row is read."""
+    _require_use(source, refusal)
+    guess = max(_ROWS, _ROWS_PER_COLUMN * source.shape[1]) if sample_weight is None else len(sample_weight)
+    plan = model._plan_rows(model._rows(as_if_gathered(source, guess), sample_weight))
+    unknown = "" if source.shape[0] is not None else f", and {guess} are assumed until they are counted"
+    return replace(plan, why=f"{plan.why}; the rows are first gathered in memory{unknown}")
+
+
+def with_note(plan: Plan) -> Plan:
+    """The plan of a fit to rows that were gathered."""
+    return replace(plan, why=f"{plan.why}; the rows were first gathered in memory")
+
+
+def with_engine_note(plan: Plan, source: Source) -> Plan:
+    """The plan, with advice for a fit that reads rows several times which an engine computes each time."""
+    engine = source.traits.engine
+    if engine is None or not engine.keeping or plan.passes <= 1:
+        return plan
+    note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
+    return replace(plan, why=f"{plan.why}; {note}" if plan.why else note)
+
+
+def _require_use(source: Source, refusal: NeedsRowsInMemory) -> None:
+    """Raise the refusal if it does not help to gather the rows: they are in memory, or on other machines."""
+    if source.traits.in_memory or source.traits.remote:
+        raise refusal
+
+
+# Fits whose only pass over the rows can be interrupted.
+
+
+def keep_state(model: Any, plan: Plan, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
+    """Let the pass over the rows keep its state; an error if the fit is planned to be more than one pass for one
+    summary."""
+    if is_cv(getattr(model, "n_components", None)):
+        raise no_checkpoint_of(type(model).__name__, "cross-validation, with sums of the folds")
+    if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
+        raise no_checkpoint_of(type(model).__name__, plan)
+    read = model._rows_read(rows)
+    if model._takes_nan and read.shows_holes():
+        raise no_checkpoint_with_holes("there are missing values in the first rows.")
+    read.first_pass = FirstPass(checkpoint)
+    return checkpoint
+
+
+# Attributes that follow from others, for models that were not fitted but rebuilt from saved arrays.
+
+
+class derived:  # noqa: N801 (used as a decorator, like property)
+    """An attribute that is computed by a function of the object, unless the object has it: a fit sets it.
+
+    If what the function needs is missing, so is the attribute.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function, self.__doc__ = function, function.__doc__
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        try:
+            return self._function(instance)
+        except AttributeError:
+            name = self._function.__name__
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {name!r}") from None
+
+
+# Models whose rows are on a device: which work runs where, and attributes that return to the host, or are sent from
+# there to the device.
+
+
+def with_place(plan: Plan, source: Source) -> Plan:
+    """The plan, with which work of it runs where."""
+    return replace(plan, where=_place(plan.solver.on_host, source))
+
+
+def _place(on_host: str, source: Source) -> str:
+    if source.traits.engine is not None:
+        return f"sums on the workers of {source.traits.engine.name}, the solve here"
+    rows = resident(source)
+    if rows.traits.host:
+        return ON_HOST
+    device = name_of_device(rows.empty(0))
+    sent = "" if rows is source else f"rows sent to {device} block by block, "
+    return f"{sent}sums and solve on {device}" if not on_host else f"{sent}sums on {device}, {on_host} on the host"
+
+
+def bring_to_host(model: Any) -> None:
+    """Replace the arrays of a model that was fitted on a device by NumPy arrays."""
+    parameters = model.get_params(deep=False)
+    fitted = {name: value for name, value in model.__dict__.items() if name not in parameters}
+    model.__dict__.update(placed_on_host(fitted))
+
+
+def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dtypes: Any) -> None:
+    """Let `unpack(dtypes)` set attributes of a model; if `there` is on a device, to NumPy arrays, which are sent to it.
+
+    Attributes are many small arrays. A device would need longer to begin with each operation on one of them than the
+    host needs for all. `dtypes` is one dtype, or a tuple of them.
+    """
+    if there is None or isinstance(there, np.ndarray):
+        unpack(dtypes)
+        return
+    before = dict(model.__dict__)
+    unpack(tuple(map(numpy_dtype, dtypes)) if isinstance(dtypes, tuple) else numpy_dtype(dtypes))
+    found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
+    model.__dict__.update(placed_like(found, there, kinds="fb"))
+
+
+# A fitted model with its first components only, for `transform(X, n_components=k)` and its like.
+#
+# What a model keeps of each component is known from `fitted_attributes`, whose shapes call the number of components k:
+# the first components are the first entries of these attributes. Nothing is fitted again, and no array is copied.
+
+
+def first_components(model: Any, k: Any, least: int = 1) -> Any:
+    """A fitted model of the first `k` components of `model`, or the model itself if `k` is None or the number it has.
+
+    An error if `k` is not a whole number from `least` to that number.
+    """
+    check_is_fitted(model)
+    if k is None:
+        return model
+    whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
+    if not whole or not least <= int(k) <= model.n_components_:
+        raise not_so_many_components(k, least, model.n_components_)
+    if int(k) == model.n_components_:
+        return model
+    first = copy.copy(model)
+    first._keep_first(int(k))
+    return first
+
+
+def keep_first_entries(model: Any, k: int) -> None:
+    """Keep of each fitted attribute what belongs to the first k components."""
+    for name, kind in declared(type(model)).items():
+        if name in model.__dict__:
+            model.__dict__[name] = kind.first(model.__dict__[name], "k", k)
+
+
+def with_first_components(transform: Callable[..., Any]) -> Callable[..., Any]:
+    """`transform` with the argument `n_components`, for which it runs in the model of so many components: the names
+    that scikit-learn gives the columns of a data frame are then those of this model."""
+
+    @wraps(transform)
+    def of_first_components(self: Any, X: Any, *arguments: Any, n_components: Any = None, **options: Any) -> Any:
+        model = self if n_components is None else first_components(self, n_components)
+        return transform(model, X, *arguments, **options)
+
+    return of_first_components
+
+
+# Accessors: `model.tables`, `model.plot` and `model.report`, which belong to layers above the models.
+#
+# A model must not import the modules that look at it. An accessor names the class that does so by text, and imports it
+# when the accessor is used, so that matplotlib, for example, is needed only by those who plot.
+
+
+class Accessor:
+    """A descriptor: `model.name` is what the class or function that `place` ("package.module:name") names makes of the
+    model.
+
+    `Model.name`, without an instance, is the class or function itself, for documentation.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        module, name = self.place.split(":")
+        found = getattr(import_module(module), name)
+        return found if model is None else found(model)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A function whose first argument is a fitted model, and for which fitted models it is meant."""
+
+    function: Callable[..., Any]
+    fits: Callable[[Any], bool]
+
+    @property
+    def brief(self) -> str:
+        """The first line of the function's docstring."""
+        return (self.function.__doc__ or "").strip().split("\n")[0]
+
+
+class Offers:
+    """Functions of one fitted model, as methods: those of the table `offers` that fit it. Printing it lists them."""
+
+    #: What is offered, such as "table" or "plot", for messages.
+    what: ClassVar[str]
+    offers: ClassVar[Mapping[str, Offer]]
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        check_is_fitted(self._model)
+        offer = self.offers.get(name)
+        if offer is None or not offer.fits(self._model):
+            known = f"{type(self._model).__name__} has no {self.what} {name!r}"
+            raise AttributeError(f"{known}; it has {', '.join(self._names())}.")
+        bound: Any = update_wrapper(partial(offer.function, self._model), offer.function)
+        # Otherwise the signature would be that of the function, with the model as its first argument.
+        del bound.__wrapped__
+        return bound
+
+    def _names(self) -> list[str]:
+        return [name for name, offer in self.offers.items() if offer.fits(self._model)]
+
+    def __dir__(self) -> list[str]:
+        return self._names() if self._model.__sklearn_is_fitted__() else []
+
+    def __repr__(self) -> str:
+        kind = type(self._model).__name__
+        if not self._model.__sklearn_is_fitted__():
+            return f"{kind} is not fitted yet, so it has no {self.what}s."
+        names = self._names()
+        width = max(map(len, names), default=0)
+        lines = [f"  {name:<{width}}  {self.offers[name].brief}" for name in names]
+        return "\n".join([f"The {self.what}s of this {kind}:", *lines])
+
+
+# What skl2onnx asks of a step of a pipeline that it converts to ONNX.
+
+
+#: The module that knows the answers. It belongs to a layer above the models and is imported when skl2onnx asks.
+_PLACE = "lowdim.onnx"
+
+
+class ConvertibleStep:
+    """Mixin with the two methods that skl2onnx looks for; users do not call them."""
+
+    def onnx_shape_calculator(self) -> Callable[..., Any]:
+        """The function with which skl2onnx sets the shape of the result of this step."""
+        found: Callable[..., Any] = import_module(_PLACE).set_shape
+        return found
+
+    def onnx_converter(self) -> Callable[..., Any]:
+        """The function with which skl2onnx adds this step to a graph of ONNX."""
+        found: Callable[..., Any] = import_module(_PLACE).convert
+        return found
+
+
+# The base class of all models: how rows are opened and checked, how a fit runs, and how new rows are mapped.
+
+
+# scikit-learn has no types, so its bases are Any.
+class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Estimator):  # type: ignore[misc, valid-type]
+    """Base class of all models.
+
+    `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
+    solver, runs it and sets the fitted attributes. A model also defines how it would be fitted (`_plan_rows`), how rows
+    are mapped to scores (`_scoring`), and how scores are mapped to rows (`_lift`).
+    """
+
+    random_state: Any
+    plan_: Plan
+    #: Tables of the fitted model, with names: see `lowdim.inspect`.
+    tables = Accessor("lowdim.inspect:ModelTables")
+    #: Whether `set_output` holds for everything that consists of rows, or only where scikit-learn follows it.
+    _frames_everywhere = True
+    #: Whether NaN is allowed in the rows and means a missing value.
+    _takes_nan = False
+    #: Whether the model relates `y` to `X`; others do not look at it.
+    _relates_y = False
+    __metadata_request__fit = WITHOUT_WEIGHTS
+    __metadata_request__fit_transform = WITHOUT_WEIGHTS
+    __metadata_request__partial_fit = WITHOUT_WEIGHTS
+    #: The attributes that a fit sets, for files. In shapes, k stands for `n_components_` and p for `n_features_in_`.
+    fitted_attributes: ClassVar[dict[str, Kind | None]] = {
+        "n_components_": Size("k"),
+        "n_features_in_": Size("p"),
+        "feature_names_in_": Sometimes(Names("p")),
+        "n_samples_": Whole(1),
+        "plan_": Instance("solvers.Plan"),
+        "solver_": Text(),
+        "status_": Instance("solvers.Status"),
+        # Callbacks of scikit-learn, and the fit of another estimator inside which this one is fitted.
+        "_skl_callbacks": Unstored(),
+        "_parent_callback_ctx": Unstored(),
+    }
+    #: The plots that fit the model: `model.plot.scree()` is `lowdim.plot.scree(model)`.
+    plot = Accessor("lowdim.plot:ModelPlots")
+    #: A page about the model and a table: `model.report(X, "report.html")` is `lowdim.report(X, ..., model=model)`.
+    report = Accessor("lowdim.reporting:of_model")
+    #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
+    _not_taken: ClassVar[dict[str, str]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "transform" in cls.__dict__:
+            cls.transform = with_first_components(cls.transform)  # type: ignore[method-assign]
+        # A subclass may take arguments that its base does not take.
+        taken = inspect.signature(cls.__init__).parameters
+        cls._not_taken = {name: instead for name, instead in cls._not_taken.items() if name not in taken}
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse arguments that only scikit-learn's class has, with advice; Python refuses all others."""
+        for name in parameters:
+            if name in cls._not_taken:
+                raise sklearn_argument(cls.__name__, name, cls._not_taken[name])
+        return super().__new__(cls)
+
+    @derived
+    def n_components_(self) -> int:
+        """The number of components."""
+        return int(self.components_.shape[0])
+
+    @derived
+    def n_features_in_(self) -> int:
+        """The number of columns."""
+        return int(self.components_.shape[1])
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit to rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, file, or iterable of blocks, of shape (n_samples, n_features)
+            See `lowdim.open_source` for everything that can be read. It is neither modified nor copied as a whole.
+        y : ignored
+            If it is the name of a column of `X`, or a list of names, these columns are left out.
+        sample_weight : array of shape (n_samples,), or str, optional
+            Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
+        checkpoint : Checkpoint, str or path, optional
+            A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
+            it was. Only for fits that need one pass (see `plan`).
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y, sample_weight, checkpoint=checkpoint)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
+        source = self._fit(X, y, sample_weight, twice=True)
+        return map_rows(source, self._scoring(), takes_nan=self._takes_nan, names=self._score_names)
+
+    # `with_first_components` takes the argument n_components of all methods `transform`.
+    def transform(self, X: Any, *, n_components: int | None = None) -> Array:
+        """Scores of each row x of `X`, a linear map of x - mean_; one pass, and no copy of `X`.
+
+        With `n_components`, those of the first components only; the model is not fitted again.
+        """
+        check_is_fitted(self)
+        return results(self._transform_maps(X))
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`.
+
+        If `X` has fewer columns than there are components, they are the scores of the first ones, and those of the
+        others are taken to be zero.
+        """
+        check_is_fitted(self)
+        return framed_results(self, self._inverse_maps(X), X)
+
+    def transform_to(
+        self,
+        X: Any,
+        path: Any,
+        *,
+        n_components: int | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
+    ) -> str:
+        """Write what `transform` returns for `X` to a file; its columns are `get_feature_names_out()`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, scan of files, or iterable of blocks, of shape (n_samples, n_features)
+        path : str or Path
+            Where to write. The kind of file is known from its end: .parquet, .arrow, .feather, .csv, .csv.gz, .npy,
+            .zarr, .h5 or .hdf5 ("scores.h5::name" for the name of the dataset). A string that ends with "/", such as
+            "scores.parquet/", is a directory of files of at most about 256 MiB.
+        n_components : int, optional
+            Write the scores of the first components only.
+        keep : sequence of str
+            Columns of `X`, of any type, that are carried along before the results. They are not part of the rows,
+            unless the model was fitted to them.
+        overwrite : bool
+            Whether to replace what is at `path`.
+
+        Returns
+        -------
+        path : str
+            The path that was given.
+
+        Notes
+        -----
+        It takes one pass and the memory of a few blocks of rows. The file is written under another name and moved when
+        it is whole: after an error there is nothing at `path`, or what was there before.
+        """
+        maps = first_components(self, n_components)._transform_maps
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted())
+
+    @available_if(lambda self: self.inverse_transform is not None)
+    def inverse_transform_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
+        """Write what `inverse_transform` returns for the scores `X` to a file, with the names of the columns of the
+        fit. For the arguments see `transform_to`."""
+        return self._write(self._inverse_maps, X, path, "inverse_transform_to", keep, overwrite)
+
+    def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
+        """The source of the rows that `fit` would read, after a check of the parameters.
+
+        The columns are recorded in the model or, if `fitted`, compared with those of the fit.
+        """
+        self._check_parameters()
+        X, y = self._by_name(X, y, fitted=fitted)
+        return self._open_tables(X, y, reset=not fitted)
+
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None, *, cv: Any = None) -> Plan:
+        """What `fit` would do with these rows: the solver and why it was chosen, its passes and its memory.
+
+        With `cv`, what `cross_validate` would do with them. The rows are not read, and the model is not changed. What
+        would be refused raises the same error here.
+        """
+        if cv is not None:
+            return plan_cross_validation(self, X, y, cv=cv, sample_weight=sample_weight)
+        model = clone(self)
+        X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
+        source = model.open_rows(X, y)
+        return model._planned(source, sample_weight)
+
+    def _planned(self, source: Source, sample_weight: Any) -> Plan:
+        """The plan for these rows, which may be that they are gathered in memory first."""
+        try:
+            plan = self._plan_rows(self._rows(resident(source), sample_weight))
+            return with_place(with_engine_note(plan, source), source)
+        except NeedsRowsInMemory as refusal:
+            return with_place(plan_of_gathered(self, source, sample_weight, refusal), source)
+
+    def _keep_first(self, k: int) -> None:
+        """Become the model of the first k components; see `first_components`."""
+        keep_first_entries(self, k)
+
+    # ---- What a subclass has to define
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse invalid parameters, before any row is read."""
+
+    @abstractmethod
+    def _plan_rows(self, rows: Any) -> Plan:
+        """The plan of `_fit_rows` for these rows."""
+
+    @abstractmethod
+    def _fit_rows(self, rows: Any) -> None:
+        """Choose a solver, run it, and set the fitted attributes."""
+
+    @abstractmethod
+    def _scoring(self) -> Any:
+        """The function of a block of rows that `transform` applies."""
+
+    @abstractmethod
+    def _lift(self) -> Any:
+        """The matrix B (or the function Z -> Z B) that maps the result of `transform` back to centred rows."""
+
+    def _check_fitted(self) -> None:
+        """Raise a ValueError if attributes that were read from a file contradict each other, beyond what
+        `fitted_attributes` says of each."""
+
+    # ---- How a fit runs
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False, checkpoint: Any = None) -> Source:
+        """Fit, and return the source for callers that read it a second time (`twice`)."""
+        self._check_parameters()
+        with self._restore_on_error():
+            rows, target, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
+            source = self._open_tables(rows, target)
+            self.__dict__.pop("summary_", None)
+            progress = callback_progress(self, X, y)
+            weighted = self._rows(resident(source), sample_weight, progress)
+            kept = None
+            try:
+                if twice and not source.traits.rereadable:
+                    raise needs_second_reading("for the transform after the fit")
+                if checkpoint is not None:
+                    plan = self._planned(source, sample_weight)
+                    kept = keep_state(self, plan, weighted, Checkpoint.of(checkpoint))
+                self._fit_rows(weighted)
+            except NeedsRowsInMemory as refusal:
+                source = gather_for(self, source, refusal)
+                weighted = self._rows(resident(source), sample_weight, progress)
+                self._fit_rows(weighted)
+                self.plan_ = with_note(self.plan_)
+            self.plan_ = with_place(with_engine_note(self.plan_, source), source)
+            self._keep_summary(weighted)
+            if source.traits.sent is not None:
+                bring_to_host(self)
+        if kept is not None:
+            kept.remove()
+        if progress is not None:
+            progress.finish()
+        return source
+
+    def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Any:
+        """The rows and their weights as solvers take them."""
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        return Rows(source, weights, progress)
+
+    def _by_name(
+        self, X: Any, y: Any = None, *, fitted: bool = False, hold: bool = False, **vectors: Any
+    ) -> tuple[Any, ...]:
+        """(X, y, and each of the vectors), with columns of `X` in place of their names; see `sources.by_name`."""
+        if self._relates_y:
+            check_row_labels(X, y=y)
+        return by_name(X, y, wanted=self._wanted() if fitted else None, hold=hold, **vectors)
+
+    def _rows_read(self, rows: Any) -> Rows:
+        """The rows that the pass is over, of those that `_rows` returned."""
+        found: Rows = rows
+        return found
+
+    @contextmanager
+    def _restore_on_error(self) -> Iterator[None]:
+        """Context that restores the state of the model if the fit inside fails."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            # scikit-learn's callbacks remove their attributes themselves.
+            for name in [name for name in self.__dict__ if "callback" not in name]:
+                del self.__dict__[name]
+            self.__dict__.update({name: value for name, value in before.items() if "callback" not in name})
+            raise
+
+    def _keep_summary(self, rows: Any) -> None:
+        """Keep a summary of the rows, if it is small and `partial_fit` can go on from it."""
+
+    def _starts_summary(self) -> bool:
+        """Whether `partial_fit` starts a new summary; an error if it would forget the rows of `fit`."""
+        first = not hasattr(self, "summary_")
+        if first and self.__sklearn_is_fitted__():
+            raise fitted_without_summary(type(self).__name__)
+        return first
+
+    def _forget(self) -> None:
+        """Delete all fitted attributes, whose names end with an underscore."""
+        for name in [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
+            del self.__dict__[name]
+
+    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> Source:
+        """The source that the model is fitted to; its columns are recorded, or compared with those of the fit."""
+        return self._open(X, reset=reset)
+
+    def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
+        """The source of `X`; its columns are recorded if `reset`, otherwise compared with those of the fit."""
+        source = open_source(X, None if reset else self._wanted())
+        p = source.shape[1]
+        if not source.known_to_sklearn or source is X:
+            check_columns(self, source, reset)
+        elif type(X) is np.ndarray and reset:
+            self.n_features_in_ = p
+            self.__dict__.pop("feature_names_in_", None)
+        elif type(X) is not np.ndarray or hasattr(self, "feature_names_in_") or p != self.n_features_in_:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        if not reset:
+            check_namespace(self, source, method)
+        return source
+
+    def _take_names(self, summary: Any) -> None:
+        """Record the names of the columns of a summary, if it has any."""
+        self.__dict__.pop("feature_names_in_", None)
+        names = names_of_tables(summary.names, [summary.n_features])[0]
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+
+    def _centre(self) -> Any:
+        """The mean of the rows of the fit, or None if the model is not fitted."""
+        return getattr(self, "mean_", None)
+
+    def _seed(self) -> int:
+        """`random_state` as a number; None is a fixed seed."""
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    # ---- Functions of new rows
+
+    def _transform_maps(self, X: Any) -> Maps:
+        """The maps that `transform` applies to its arguments, one for each table."""
+        return [self._row_map(X, self._scoring(), "transform", self._score_names)]
+
+    def _inverse_maps(self, X: Any) -> Maps:
+        """The maps that `inverse_transform` applies to its arguments, one for each table."""
+        return [self._reconstruction(X, self._lift(), self._centre(), self._row_names)]
+
+    def _row_names(self) -> Sequence[str]:
+        """The names of the columns that `inverse_transform` returns to."""
+        return self._column_names()
+
+    @with_callbacks
+    def _write(self, *arguments: Any) -> str:
+        """Write results to a file; see `write_results`. Its progress is reported to callbacks, as that of a fit."""
+        return write_results(self, *arguments)
+
+    def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> Any:
+        """`X` as a source that carries the columns `keep` along; see `open_keeping`."""
+        return open_keeping(X, keep, wanted, beside)
+
+    def _map(self, X: Any, function: Any, method: str) -> Array:
+        """Apply `function` to the blocks of new rows, in their dtype; `method` is the caller's name for messages."""
+        source = self._open(X, reset=False, method=method)
+        return map_rows(source, function, takes_nan=self._takes_nan, names=lambda: [method])
+
+    def _row_map(self, X: Any, function: Any, method: str, names: Callable[[], Sequence[str]]) -> RowMap:
+        """As `_map`, but not applied yet; `names` returns the names of the results."""
+        return RowMap(self._open(X, reset=False, method=method), function, names, self._takes_nan)
+
+    def _reconstruction(
+        self, X: Any, B: Any, mean: Array, names: Callable[[], Sequence[str]], table: str = "X"
+    ) -> RowMap:
+        """mean + z B for each row z of `X`; B is a matrix, or the function that multiplies by it. If z has fewer
+        entries than B has rows, the others are zero."""
+        source = self._open_scores(X, table)
+        k = source.shape[1]
+        times = B if callable(B) else lambda Z: Z @ astype(B[:k, :], Z.dtype)
+        return RowMap(source, lambda Z: times(dense(Z)) + astype(mean, Z.dtype), names)
+
+    def _open_scores(self, X: Any, table: str = "X") -> Source:
+        """The source of scores, one column for each component or for the first ones."""
+        source = open_source(X)
+        k, most = source.shape[1], self.n_components_
+        if k > most:
+            width = f"{most} are needed, one for each component, or fewer for the first ones"
+            raise ValueError(f"{table} has {k} columns, but {width}.")
+        first_components(self, k, least=min(1, most))
+        check_namespace(self, source, "inverse_transform")
+        return source
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_components_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.array_api_support = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+Model.transform = with_first_components(Model.transform)  # type: ignore[method-assign]

@@ -1,0 +1,724 @@
+"""The base class of latent Gaussian models: posteriors, densities, imputation, samples, and rules for their size."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.arrays import Array, asarray_like, astype, compute_lazy, device, in_range, namespace, to_numpy
+from .._core.devices import placed_on_host
+from .._core.schema import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
+from ..errors import (
+    ConvergenceWarning,
+    LowdimWarning,
+    MissingValues,
+    choice,
+    holes_after_reading,
+    n_components_out_of_range,
+    needs_second_reading,
+    no_bootstrap_sample,
+    one_row,
+    other_rows_than_fit,
+    refit_of_weighted_fit,
+    rule_needs_complete_rows,
+    warn_user,
+    without_warnings,
+)
+from ..reading.rows import Rows
+from ..selection.criteria import Eigenvalues, penalised_curve
+from ..selection.fold_scores import HeldOutScorer
+from ..selection.missing import eigenvalues_with_holes, loglike_without_components
+from ..selection.parallel_analysis import seed_of
+from ..selection.rules import RULES, Choice, Rule, rule_of
+from ..selection.scorers import MAX_TRIED
+from ..solvers import latent, spectra
+from ..solvers.latent.base import LatentRequest, independent_loglike, saturated_loglike
+from ..solvers.problem import LatentFit, Plan, Request, Status, repeated_rows, total_weight, with_passes
+from ..sources.base import Source
+from ..sources.derived import with_known_length
+from ..sources.spark import is_frame_of_engine, mean_of_results, sum_of_results
+from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpack
+from ..summaries.moments import Moments
+from ..summaries.triangle import Triangle
+from .base import Model, unpack_to
+from .output import Maps, framed, framed_draws, results
+from .rule_choice import (
+    DENSITY_AXES,
+    apply_cv_rule,
+    apply_rule,
+    at_least_one,
+    check_cv_rows,
+    check_rule,
+    eigenvalues_for,
+)
+
+# Draws of missing entries from their distribution given the observed entries, for multiple imputation.
+
+
+#: How often rows are drawn until each column has an observed entry among them.
+_TRIES = 100
+
+
+def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state: Any) -> Array:
+    """Rows with their missing entries drawn `n_draws` times, (n_draws, n, p); see `LatentModel.impute`."""
+    if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral) or n_draws < 1:
+        raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1, or None.")
+    g = model._gaussian
+    if refit and g.spread is not None:
+        raise ValueError("refit=True is for maximum likelihood; with prior='vb', parameters are drawn without it.")
+    source = model._open(X, reset=False, method="impute")
+    several = bool(refit) or g.spread is not None
+    if several:
+        source = with_known_length(source, "for several draws, each with its own parameters")
+    seed = seed_of(model.random_state if random_state is None else random_state)
+    values, known, means, covariances = _read(model, source, g, entries=True)
+    if refit:
+        _check_rows_of_fit(model, len(values))
+    draws = np.empty((int(n_draws), *values.shape))
+    for b, draw in enumerate(draws):
+        # Each draw has its own random numbers, so that the first draws do not depend on how many follow.
+        random = np.random.default_rng([seed, b])
+        at = g
+        if several:
+            at = _fit_of_sample(model, source, known, random) if refit else draw_parameters(g, random)
+            means, covariances = _read(model, source, at)
+        draw[:] = np.where(known, values, draw_rows(at, means, covariances, random))
+    return asarray_like(draws, g.mean, dtype=source.dtype)
+
+
+def draw_rows(g: LatentGaussian, means: np.ndarray, covariances: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Rows x = mean + scale (W^T u + e), for latent variables u ~ N(means, covariances) of each row."""
+    k, p = g.loadings.shape
+    n = len(means)
+    roots = np.linalg.cholesky(covariances)
+    u = means + np.einsum("nij,nj->ni", roots, random.standard_normal((n, k)))
+    e = random.standard_normal((n, p)) * np.sqrt(to_numpy(g.noise))
+    return to_numpy(g.mean) + to_numpy(g.scale) * (u @ to_numpy(g.loadings) + e)
+
+
+def draw_parameters(g: LatentGaussian, random: np.random.Generator) -> LatentGaussian:
+    """The model with loadings and means drawn from their posterior; the noise variance stays as it is."""
+    assert g.spread is not None
+    k, p = g.loadings.shape
+    spread = np.moveaxis(unpack(to_numpy(g.spread), k + 1), 2, 0)
+    steps = np.einsum("pij,pj->pi", np.linalg.cholesky(spread), random.standard_normal((p, k + 1)))
+    mean = to_numpy(g.mean) + to_numpy(g.scale) * steps[:, k]
+    W = to_numpy(g.loadings) + steps[:, :k].T
+    return LatentGaussian(asarray_like(mean, g.mean), g.scale, asarray_like(W, g.mean), g.noise)
+
+
+def _read(model: Any, source: Source, g: LatentGaussian, *, entries: bool = False) -> list[np.ndarray]:
+    """Means (n, k) and covariances (n, k, k) of the latent variables given each row; one pass.
+
+    With `entries`, the entries of the rows and which of them are observed come first, (n, p).
+    """
+    unstored, k, p = model.missing == "unstored", g.k, model.n_features_in_
+
+    def all_of(block: Array) -> Array:
+        seen = observed_entries(block, unstored)
+        u, covariance, _ = g.expect(seen)
+        parts = [seen.values().T, astype(seen.known(), u.dtype).T] if entries else []
+        return namespace(u).concat([*parts, u, covariance]).T
+
+    found = to_numpy(compute_lazy(model._map(source, all_of, "impute")))
+    first = [found[:, :p], found[:, p : 2 * p] > 0.5] if entries else []
+    rest = found[:, 2 * p :] if entries else found
+    return [*first, rest[:, :k], np.moveaxis(unpack(np.ascontiguousarray(rest[:, k:].T), k), 2, 0)]
+
+
+def _check_rows_of_fit(model: Any, n: int) -> None:
+    """Refuse rows that cannot be those of the fit, or that were weighted there."""
+    if model.total_weight_ != model.n_samples_:
+        raise refit_of_weighted_fit(model.total_weight_, model.n_samples_)
+    if n != model.n_samples_:
+        raise other_rows_than_fit(n, model.n_samples_)
+
+
+def _fit_of_sample(model: Any, source: Source, known: np.ndarray, random: np.random.Generator) -> LatentGaussian:
+    """The density of a copy of the model that is fitted to rows drawn with replacement."""
+    n = len(known)
+    for _ in range(_TRIES):
+        counts = random.multinomial(n, np.full(n, 1.0 / n))
+        # Parameters of a column can be estimated if it has at least two observed entries.
+        if np.all((counts > 0) @ known.astype(np.int64) >= 2):
+            break
+    else:
+        raise no_bootstrap_sample(_TRIES)
+    copy = clone(model).set_params(n_components=model.n_components_)
+    if "rotation" in copy.get_params():
+        # A rotation does not change the density.
+        copy.set_params(rotation=None)
+    with without_warnings(LowdimWarning):
+        copy.fit(source, sample_weight=counts.astype(np.float64))
+    found: LatentGaussian = copy._gaussian
+    return found
+
+
+# How latent Gaussian models are fitted with the number of components that a rule chooses.
+
+
+class ChosenByRule(Model):
+    """Base class of latent Gaussian models: `n_components` as the name of a rule, with or without missing values."""
+
+    #: Rules that may choose the number of components; None for all.
+    _rules: ClassVar[tuple[str, ...] | None] = None
+    missing: str
+    solver: Any
+    choice_: Any
+
+    @abstractmethod
+    def _latent_request(self, k: int) -> LatentRequest:
+        """The request to the solver, for k components."""
+
+    @abstractmethod
+    def _count_parameters(self, k: int, p: int) -> int:
+        """The number of free parameters of the model with k components of p columns."""
+
+    @abstractmethod
+    def _most_components(self, upper: int, p: int) -> int:
+        """The largest number of components of p columns, where `upper` is the smaller of the numbers of rows and p."""
+
+    def _fit_by_rule(self, name: str, rows: Rows) -> tuple[LatentFit, Plan]:
+        """Fit with the number of components that a rule chooses."""
+        rule = self._check_rule_rows(name, rows)
+        unstored = self.missing == "unstored" and rows.traits.sparse
+        if unstored or rows.shows_holes():
+            return self._fit_rule_with_holes(rule, rows)
+        try:
+            if rule.needs != "folds":
+                fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
+                return fit, with_passes(the_plan, fit.passes)
+            self.choice_, total = apply_cv_rule(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
+        except MissingValues as holes:
+            if not rows.traits.rereadable:
+                raise holes_after_reading(holes) from holes
+            return self._fit_rule_with_holes(rule, rows)
+        return self._fit_chosen(rows, self.choice_.cross_validation.n_passes, total)
+
+    def _fit_chosen(self, rows: Rows, passes: int, total: Any = None) -> tuple[LatentFit, Plan]:
+        """Fit with the number of components of `choice_`, which took some passes, to the rows or to their summary."""
+        request = self._latent_request(at_least_one(self.choice_.k, self.choice_.rule))
+        if total is None:
+            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
+            passes += fit.passes
+        else:
+            fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
+        return with_passes(fit, passes), with_passes(the_plan, passes)
+
+    def _fit_rule_with_holes(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
+        """Fit rows with missing values with the number of components that a rule chooses, if it can be applied."""
+        request = self._latent_request(1)
+        if request.bayes or not rule.with_holes:
+            raise self._needs_complete_rows(rule, bayes=request.bayes)
+        if not rows.traits.rereadable:
+            raise needs_second_reading(f"for n_components={rule.name!r}, since entries are missing")
+        if rule.with_holes == "likelihood":
+            return self._fit_by_likelihood(rule, rows)
+        if rule.with_holes == "folds":
+            tables = (rows.source, None)
+            scorer = self._scorer_with_holes()
+            self.choice_, _ = apply_cv_rule(scorer, rows.source, rows.weights, self._seed(), tables)
+            return self._fit_chosen(rows, self.choice_.cross_validation.n_passes)
+        options: Any = {"unstored": request.unstored, "seed": self._seed(), **self._eigenvalue_options()}
+        e, passes = eigenvalues_with_holes(rows, **options)
+        self.choice_, _ = apply_rule(rule, e, self._seed())
+        return self._fit_chosen(rows, passes)
+
+    def _fit_by_likelihood(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
+        """Fit rows with missing values with the number of components of the smallest BIC or AIC."""
+        p, fits = rows.shape[1], list[tuple[LatentFit, Plan]]()
+        observed = rows.summarize(Observed(p, unstored=self._latent_request(1).unstored))
+        most = min(self._most_components(min(p - 1, observed.n_rows - 1), p), MAX_TRIED)
+
+        def loglike_of(k: int) -> float | None:
+            if k == 0:
+                return loglike_without_components(observed, self._ties_columns())
+            fits.append(latent.solve(rows, self._latent_request(k), self.solver, spectra))
+            fit = fits[-1][0]
+            return None if fit.status is Status.UNDETERMINED else float(fit.loglike[-1])
+
+        counts = partial(self._count_parameters, p=p)
+        curve = penalised_curve(rule.name, observed.weight, loglike_of, counts, max(most, 1), None)
+        self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes(rule))
+        fit, the_plan = fits[at_least_one(self.choice_.k, rule.name) - 1]
+        passes = 1 + sum(each.passes for each, _ in fits)
+        return with_passes(fit, passes), with_passes(the_plan, passes)
+
+    def _needs_complete_rows(self, rule: Rule, *, bayes: bool = False) -> ValueError:
+        """The error for a rule that cannot be applied to rows with missing values, or not with a prior."""
+        able = [name for name in self._rules or RULES if rule_of(name).with_holes]
+        return rule_needs_complete_rows(rule.name, able, bayes=bayes)
+
+    def _scorer_with_holes(self) -> HeldOutScorer:
+        """The scorer that is used for n_components="cv" if rows have missing values."""
+        return self.held_out_scorer()
+
+    @abstractmethod
+    def _eigenvalue_options(self) -> dict[str, Any]:
+        """`standardize` and `ddof` of the eigenvalues that rules are applied to."""
+
+    @abstractmethod
+    def _ties_columns(self) -> bool:
+        """Whether all columns have the same variance in the model without components."""
+
+    def _likelihood_assumes(self, rule: Rule) -> str:
+        """What BIC or AIC assume for this model."""
+        return rule.assumes
+
+    def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
+        """The rule of this name, if the model knows it and it can be applied to these rows, as far as is known."""
+        rule = check_rule(name, self._rules)
+        if self.missing == "unstored" and rows.traits.sparse and not rule.with_holes:
+            raise self._needs_complete_rows(rule)
+        if rule.needs == "folds":
+            check_cv_rows(rows.shape[0])
+        return rule
+
+    def _scorer_for_rule(self) -> Any:
+        """The scorer that is used for n_components="cv"."""
+        return self.held_out_scorer()
+
+    @abstractmethod
+    def held_out_scorer(self) -> HeldOutScorer:
+        """The scorer of held-out rows for `cross_validate`."""
+
+    @abstractmethod
+    def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
+        """Fit complete rows with the number of components chosen by a rule that uses their eigenvalues."""
+
+
+# The base class of latent Gaussian models: posteriors, densities, imputation, samples.
+
+
+MISSING = ("nan", "unstored")
+
+
+class Posterior(NamedTuple):
+    """The posterior of the latent variables given the rows: means (n, k) and covariances (n, k, k)."""
+
+    mean: Array
+    covariance: Array
+
+
+class LatentModel(ChosenByRule):
+    """Base class of models x = mean + W^T u + e with u ~ N(0, I) and Gaussian noise e of diagonal covariance.
+
+    A subclass defines the request to the solver (`_latent_request`) and sets the fitted attributes (`_unpack`). The
+    fitted model is a `LatentGaussian`; the matrix `_turn` maps its latent variables to those of `components_`.
+    """
+
+    _takes_nan = True
+    bootstrap_axes = DENSITY_AXES
+    n_components: Any
+    _gaussian: LatentGaussian
+    _turn: Array | None
+    _dtype: Any
+    fitted_attributes = {
+        "residual_": Real("nonnegative"),
+        "loglike_": ListOf(Real()),
+        "n_iter_": Whole(),
+        "n_passes_": Whole(),
+        "total_weight_": Real("positive"),
+        "mean_": Numbers("p"),
+        "scale_": Maybe(Numbers("p", sign="positive")),
+        "choice_": Sometimes(Instance("selection.Choice")),
+        "_dtype": Dtype(),
+        "_gaussian": Instance("models.LatentGaussian", shares="kp"),
+        "_turn": Maybe(Numbers("k", "k")),
+    }
+
+    @abstractmethod
+    def _unpack(self, fit: LatentFit, dtype: Any) -> None:
+        """Set the fitted attributes."""
+
+    @property
+    def n_parameters_(self) -> int:
+        """The number of free parameters: loadings up to a rotation, noise variances and means."""
+        check_is_fitted(self)
+        return self._count_parameters(self.n_components_, self.n_features_in_)
+
+    def _check_parameters(self) -> None:
+        if self.missing not in MISSING:
+            raise choice("missing", self.missing, MISSING)
+
+    def _plan_rows(self, rows: Rows) -> Plan:
+        self._check_rows(rows)
+        if isinstance(self.n_components, str):
+            self._check_rule_rows(self.n_components, rows)
+            k = 1
+        else:
+            k = self._k(repeated_rows(rows), rows.shape[1])
+        return latent.plan(rows, self._latent_request(k), self.solver, spectra)
+
+    def _fit_rows(self, rows: Rows) -> None:
+        self._check_rows(rows)
+        if isinstance(self.n_components, str):
+            fit, the_plan = self._fit_by_rule(self.n_components, rows)
+        else:
+            self.__dict__.pop("choice_", None)
+            request = self._latent_request(self._k(repeated_rows(rows), rows.shape[1]))
+            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
+        self._finish(fit, the_plan, rows.dtype)
+
+    def _check_rows(self, rows: Rows) -> None:
+        """Refuse too few rows, if their number is known."""
+        n = repeated_rows(rows)
+        if n is not None and n < 2:
+            raise one_row()
+        self._check_weight(None if rows.weights is None else total_weight(rows))
+
+    def _check_weight(self, weight: float | None) -> None:
+        """Refuse a total weight that is too small for the model."""
+
+    def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
+        """Set the fitted attributes, and warn if the solver has not converged."""
+        self.plan_, self.solver_ = the_plan, the_plan.solver.name
+        self.n_samples_ = fit.n_rows
+        self.status_, self.residual_ = fit.status, fit.residual
+        self.loglike_ = [float(value) for value in fit.loglike]
+        self.n_iter_ = len(fit.loglike) - 1
+        self.n_passes_ = fit.passes
+        self.total_weight_, self._dtype = fit.weight, dtype
+        on_host = fit if isinstance(fit.mean, np.ndarray) else placed_on_host(fit)
+        unpack_to(fit.mean, self, partial(self._unpack, on_host), dtype)
+        if fit.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
+            warn_user(
+                f"solver={self.solver_!r} stopped after {self.n_iter_} steps at residual {fit.residual:.1e}, above its "
+                f"tolerance {the_plan.solver.tol:g}. {fit.advice}",
+                ConvergenceWarning,
+            )
+
+    def _k(self, n: int | None, p: int) -> int:
+        """n_components as a number."""
+        k = self.n_components
+        upper = p if n is None else min(n, p)
+        if k is None:
+            return self._most_components(upper, p)
+        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
+            return int(k)
+        raise n_components_out_of_range(k, upper, n, p, fractions=False)
+
+    def _most_components(self, upper: int, p: int) -> int:
+        return upper
+
+    # ---- Posteriors, densities and imputation of rows, with or without missing values
+
+    def _expect(self, block: Array) -> tuple[Array, Array, Array]:
+        """Means (k, b), packed covariances and log-densities of the rows of a block."""
+        entries = observed_entries(block, self.missing == "unstored")
+        return self._gaussian.expect(entries)
+
+    def _scoring(self) -> Any:
+        turn = self._turn
+
+        def scores(block: Array) -> Array:
+            u = self._expect(block)[0]
+            return astype((u if turn is None else turn @ u).T, self._out(block))
+
+        return scores
+
+    @staticmethod
+    def _out(block: Array) -> Any:
+        """The dtype of results for a block."""
+        return block.dtype
+
+    def _lift(self) -> Array:
+        return self.components_
+
+    def _keep_first(self, k: int) -> None:
+        # Rows are explained by all latent variables, of whose expectations the first k are returned.
+        turn, g = self._turn, self._gaussian
+        super()._keep_first(k)
+        if turn is None:
+            turn = namespace(g.mean).eye(g.k, dtype=g.mean.dtype, device=device(g.mean))
+        self._turn = turn[:k, :]
+
+    def posterior(self, X: Any) -> Posterior:
+        """Means and covariances of the latent variables given each row of `X`, in which NaN is a missing value.
+
+        For a row without observed entries this is the prior, with mean 0 and covariance I (or `phi_`).
+        """
+        check_is_fitted(self)
+        k, turn = self._gaussian.k, self._turn
+
+        def both(block: Array) -> Array:
+            u, covariance, _ = self._expect(block)
+            xp = namespace(u)
+            full = xp.permute_dims(unpack(covariance, k), (2, 0, 1))
+            if turn is not None:
+                u, full = turn @ u, turn @ full @ turn.T
+            return astype(xp.concat([u.T, xp.reshape(full, (-1, k * k))], axis=1), self._out(block))
+
+        joined = self._map(X, both, "posterior")
+        return Posterior(joined[:, :k], namespace(joined).reshape(joined[:, k:], (-1, k, k)))
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-density of the observed entries of each row; 0 for a row without any."""
+        check_is_fitted(self)
+        point = self._plug_in()
+        unstored = self.missing == "unstored"
+        return self._map(
+            X,
+            lambda block: astype(point.expect(observed_entries(block, unstored))[2], self._out(block)),
+            "score_samples",
+        )
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Average log-density of the rows of `X`."""
+        X, _ = self._by_name(X, y, fitted=True)
+        return mean_of_results(self.score_samples(X))
+
+    def _plug_in(self) -> LatentGaussian:
+        """The model with its parameters at their posterior means."""
+        g = self._gaussian
+        return g if g.spread is None else LatentGaussian(g.mean, g.scale, g.loadings, g.noise)
+
+    def bic(self, X: Any) -> float:
+        """BIC: -2 log-likelihood of `X` + ln(n) times the number of free parameters. Smaller is better."""
+        total, n = sum_of_results(self.score_samples(X))
+        return -2.0 * total + math.log(n) * self.n_parameters_
+
+    def aic(self, X: Any) -> float:
+        """AIC: -2 log-likelihood of `X` + twice the number of free parameters. Smaller is better."""
+        return -2.0 * sum_of_results(self.score_samples(X))[0] + 2.0 * self.n_parameters_
+
+    def impute(
+        self,
+        X: Any,
+        *,
+        return_std: bool = False,
+        n_draws: int | None = None,
+        refit: bool = False,
+        random_state: Any = None,
+    ) -> Any:
+        """`X` with missing values replaced by their expectations given the observed entries of the row, or drawn.
+
+        Parameters
+        ----------
+        X : rows, in which NaN is a missing value
+        return_std : bool
+            Whether to return also the standard deviations of the imputed values, including noise, and zero for observed
+            entries.
+        n_draws : int, optional
+            The number of draws of the missing values from their joint distribution given the observed entries of the
+            row, for multiple imputation: `lowdim.pool` combines what is computed from each.
+        refit : bool
+            With `n_draws`: whether each draw has parameters of its own, from a fit to rows of `X` that are drawn with
+            replacement. `X` must be the rows of the fit, without weights.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws; None is that of the model.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features), a pair of them with `return_std`, or with `n_draws` an array of shape
+        (n_draws, n_samples, n_features). All are dense; see `impute_at` for single entries of a large sparse table.
+        Of a data frame of Spark, the same data frame with filled columns and, with `return_std`, further columns whose
+        names end with "_std".
+        With `set_output`, all are data frames, and draws a list of them.
+
+        Notes
+        -----
+        A draw takes u from its posterior N(E[u], C) given the row, then each missing entry from N(mean + w^T u, noise).
+        The parameters are by default those of the fit. That is right for predictions, but if parameters are uncertain,
+        as with few rows or many holes, the draws vary too little, and intervals from `pool` are too narrow. With
+        `refit=True` they include this uncertainty, as in the bootstrap of Honaker and King [1]_: proper multiple
+        imputation, at the price of one fit for each draw. With `prior="vb"`, loadings and means are drawn from their
+        posterior, without a refit; the noise variance is not.
+
+        One pass over the rows, or with `refit` those of a fit and one more for each draw; memory for the results.
+
+        References
+        ----------
+        .. [1] Honaker, King (2010), What to do about missing values in time-series cross-section data.
+        """
+        check_is_fitted(self)
+        if n_draws is not None:
+            if return_std:
+                raise ValueError("return_std=True is for expectations; the spread of the n_draws draws tells the same.")
+            draws = draw_imputations(self, X, n_draws, refit, random_state)
+            return framed_draws(self, draws, self._row_names, X)
+        if refit or random_state is not None:
+            name = "refit" if refit else "random_state"
+            raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")
+        filled = results(self._imputation_maps(X, return_std))
+        if is_frame_of_engine(filled):
+            return filled
+        p = self.n_features_in_
+        parts = (filled[:, :p], filled[:, p:]) if return_std else (filled,)
+        found = tuple(framed(self, part, self._row_names, X) for part in parts)
+        return found if return_std else found[0]
+
+    def impute_to(
+        self, X: Any, path: Any, *, return_std: bool = False, keep: Sequence[str] = (), overwrite: bool = False
+    ) -> str:
+        """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x1, x2, ...).
+
+        With `return_std`, standard deviations follow, in columns whose names end with "_std". Draws are not written:
+        they belong to analyses of tables in memory. For `path`, `keep` and `overwrite` see `transform_to`.
+        """
+        maps = partial(self._imputation_maps, return_std=return_std)
+        return self._write(maps, X, path, "impute_to", keep, overwrite, self._wanted())
+
+    def _imputation_maps(self, X: Any, return_std: bool = False) -> Maps:
+        """The maps that `impute` applies to its arguments; standard deviations lie beside the imputed values."""
+        unstored = self.missing == "unstored"
+        tables = self._gaussian.predictive_tables() if return_std else None
+
+        def names() -> list[str]:
+            columns = list(self._row_names())
+            return columns + [f"{name}_std" for name in columns] if return_std else columns
+
+        def fill(block: Array) -> Array:
+            entries = observed_entries(block, unstored)
+            u, covariance, _ = self._gaussian.expect(entries)
+            xp = namespace(u)
+            known = entries.known()
+            guess = self._gaussian.mean + self._gaussian.scale * (u.T @ self._gaussian.loadings)
+            filled = xp.where(known, entries.values(), guess)
+            if return_std:
+                sd = xp.sqrt(self._gaussian.predictive_terms(u, covariance).T @ tables)
+                filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
+            return astype(filled, self._out(block))
+
+        fill.replaces_rows = True  # type: ignore[attr-defined] # see `map_rows`
+        return [self._row_map(X, fill, "impute", names)]
+
+    def impute_at(self, X: Any, rows: Any, columns: Any, *, return_std: bool = False) -> Any:
+        """Expectations of single entries given the observed entries of their rows, as in `impute`.
+
+        Parameters
+        ----------
+        X : rows
+        rows, columns : arrays of integers of equal length
+            The rows and columns of the entries.
+        return_std : bool
+            Whether to return the standard deviations of the entries as well.
+        """
+        check_is_fitted(self)
+        i, j = np.asarray(rows), np.asarray(columns)
+        if i.shape != j.shape or i.ndim != 1 or (i.size and (i.dtype.kind not in "iu" or j.dtype.kind not in "iu")):
+            raise ValueError(
+                f"rows and columns must be vectors of whole numbers of equal length, got shapes {i.shape}, {j.shape}."
+            )
+        if i.size and (i.min() < 0 or j.min() < 0 or j.max() >= self.n_features_in_):
+            raise ValueError(f"rows must be at least 0, and columns between 0 and {self.n_features_in_ - 1}.")
+        i, j = i.astype(np.int64), j.astype(np.int64)
+
+        def expect(block: Array) -> Array:
+            u, covariance, _ = self._expect(block)
+            return namespace(u).concat([u, covariance]).T if return_std else u.T
+
+        g = self._gaussian
+        found = self._map(X, expect, "impute_at")
+        if i.size and i.max() >= found.shape[0]:
+            raise ValueError(f"rows must be below {found.shape[0]}, the number of rows of X, got {i.max()}.")
+        xp = namespace(g.mean)
+        at, column = asarray_like(i, g.mean), asarray_like(j, g.mean)
+        picked = compute_lazy(namespace(found).take(found, at, axis=0)).T
+        u, covariance = picked[: g.k, :], picked[g.k :, :]
+        guess = xp.take(g.mean, column) + xp.take(g.scale, column) * xp.sum(
+            u * xp.take(g.loadings, column, axis=1), axis=0
+        )
+        if not return_std:
+            return astype(guess, self._dtype)
+        tables = xp.take(g.predictive_tables(), column, axis=1)
+        variance = xp.sum(g.predictive_terms(u, covariance) * tables, axis=0)
+        return astype(guess, self._dtype), astype(xp.sqrt(variance), self._dtype)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Rows drawn from the fitted model."""
+        check_is_fitted(self)
+        if isinstance(n_samples, bool) or not isinstance(n_samples, numbers.Integral) or n_samples < 1:
+            raise ValueError(f"n_samples={n_samples!r} must be a whole number of at least 1.")
+        random = check_random_state(self.random_state if random_state is None else random_state)
+        g = self._gaussian
+        u = random.standard_normal((n_samples, g.k))
+        e = random.standard_normal((n_samples, g.loadings.shape[1]))
+        z = u @ to_numpy(g.loadings) + e * np.sqrt(to_numpy(g.noise))
+        return asarray_like(to_numpy(g.mean) + z * to_numpy(g.scale), g.mean, dtype=self._dtype)
+
+    def get_covariance(self) -> Array:
+        """The model's covariance W^T W + diag(noise)."""
+        check_is_fitted(self)
+        g = self._gaussian
+        W = g.loadings * g.scale
+        return in_range(_add_diagonal(W.T @ W, g.noise * g.scale**2), self._dtype)
+
+    def get_precision(self) -> Array:
+        """The inverse of the model's covariance: P = 1/noise - (W/noise)^T M^{-1} W/noise.
+
+        Only the k x k matrix M = I + W diag(1/noise) W^T has to be inverted.
+        """
+        check_is_fitted(self)
+        g = self._plug_in()
+        G, _, _ = g.expect_complete()
+        P = _add_diagonal(-(g.weighted.T @ G[:, :-1]), 1.0 / g.noise)
+        return in_range(P / g.scale[:, None] / g.scale[None, :], self._dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _add_diagonal(A: Array, diagonal: Array) -> Array:
+    xp = namespace(A)
+    return A + xp.eye(A.shape[0], dtype=A.dtype, device=device(A)) * diagonal[None, :]
+
+
+# What the rules for the number of factors need: eigenvalues of the correlation matrix, and likelihoods of fits.
+
+
+#: What BIC and AIC assume for factors, which is less than for principal components.
+LIKELIHOOD = (
+    "Assumes Gaussian rows, and many more of them than columns, as for the chi-square test. Each column may have its "
+    "own noise variance; noise that columns share is taken for a factor."
+)
+
+
+def choose_by_likelihood(
+    name: str, summary: Moments | Triangle, most: int, fit: Callable[..., Any]
+) -> tuple[Choice, list[Any]]:
+    """The choice of BIC or AIC among 0, 1, ..., `most` factors, and the fits of 1, 2, ... factors that it needed.
+
+    The curve is price * (number of parameters) - 2 ln L, with the price 2 (AIC) or ln n (BIC). `fit(summary, k, start)`
+    fits k factors and starts at the uniquenesses of the fit before. No likelihood exceeds that of the sample
+    covariance, so the curve ends where further factors cost more than they could gain. If that is so for one factor
+    already, there are no fits.
+    """
+    p, fits = summary.n_features, list[Any]()
+
+    def loglike_of(k: int) -> float:
+        if k == 0:
+            return independent_loglike(summary)
+        fits.append(fit(summary, k, to_numpy(fits[-1][0].noise) if fits else None))
+        return float(fits[-1][0].loglike[-1])
+
+    found = saturated_loglike(summary)
+    # If the covariance is singular, there is no bound, and all numbers are tried; there are few rows then.
+    bound = math.inf if found is None else found
+    curve = penalised_curve(name, summary.weight, loglike_of, partial(n_parameters, p), most, bound)
+    return Choice(name, int(np.argmin(curve)), curve, LIKELIHOOD), fits
+
+
+def correlation_eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:
+    """The eigenvalues of the correlation matrix, which is not formed if there are fewer rows than columns."""
+    p = summary.n_features
+    if not isinstance(summary, Triangle) or summary.root.shape[0] >= p:
+        return Eigenvalues.from_summary(summary, standardize=True)
+    spectrum, _ = spectra.solve_summary(summary, Request(k=None, standardize=True))
+    return eigenvalues_for(rule, spectrum, p, 1)
+
+
+def n_parameters(p: int, k: int) -> int:
+    """The number of free parameters of k factors of p columns: loadings up to a rotation, uniquenesses, means."""
+    return p * k - k * (k - 1) // 2 + 2 * p

@@ -1,0 +1,401 @@
+"""Results of models: data frames, files, names, the printed form and progress; versions of scikit-learn."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import sklearn
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.arrays import Array, compute_lazy, cumulative_sum, namespace, to_numpy
+from ..errors import bad_keep, columns_clash, inconsistent_lengths
+from ..reading.map import RowMap, write_rows
+from ..sinks import find_output, open_sink
+from ..sources.beside import BesideSource
+from ..sources.derived import in_order
+from ..sources.named import names_in, row_labels
+from ..sources.spark import is_frame_of_engine
+from ..table import Table, numbered
+
+# Progress of a fit, or of results on their way to a file, reported to scikit-learn's callbacks.
+#
+# `sklearn.callback.ProgressBar` is one of them.
+
+
+class CallbackProgress:
+    """A callback task for a method, with a subtask for each pass over the rows and a leaf for each block."""
+
+    def __init__(self, estimator: Any, X: Any, y: Any, method: str) -> None:
+        self._estimator, self._X, self._y = estimator, X, y
+        self._fit = estimator._init_callback_context(task_name=method, max_subtasks=None)
+        self._fit.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        self._pass: Any = None
+
+    def begin(self, what: str, n_blocks: int | None, block_rows: int | None = None) -> None:
+        """Report the beginning of a pass."""
+        self._pass = self._fit.subcontext(task_name=what, max_subtasks=n_blocks)
+        self._pass.call_on_fit_task_begin(estimator=self._estimator)
+
+    def step(self) -> None:
+        """Report a finished block."""
+        leaf = self._pass.subcontext(task_name="block")
+        leaf.call_on_fit_task_begin(estimator=self._estimator)
+        leaf.call_on_fit_task_end(estimator=self._estimator)
+
+    def end(self) -> None:
+        """Report the end of the pass."""
+        self._pass.call_on_fit_task_end(estimator=self._estimator)
+
+    def finish(self) -> None:
+        """Report the end of the method."""
+        self._fit.call_on_fit_task_end(estimator=self._estimator, X=self._X, y=self._y)
+
+
+def callback_progress(estimator: Any, X: Any, y: Any, method: str = "fit") -> CallbackProgress | None:
+    """The progress of a method of `estimator`, or None if it has no callbacks."""
+    if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
+        return CallbackProgress(estimator, X, y, method)
+    return None
+
+
+# Results written to files: `transform_to` and its like, which map the same rows by the same functions as `transform`.
+#
+# A method such as `transform` is defined by the maps that it makes of its arguments, one for each table. `transform`
+# returns their results, and `transform_to` writes them.
+
+
+#: The endings of results that have the name of a kept column.
+_ENDINGS = {
+    "transform_to": "score",
+    "inverse_transform_to": "reconstructed",
+    "impute_to": "imputed",
+    "predict_to": "predicted",
+}
+#: What `transform` and its like make of their arguments.
+Maps = Sequence[RowMap]
+
+
+def write_results(
+    model: Any,
+    maps_of: Callable[[Any], Maps],
+    X: Any,
+    path: Any,
+    method: str,
+    keep: Sequence[str],
+    overwrite: bool,
+    wanted: Sequence[str] | None = None,
+    y: Any = None,
+) -> str:
+    """Write the results of the maps of `X`, side by side, and return the path; one pass, and a few blocks of memory.
+
+    `method` is the name of the caller, and `wanted` are the columns that it needs, for files that have others too.
+    `y` may name further columns of `X` that the maps need.
+    """
+    check_is_fitted(model)
+    keep = _checked_names(keep)
+    find_output(path).kind.require()
+    maps = maps_of(model._open_keeping(X, keep, wanted, names_in(y)) if keep else X)
+    names = _beside_kept(result_names(maps), keep, method)
+    progress = callback_progress(model, X, None, method)
+    reading = [file for each in maps for file in each.source.files]
+    with open_sink(path, names, keep=keep, overwrite=overwrite, reading=reading) as sink:
+        write_rows(maps, sink, keep=keep, progress=progress)
+    if progress is not None:
+        progress.finish()
+    return os.fspath(path)
+
+
+def results(maps: Maps) -> Any:
+    """The result of one map, or a tuple with those of several tables, which must have the same number of rows. If these
+    are columns of a data frame of Spark, it is one data frame with the results of all."""
+    if len(maps) == 1:
+        return maps[0].result()
+    if not all(in_order(each.source) for each in maps):
+        return _together(maps).result()
+    found = tuple(each.result() for each in maps)
+    lengths = [result.shape[0] for result in found]
+    if len(set(lengths)) > 1:
+        raise inconsistent_lengths([each.source.table for each in maps], lengths)
+    return found
+
+
+def _together(maps: Maps) -> RowMap:
+    """One map of tables whose rows have no order, with the results of all maps side by side."""
+    functions = [each.function for each in maps]
+
+    def all_of(block: Any) -> Any:
+        found = [function(piece) for function, piece in zip(functions, block.pieces, strict=True)]
+        return np.concatenate([each.reshape(len(each), -1) for each in found], axis=1)
+
+    takes_nan = any(each.takes_nan for each in maps)
+    return RowMap(BesideSource([each.source for each in maps]), all_of, lambda: result_names(maps), takes_nan)
+
+
+def result_names(maps: Maps) -> list[str]:
+    """The names of all results, side by side. If two tables share a name, all names begin with that of their table."""
+    each = [list(m.names()) for m in maps]
+    if len(maps) > 1 and max(Counter(name for names in each for name in names).values()) > 1:
+        tables = (m.source.table.removeprefix("the features of ").replace(" ", "") for m in maps)
+        each = [[f"{table}_{name}" for name in names] for table, names in zip(tables, each, strict=True)]
+    return [name for names in each for name in names]
+
+
+def _beside_kept(names: Sequence[str], keep: Sequence[str], method: str) -> list[str]:
+    """The names of the results beside kept columns: a result of the same name as a kept column gets an ending that says
+    what it is."""
+    found = [f"{name}_{_ENDINGS[method]}" if name in keep else name for name in names]
+    counts = Counter([*keep, *found])
+    clashing = [new for new, name in zip(found, names, strict=True) if new != name and counts[new] > 1]
+    if clashing:
+        raise columns_clash(clashing)
+    return found
+
+
+def _checked_names(keep: Any) -> tuple[str, ...]:
+    """`keep` as a tuple of different names."""
+    names = (keep,) if isinstance(keep, str) else tuple(keep)
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise bad_keep(keep)
+    return names
+
+
+# Results as data frames, if `set_output` asks for them, where scikit-learn itself does not make them.
+#
+# scikit-learn wraps what `transform` returns, and of several tables only the first. Here all tables are wrapped, and
+# the results of `inverse_transform` and `impute` too. Predictions are arrays in any case, as in scikit-learn.
+
+
+def framed_results(model: Any, maps: Maps, *tables: Any) -> Any:
+    """The results of maps of these tables, as `results` returns them, in the container of `set_output`.
+
+    Rows have the labels of their own table or, if it has none, those of the first table.
+    """
+    found = results(maps)
+    if is_frame_of_engine(found):
+        return found
+    if len(maps) == 1:
+        return framed(model, found, maps[0].names, tables[0])
+    given = list(tables[0]) if len(tables) == 1 else list(tables)
+    return tuple(
+        framed(model, values, each.names, table, given[0])
+        for values, each, table in zip(found, maps, given, strict=True)
+    )
+
+
+def framed(model: Any, values: Any, names: Callable[[], Sequence[str]], *tables: Any) -> Any:
+    """`values` in the container of `set_output`, with the names of columns that `names` returns, and the labels of the
+    first of the tables whose rows have any."""
+    library = _container(model)
+    if library == "default":
+        return values
+    frame = nw.from_numpy(to_numpy(compute_lazy(values)), schema=list(names()), backend=library).to_native()
+    labels = next((found for table in tables if (found := row_labels(table)) is not None), None)
+    if library == "pandas" and labels is not None:
+        frame.index = labels
+    return frame
+
+
+def framed_draws(model: Any, draws: Any, names: Callable[[], Sequence[str]], X: Any) -> Any:
+    """Several results in one array (n_draws, n, p), or as a list of data frames."""
+    return draws if _container(model) == "default" else [framed(model, draw, names, X) for draw in to_numpy(draws)]
+
+
+def _container(model: Any) -> Any:
+    """ "pandas", "polars", or "default" for arrays."""
+    if not model._frames_everywhere:
+        return "default"
+    asked = getattr(model, "_sklearn_output_config", {}).get("transform")
+    return get_config()["transform_output"] if asked is None else asked
+
+
+# The names of the components and columns of a model, which are the same wherever they appear.
+
+
+# scikit-learn has no types, so its bases are Any.
+class Named(ClassNamePrefixFeaturesOutMixin):  # type: ignore[misc]
+    """Mixin of models: names of components and columns."""
+
+    n_components_: int
+    n_features_in_: int
+    #: The name of a component, which a number follows: PC1, PC2, ...
+    component_name = "PC"
+
+    @property
+    def component_names_(self) -> list[str]:
+        """The names of the components, wherever they appear: in tables, data frames, files and messages."""
+        check_is_fitted(self)
+        return numbered(self.component_name, self.n_components_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns of the result of `transform`: `component_names_`.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            It is only compared with the names of the columns of the fit.
+        """
+        super().get_feature_names_out(input_features)
+        return np.asarray(self.component_names_, dtype=object)
+
+    def _score_names(self) -> list[str]:
+        """`component_names_` as a method."""
+        return self.component_names_
+
+    @property
+    def _n_features_out(self) -> int:
+        """What scikit-learn asks for: the number of columns of the result of `transform`."""
+        return int(self.n_components_)
+
+    def _column_names(self, table: int = 0) -> list[str]:
+        """The names of the columns of a table of the fit; x1, x2, ... (second table: y1, y2, ...) if they had none."""
+        known = self._known_names(table)
+        if known is None:
+            return numbered(self._column_name(table), self._widths()[table])
+        return [str(name) for name in known]
+
+    def _known_names(self, table: int) -> Sequence[str] | None:
+        """The names that the columns of a table had in the fit, if they had any."""
+        names: Sequence[str] | None = getattr(self, ("feature_names_in_", "target_names_in_")[table], None)
+        return names
+
+    def _wanted(self) -> list[str] | None:
+        """The names of the columns of new rows, which are those of the fit; None if these had none."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
+
+    def _column_name(self, table: int) -> str:
+        """The name of a column without a name, which a number follows."""
+        return "xy"[table]
+
+    def _widths(self) -> Sequence[int]:
+        """The number of columns of each table of the fit."""
+        return (self.n_features_in_,)
+
+
+# The printed form of a fitted model: the table of its components, and the plan of its fit.
+
+
+#: The largest number of components that are printed.
+_SHOWN = 10
+
+
+class Printed(Named):
+    """Mixin of models with names: a fitted model prints its table, and shows it in notebooks."""
+
+    def _importance(self) -> list[tuple[str, Array]]:
+        """Columns of the printed table of a fitted model: a name, and a number for each component."""
+        variance = self.explained_variance_
+        squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
+        columns = squares if self.component_name == "PC" else [("sum of squares", variance)]
+        if hasattr(self, "explained_variance_ratio_"):
+            ratio = self.explained_variance_ratio_
+            columns += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
+        return columns
+
+    def _importance_names(self) -> list[str]:
+        """The labels of the rows of that table."""
+        return self.component_names_
+
+    def _describe_columns(self) -> str:
+        """The columns that the model was fitted to, for the printed table."""
+        return f"{self.n_features_in_} columns"
+
+    def __str__(self) -> str:
+        return importance_text(self) if self.__sklearn_is_fitted__() else repr(self)
+
+    def _html_repr(self) -> str:
+        # The table is followed by scikit-learn's representation.
+        below: str = super()._html_repr()
+        return (importance_html(self) if self.__sklearn_is_fitted__() else "") + below
+
+
+def importance_table(model: Any) -> Table:
+    """The table of all components of a fitted model."""
+    columns = {name: to_numpy(numbers).astype(np.float64) for name, numbers in model._importance()}
+    what = f"{model.n_samples_} rows, {model._describe_columns()} ({model.solver_})"
+    title = f"{type(model).__name__} of {what}"
+    return Table(columns, model._importance_names(), title=title, row_name="component")
+
+
+def importance_text(model: Any) -> str:
+    """The table of the first components and the plan as text."""
+    return f"{importance_table(model).text(max_rows=_SHOWN)}\nplan: {model.plan_}"
+
+
+def importance_html(model: Any) -> str:
+    """The same as HTML, for notebooks."""
+    return f"{importance_table(model)._repr_html_()}<p>plan: {escape(str(model.plan_))}</p>"
+
+
+# What differs between the versions of scikit-learn that lowdim works with. Nothing else in lowdim asks for a version.
+#
+# - Callbacks exist from version 1.9 on. Before that, models have no `set_callbacks`.
+# - From version 1.7 on, the HTML of an estimator is made by its method `_html_repr`.
+
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
+except ModuleNotFoundError:
+
+    def _refuse_callbacks(model: Any) -> bool:
+        raise AttributeError(
+            f"callbacks need scikit-learn 1.9 or newer, and {sklearn.__version__} is installed; upgrade scikit-learn, "
+            "or fit without callbacks."
+        )
+
+    class CallbackSupportMixin:  # type: ignore[no-redef] # in place of the import
+        """Says which version of scikit-learn has callbacks."""
+
+        @available_if(_refuse_callbacks)
+        def set_callbacks(self, *callbacks: Any) -> Any:
+            """Not available before scikit-learn 1.9."""
+
+    def with_callbacks(fit: Callable[..., Any]) -> Callable[..., Any]:
+        """`fit` itself, for it has nobody to report to."""
+        return fit
+
+
+if hasattr(BaseEstimator, "_html_repr"):
+    Estimator = BaseEstimator
+else:
+
+    class Estimator(BaseEstimator):  # type: ignore[no-redef, misc]
+        """An estimator whose HTML is made by `_html_repr`, as in newer versions."""
+
+        def _html_repr(self) -> str:
+            return estimator_html_repr(self)
+
+        def _repr_html_inner(self) -> str:
+            return self._html_repr()
+
+        def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+            bundle = {"text/plain": repr(self)}
+            return bundle | {"text/html": self._html_repr()} if get_config()["display"] == "diagram" else bundle
+
+
+# What models request of scikit-learn's metadata routing by default.
+
+
+#: Weights are not requested: a pipeline that has weights for its last step need not ask for them in a transformer.
+WITHOUT_WEIGHTS: dict[str, bool | None] = {"sample_weight": False}
+#: A regression that is given weights must be told whether to use them.
+ASK_ABOUT_WEIGHTS: dict[str, bool | None] = {"sample_weight": None}
+
+
+# Why models do not take some arguments of scikit-learn's classes (see `Model._not_taken`).
+
+
+NEVER_OVERWRITTEN = "rows are never overwritten; leave it out"
+FULL_ACCURACY = "the eigenpairs are computed to their full accuracy; leave it out"
+NO_ITERATION = "there is no iteration to stop; leave it out"

@@ -1,0 +1,465 @@
+"""Principal components of rows: the base class of PCA and Whitening, and what ICA and they share."""
+
+from __future__ import annotations
+
+import numbers
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from .._core.arrays import Array, astype, device, is_sparse, namespace
+from .._core.schema import Dtype, Instance, Numbers, Real, Sometimes
+from .._core.threads import memory_bytes
+from ..errors import (
+    ConvergenceWarning,
+    RankWarning,
+    ResolutionWarning,
+    n_components_out_of_range,
+    needs_memory,
+    no_partial_fit,
+    no_variance,
+    warn_user,
+)
+from ..features import affine
+from ..linalg import divisor, most_components, require_rows
+from ..reading.rows import Rows
+from ..reading.summarize import check_weights, summarize
+from ..selection.scorers import SpectralScorer
+from ..solvers import spectra
+from ..solvers.problem import (
+    Plan,
+    Request,
+    Spectrum,
+    Status,
+    count_to_reach,
+    counted_rows,
+    repeated_rows,
+    total_weight,
+    with_passes,
+)
+from ..solvers.spectra.base import Solver
+from ..summaries.base import require_seen
+from .base import Model
+from .rule_choice import apply_cv_rule, apply_rule, at_least_one, check_cv_rows, check_rule, eigenvalues_for, is_cv
+
+# Principal components of rows for PCA, Whitening and ICA: how many to compute, with the checks and warnings.
+
+
+#: Variances are divided by n: whitened rows have E[z z^T] = I.
+_DDOF = 0
+
+
+def count_rows(rows: Rows, ddof: int, fixed: bool = False) -> int | None:
+    """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`; it
+    advises to change that unless it is `fixed`."""
+    n = counted_rows(rows)
+    if n is not None:
+        require_rows(n, total_weight(rows) or 0.0, ddof, fixed)
+    return repeated_rows(rows)
+
+
+def count_pairs(n_components: Any, n: int | None, p: int, *, of_rows: bool = False) -> int | None:
+    """The number of eigenpairs that `n_components` needs for n rows and p columns; None means all, which a fraction of
+    variance needs too. With `of_rows` the number of components is not limited by the number of columns."""
+    k = n_components
+    if k is None:
+        return None
+    upper: Any = p if n is None else min(n, p)
+    if of_rows:
+        upper = float("inf") if n is None else n
+    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
+        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
+            return int(k)
+        if not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
+            return None
+    raise n_components_out_of_range(k, upper, n, p, of_rows=of_rows)
+
+
+def share_of(n_components: Any) -> float | None:
+    """The share of the variance that `n_components` asks for; None if it is a number of components, a rule or None."""
+    is_share = isinstance(n_components, numbers.Real) and not isinstance(n_components, numbers.Integral)
+    return float(n_components) if is_share else None
+
+
+def with_variance(spectrum: Spectrum, k: int) -> int:
+    """The number of components with variance among the first k, for models that divide by it; warns of the others."""
+    rank = min(spectrum.rank, k)
+    if rank == 0:
+        raise no_variance("whitening")
+    if rank < k:
+        warn_user(
+            f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
+            f"{rank} are left.",
+            RankWarning,
+        )
+    return rank
+
+
+def warn_of_status(spectrum: Spectrum, the_plan: Plan, last_chance: bool = False) -> None:
+    """Warn if eigenpairs are inaccurate. Eigenvalues at or below the rank cut count as zero and need no warning, unless
+    the rows cannot be read again (`last_chance`)."""
+    if spectrum.status is Status.NOT_CONVERGED:
+        warn_user(
+            f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "
+            f"{spectrum.residual:.1e} lambda_1, above its tolerance {the_plan.solver.tol:g}. Raise max_steps or block, "
+            "or ask for fewer components.",
+            ConvergenceWarning,
+        )
+    elif spectrum.status is Status.UNRESOLVED:
+        largest, smallest = float(spectrum.values[0]), float(spectrum.values[-1])
+        if last_chance or smallest > spectrum.rank_cut:
+            warn_user(
+                f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
+                f"solver={the_plan.solver.name!r} loses its digits. Use solver='triangle', or keep fewer components.",
+                ResolutionWarning,
+            )
+
+
+# ---- For the whitening step of ICA: components, checks and warnings of PCA(n_components, whiten=True, ddof=0)
+
+
+def principal_request(rows: Rows, n_components: Any) -> Request:
+    """The request to the solver of eigenpairs; an error if the rows do not allow it.
+
+    If all components are kept, the result does not depend on the units of the columns. They are then standardized
+    first, since their scales may be very different.
+    """
+    n, p = count_rows(rows, _DDOF), rows.shape[1]
+    if isinstance(n_components, str):
+        check_rule(n_components)
+        k = None
+    else:
+        k = count_pairs(n_components, n, p)
+    standardize = n_components is None or n_components == p
+    return Request(k=k, share=share_of(n_components), ddof=_DDOF, standardize=standardize)
+
+
+def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
+    """The leading eigenpairs with positive variance, as many as `n_components` says, and the plan of the solver.
+
+    It takes one pass over the rows, or as many as `plan_.passes` of PCA says.
+    """
+    request = principal_request(rows, n_components)
+    if isinstance(n_components, str):
+        spectrum, the_plan, k = _solve_by_rule(rows, request, n_components)
+    else:
+        spectrum, the_plan = spectra.solve(rows, request)
+        share = share_of(n_components)
+        k = int(spectrum.values.shape[0]) if share is None else count_to_reach(spectrum, share)
+    n, p = spectrum.n_rows, rows.shape[1]
+    most = most_components(n, spectrum.weight, p)
+    if spectrum.values.shape[0] > most:
+        raise n_components_out_of_range(n_components, most, n, p)
+    warn_of_status(spectrum, the_plan)
+    return spectrum.truncated(with_variance(spectrum, k)), the_plan
+
+
+def _solve_by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, int]:
+    """All eigenpairs, the plan, and the number of components that a rule chooses."""
+    if name == "cv":
+        choice, total = apply_cv_rule(SpectralScorer(request.standardize), rows.source, rows.weights, request.seed)
+        assert choice.k is not None and choice.cross_validation is not None
+        # The spectrum is computed from the merged summaries of the folds, if there are any.
+        spectrum, the_plan = spectra.solve(rows, request) if total is None else spectra.solve_summary(total, request)
+        passes = choice.cross_validation.n_passes + spectrum.passes
+        return with_passes(spectrum, passes), with_passes(the_plan, passes), at_least_one(choice.k, name)
+    spectrum, the_plan = spectra.solve(rows, request)
+    rule = check_rule(name)
+    _, k = apply_rule(rule, eigenvalues_for(rule, spectrum, rows.shape[1], request.ddof), request.seed)
+    return spectrum, the_plan, k
+
+
+# The base class of PCA and Whitening: fits from summaries, `partial_fit`, and warnings.
+
+
+class SpectralModel(Model):
+    """Base class of models that follow from the eigenpairs of a covariance matrix."""
+
+    n_components: Any
+    solver: Any
+    ddof: int
+    #: Whether `ddof` is not a parameter of the class.
+    _fixed_ddof = False
+    summary_: Any
+    _dtype: Any
+    random_state: Any
+    fitted_attributes = {
+        "residual_": Real("nonnegative"),
+        "mean_": Numbers("p"),
+        "summary_": Sometimes(Instance("summaries.*")),
+        "_dtype": Sometimes(Dtype()),
+    }
+
+    @abstractmethod
+    def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
+        """Set the fitted attributes, from all eigenpairs or from some of them."""
+
+    @abstractmethod
+    def _projection(self) -> Array:
+        """The matrix A that maps centred rows to the result of `transform`."""
+
+    @abstractmethod
+    def _deviation(self) -> float:
+        """The largest standard deviation of the result of `transform`."""
+
+    def _scoring(self) -> Any:
+        """The function block -> (block - mean) A."""
+        return affine(self._projection(), self.mean_, self._deviation())
+
+    def _solver(self) -> str | Solver:
+        """The solver that the parameters select, as a name or an object."""
+        return self.solver
+
+    def _standardize(self) -> bool:
+        return False
+
+    def _subtracts_mean(self) -> bool:
+        return True
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.ddof, bool) or not isinstance(self.ddof, numbers.Integral) or self.ddof not in (0, 1):
+            raise ValueError(f"ddof={self.ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
+
+    def _request(self, rows: Rows) -> Request:
+        """The request to the solver; an error if there are too few rows."""
+        return self._request_of(self._k(count_rows(rows, self.ddof, self._fixed_ddof), rows.shape[1]))
+
+    def _request_of(self, k: int | None) -> Request:
+        return Request(
+            k=k,
+            share=share_of(self.n_components),
+            ddof=self.ddof,
+            standardize=self._standardize(),
+            center=self._subtracts_mean(),
+            fixed_ddof=self._fixed_ddof,
+            seed=self._seed(),
+        )
+
+    def _k(self, n: int | None, p: int) -> int | None:
+        """The number of eigenpairs that `n_components` needs; None means all."""
+        return count_pairs(self.n_components, n, p)
+
+    def _plan_rows(self, rows: Rows) -> Plan:
+        if is_cv(self.n_components):
+            check_cv_rows(rows.shape[0])
+        return spectra.plan(rows, self._request(rows), self._solver())
+
+    def fit_summary(self, summary: Any) -> Self:
+        """Fit to a Moments or Triangle summary of rows; `partial_fit` can continue from it.
+
+        Examples
+        --------
+        >>> from lowdim import PCA, Moments
+        >>> PCA().fit_summary(Moments.from_covariance([[2.0, 0.0], [0.0, 1.0]], n_samples=100)).explained_variance_
+        array([2., 1.])
+        """
+        self._check_parameters()
+        try:
+            solver = spectra.solver_for(summary, self._solver())
+        except TypeError as error:
+            raise TypeError(
+                f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}. For a covariance matrix, "
+                "pass Moments.from_covariance(cov, n_samples)."
+            ) from error
+        dtype = getattr(getattr(summary, "mean", None), "dtype", None)
+        with self._restore_on_error():
+            self._take_names(summary)
+            self._fit_summary(summary, solver, dtype)
+            # Keep a copy, from which partial_fit can continue.
+            self.summary_, self._dtype = summary.fresh(), dtype
+            self.summary_.merge(summary)
+        return self
+
+    @available_if(lambda self: self._can_partial_fit())
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
+
+        A summary of all rows so far is kept as `summary_`, and the model is solved from it after each block. `fit`
+        forgets all earlier rows. It keeps its own summary if it was solved from one and there are at most 256 columns;
+        then `partial_fit` goes on from it, and otherwise `partial_fit` after `fit` is an error. The model stays
+        unfitted until there are enough rows for `n_components`. A block that raises an error does not change the model.
+        The method is not available with solvers that do not work from a summary (gram, krylov).
+        """
+        self._check_parameters()
+        solver = spectra.streaming_solver(self._solver())
+        with self._restore_on_error():
+            first = self._starts_summary()
+            X, y, sample_weight = self._by_name(X, y, fitted=not first, sample_weight=sample_weight)
+            source = self._open(X, reset=first)
+            self._k(None, source.shape[1])
+            seen: Any = self._empty_summary(solver, source.shape[1]) if first else self.summary_.fresh()
+            if not first:
+                seen.merge(self.summary_)
+                solver = spectra.solver_for(seen, solver if isinstance(seen, solver.starts_from or ()) else "auto")
+            weights = None if sample_weight is None else check_weights(sample_weight, source)
+            seen.merge(summarize(source, seen.fresh(), weights=weights))
+            self.summary_, self._dtype = seen, (source.dtype if first else self._dtype)
+            if divisor(seen.weight, self.ddof) > 0 and seen.n_rows >= self._least_rows(seen.n_features):
+                self._fit_summary(seen, solver, self._dtype)
+        return self
+
+    def _keep_summary(self, rows: Rows) -> None:
+        if rows.small_summary is not None:
+            self.summary_, self._dtype = rows.small_summary, rows.dtype
+
+    def _can_partial_fit(self) -> bool:
+        """Whether the solver works from a summary, an AttributeError if not; invalid solvers are refused by `fit`."""
+        if is_cv(self.n_components):
+            raise no_partial_fit("cv")
+        try:
+            asked = self._solver()
+        except ValueError:
+            return True
+        solver = spectra.solver_of(asked)
+        if solver is not None and solver.starts_from is None:
+            raise AttributeError(
+                f"solver={solver.name!r} keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or "
+                "'triangle'."
+            )
+        return True
+
+    def _least_rows(self, p: int) -> int:
+        """The smallest number of rows to which the model can be fitted."""
+        return int(self.n_components) if isinstance(self.n_components, numbers.Integral) else 2
+
+    def _empty_summary(self, solver: Solver, p: int) -> Any:
+        """The empty summary with which `partial_fit` starts."""
+        return solver.empty_summary(p)
+
+    def _fit_summary(self, summary: Any, solver: Solver, dtype: Any, passes: int = 0) -> None:
+        """Fit to a summary that was made in `passes` passes over the rows."""
+        self.n_features_in_ = summary.n_features
+        require_seen(summary)
+        k = self._k(most_components(summary.n_rows, summary.weight, summary.n_features), summary.n_features)
+        spectrum, the_plan = spectra.solve_summary(summary, self._request_of(k), solver)
+        self._finish(replace(spectrum, passes=passes), replace(the_plan, passes=passes), dtype)
+
+    def _finish(self, spectrum: Spectrum, the_plan: Plan, dtype: Any, last_chance: bool = False) -> None:
+        """Set the fitted attributes, and warn if eigenpairs are inaccurate."""
+        n, p = spectrum.n_rows, self.n_features_in_
+        most = most_components(n, spectrum.weight, p)
+        if spectrum.values.shape[0] > most:
+            raise n_components_out_of_range(self.n_components, most, n, p)
+        self.plan_, self.solver_ = the_plan, the_plan.solver.name
+        self.status_, self.residual_ = spectrum.status, spectrum.residual
+        self.n_samples_ = n
+        warn_of_status(spectrum, the_plan, last_chance)
+        self._unpack(spectrum, dtype)
+
+
+# What principal components leave of rows: the squared lengths of the residuals, from sparse or dense rows.
+
+
+#: A squared length that is less than this share of the squares it is a difference of has lost too many digits; in
+#: float32, components are orthonormal to about 1e-6 only.
+_LOST, _LOST_FLOAT32 = 1e-6, 1e-2
+
+
+def scores_and_rest(block: Array, W: Array, mean: Array, scale: Array | None) -> tuple[Array, Array]:
+    """The scores z W^T of the rows z = (x - mean) / scale, and |z - z W^T W|^2, for orthonormal rows of W.
+
+    For sparse rows, |z|^2 = |x / scale|^2 - 2 (x / scale)^T m + |m|^2 with m = mean / scale, and the squared length of
+    the residual is |z|^2 - |z W^T|^2, in float64; rows for which this loses digits are made dense.
+    """
+    if not is_sparse(block):
+        return _of_dense(block, W, mean, scale)
+    X = block.astype(np.float64)
+    m, V = mean.astype(np.float64), W.astype(np.float64)
+    if scale is not None:
+        m = m / scale
+        X = X.multiply(1.0 / scale.astype(np.float64)[None, :]).tocsr()
+    scores = X @ V.T - m @ V.T
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() + m @ m
+    rest = squares - 2.0 * (X @ m) - (scores * scores).sum(axis=1)
+    lost = np.flatnonzero(~(rest > (_LOST_FLOAT32 if W.dtype == np.float32 else _LOST) * squares))
+    if len(lost):
+        scores[lost], rest[lost] = _of_dense(block[lost].toarray().astype(np.float64), W, mean, scale)
+    return scores.astype(block.dtype), rest.astype(block.dtype)
+
+
+def _of_dense(block: Any, W: Array, mean: Array, scale: Array | None) -> tuple[Array, Array]:
+    """The same for dense rows, from the residuals themselves."""
+    scores, rest = split(block, W, mean, scale)
+    return scores, namespace(rest).sum(rest * rest, axis=1)
+
+
+def split(block: Array, W: Array, mean: Array, scale: Array | None) -> tuple[Array, Array]:
+    """The scores of dense rows, and the centred (and scaled) rows minus their reconstruction."""
+    Z = block - astype(mean, block.dtype)
+    if scale is not None:
+        Z = Z / astype(scale, Z.dtype)
+    W = astype(W, Z.dtype)
+    scores = Z @ W.T
+    return scores, Z - scores @ W
+
+
+# The support of a density of rows: the components with positive variance, and the variance outside them.
+
+
+def variance_outside(k: int, p: int, rank: int, noise_variance: float, rank_cut: float) -> float:
+    """The variance orthogonal to `k` components of `p` columns; 0 if there is none above rounding.
+
+    `rank` is the number of components with positive variance, `noise_variance` the average variance in the other
+    directions, and variances up to `rank_cut` count as zero.
+    """
+    is_positive = k < p and rank == k and noise_variance > rank_cut
+    return float(noise_variance) if is_positive else 0.0
+
+
+def density_support(p: int, rank: int, outside: float) -> tuple[int, float]:
+    """The number of components with positive variance, and the variance orthogonal to all components (may be 0).
+
+    Warns if there are directions of zero variance, since they are left out of the density.
+    """
+    if rank == 0 and outside == 0.0:
+        raise no_variance("a density")
+    without = p - rank if outside == 0.0 else 0
+    if without:
+        warn_user(
+            f"{without} of {p} directions have no variance and were left out of the density; keep fewer components "
+            "to spread the noise over them.",
+            RankWarning,
+        )
+    return rank, outside
+
+
+# Symmetric matrices that are a multiple of the identity outside a small subspace.
+
+
+@dataclass(frozen=True)
+class SymmetricFactors:
+    """V^T diag(along) V + beyond (I - V^T V), with r orthonormal rows V of length p.
+
+    A product with it costs 2 p r multiplications a row, and it takes p r numbers instead of p^2.
+    """
+
+    #: Orthonormal rows V, (r, p).
+    vectors: Array
+    #: Eigenvalues along these, (r,), and in all other directions.
+    along: Array
+    beyond: float
+
+    def times(self, coordinates: Array, rows: Array | None) -> Array:
+        """The products of `rows` with the matrix, given their coordinates x V^T; rows may be None if `beyond` is zero,
+        because nothing else of them is needed then."""
+        V = astype(self.vectors, coordinates.dtype)
+        found = (coordinates * astype(self.along - self.beyond, coordinates.dtype)) @ V
+        return found if rows is None or self.beyond == 0.0 else found + self.beyond * rows
+
+    def dense(self, what: str = "a symmetric matrix") -> Array:
+        """The p x p matrix; a MemoryError that says how large `what` is if it does not fit into memory."""
+        V, p = self.vectors, int(self.vectors.shape[1])
+        require_square(what, p, V.dtype.itemsize if hasattr(V.dtype, "itemsize") else 8)
+        xp = namespace(V)
+        identity = xp.eye(p, dtype=V.dtype, device=device(V))
+        return (V.T * astype(self.along - self.beyond, V.dtype)[None, :]) @ V + self.beyond * identity
+
+
+def require_square(what: str, p: int, itemsize: int = 8, n_matrices: int = 3) -> None:
+    """Raise a MemoryError if `n_matrices` of size p x p, which computing `what` takes, do not fit into memory."""
+    needed, have = n_matrices * itemsize * p * p, memory_bytes()
+    if have and needed > have:
+        raise needs_memory(f"{what} of {p} x {p} numbers", needed, have, "Use transform and inverse_transform instead.")

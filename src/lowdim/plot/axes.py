@@ -1,0 +1,654 @@
+"""What all plots share: axes, colours, names and labels as text, and what a plot needs to know of a model."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, wraps
+from typing import Any, NamedTuple
+from unicodedata import category
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import inspect
+from .._core.arrays import Array, concat_rows, dense, to_numpy
+from ..errors import does_not_fit, missing_extra, needs_axes_in_3d, not_one_for_each_row, unknown_component
+from ..inspect.limits import names_expected
+from ..models.base import Offer
+from ..sources.base import Source
+from ..sources.named import row_labels
+from ..sources.opening import by_name, open_source
+from ..table import clean, cut
+
+# What all plots share: axes to draw on, colours of the user's style, and notes on what a picture leaves out.
+
+
+#: At most this many points are drawn; of more rows, so many are taken at random.
+MOST_POINTS = 10_000
+#: With more points than this, they are smaller and transparent, and vector files hold them as an image.
+MANY_POINTS = 1_000
+#: Shapes of points beside their colours, for print and for readers who do not see all colours.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
+
+
+def make_axes(ax: Any, *, projection: str | None = None, size: tuple[float, float] | None = None) -> Any:
+    """`ax`, or axes of a new figure if it is None. `size` multiplies the default width and height of the figure."""
+    matplotlib = require_matplotlib()
+    if ax is not None:
+        if projection == "3d" and getattr(ax, "name", "") != "3d":
+            raise needs_axes_in_3d()
+        return ax
+    import matplotlib.pyplot as plt
+
+    width, height = matplotlib.rcParams["figure.figsize"]
+    factors = size or (1.0, 1.0)
+    # Long labels need room. Axes in three dimensions do not take part in this layout.
+    layout = None if projection == "3d" else "constrained"
+    figure = plt.figure(figsize=(width * factors[0], height * factors[1]), layout=layout)
+    return figure.add_subplot(projection=projection)
+
+
+def require_matplotlib() -> Any:
+    """The module matplotlib; an error that says what to install if it is missing."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError as error:
+        raise missing_extra("lowdim.plot", "matplotlib", "plot") from error
+    return matplotlib
+
+
+def style(name: str) -> Any:
+    """A setting of the user's style, such as "text.color"."""
+    return require_matplotlib().rcParams[name]
+
+
+def foreground() -> Any:
+    """The colour of text and of lines that belong to no group."""
+    return style("text.color")
+
+
+def background() -> Any:
+    """The colour behind the points."""
+    return style("axes.facecolor")
+
+
+def color(i: int) -> str:
+    """Colour i of the user's cycle; it starts again after the last one."""
+    return f"C{i}"
+
+
+def marker(i: int) -> str:
+    """Marker i; it starts again after the last one."""
+    return MARKERS[i % len(MARKERS)]
+
+
+def hatched(lines: Any) -> dict[str, Any]:
+    """The look of bars with slanted lines of this colour, which tells them from others in print."""
+    return {"hatch": "///", "edgecolor": lines, "linewidth": 0.0}
+
+
+def readable_on(colors: np.ndarray) -> list[Any]:
+    """For each colour of a cell, the text colour or the background colour of the style, whichever differs more."""
+    from matplotlib.colors import to_rgb
+
+    choices = [foreground(), background()]
+    brightness = np.array([_luminance(np.array(to_rgb(choice))) for choice in choices])
+    of_cells = np.array([_luminance(cell[:3]) for cell in np.asarray(colors).reshape(-1, np.shape(colors)[-1])])
+    better = np.argmax(np.abs(brightness[None, :] - of_cells[:, None]), axis=1)
+    return [choices[i] for i in better]
+
+
+def _luminance(rgb: np.ndarray) -> float:
+    """The perceived brightness of a colour, from 0 to 1."""
+    return float(np.sqrt(np.dot(rgb**2, [0.299, 0.587, 0.114])))
+
+
+def thinned(n: int, keep: Sequence[int] | np.ndarray = (), most: int = MOST_POINTS) -> np.ndarray:
+    """The rows that are drawn of n: all, or `most` of them at random (always the same ones), with those in `keep`.
+
+    If `keep` has more than half of `most`, only its first ones are certain to be there.
+    """
+    if n <= most:
+        return np.arange(n)
+    certain = np.asarray(keep, dtype=int)[: most // 2]
+    drawn = np.random.default_rng(0).choice(n, size=most, replace=False)
+    drawn = drawn[~np.isin(drawn, certain)][: most - len(certain)]
+    return np.sort(np.concatenate([certain, drawn]))
+
+
+def thinning_note(shown: int, n: int) -> list[str]:
+    """What is said if only some rows are drawn."""
+    return [] if shown == n else [f"{shown:,} of {n:,} rows, drawn at random"]
+
+
+def columns_note(shown: int, p: int, why: str) -> list[str]:
+    """What is said if only some columns are drawn."""
+    return [] if shown == p else [f"{shown:,} of {p:,} columns, {why}"]
+
+
+def labels_note(placed: int, n: int) -> list[str]:
+    """What is said if only some labels are written."""
+    return [] if placed == n else [f"{placed:,} of {n:,} labels fit"]
+
+
+def note(ax: Any, remarks: Sequence[str], *, above: float = 0.0) -> None:
+    """Remarks on what the picture leaves out, in small letters above the right end of the axes, where no data are.
+
+    `above` leaves room for so many lines between them and the axes.
+    """
+    if remarks:
+        pad = style("axes.titlepad") + above * style("font.size")
+        ax.set_title("; ".join(remarks), loc="right", fontsize="small", pad=pad)
+
+
+def point_style(n: int) -> dict[str, Any]:
+    """Size and transparency for n points: smaller and fainter ones if there are many."""
+    size = style("lines.markersize") ** 2
+    if n <= 100:
+        return {"s": size}
+    if n <= MANY_POINTS:
+        return {"s": size / 2, "alpha": 0.8}
+    return {"s": size / 6, "alpha": 0.5, "linewidths": 0, "rasterized": True}
+
+
+def zero_lines(ax: Any, *, horizontal: bool = True, vertical: bool = True) -> None:
+    """Thin lines through the origin, behind everything else."""
+    look = {"color": foreground(), "alpha": 0.25, "linewidth": style("grid.linewidth"), "zorder": 0}
+    if horizontal:
+        ax.axhline(0.0, **look)
+    if vertical:
+        ax.axvline(0.0, **look)
+
+
+def reference_line(ax: Any, value: float, *, vertical: bool = False, **look: Any) -> Any:
+    """A dashed line at a limit or a threshold."""
+    look = {"color": foreground(), "linestyle": "--", "linewidth": 1.0, "zorder": 1, **look}
+    return (ax.axvline if vertical else ax.axhline)(value, **look)
+
+
+def whole_ticks(axis: Any) -> None:
+    """Ticks at whole numbers only, as for numbers of components."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
+# The decorator of plots: for which models a plot is meant, and the error for others.
+
+
+def shows(what: str, fits: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A plot of `what` (a noun) for the fitted models for which `fits` is true; it becomes an attribute of the plot.
+
+    The plot refuses others, and models that are not fitted, before it draws.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def plot(model: Any, *args: Any, **options: Any) -> Any:
+            if hasattr(model, "fit"):
+                check_is_fitted(model)
+            if not fits(model):
+                raise does_not_fit(function.__name__, type(model).__name__, what)
+            return function(model, *args, **options)
+
+        plot.fits = fits  # type: ignore[attr-defined]
+        return plot
+
+    return decorate
+
+
+def offer(plot: Callable[..., Any]) -> Offer:
+    """A decorated plot and the models that it fits."""
+    return Offer(plot, plot.__dict__["fits"])
+
+
+def has(*attributes: str) -> Callable[[Any], bool]:
+    """Whether a model has all of these attributes, and none of them is None."""
+    return lambda model: all(getattr(model, name, None) is not None for name in attributes)
+
+
+# What plots need to know of a fitted model: names of its components and columns, and scores of rows.
+
+
+def numbers_of(values: Any) -> np.ndarray:
+    """Numbers of any array library or data frame as a NumPy array of floats."""
+    native = values.to_numpy() if hasattr(values, "to_numpy") else to_numpy(values)
+    return np.asarray(native, dtype=float)
+
+
+def chosen_components(model: Any, components: Any, default: int) -> list[int]:
+    """Positions of components, from 0, that are given by numbers from 1 or by names; None for the first ones."""
+    check_is_fitted(model)
+    names = model.component_names_
+    if components is None:
+        return list(range(min(default, len(names))))
+    given = [components] if isinstance(components, str | numbers.Integral) else list(components)
+    return [_position(component, names) for component in given]
+
+
+def chosen_component(model: Any, component: Any) -> int:
+    """The position of one component, from 0, that is given by its number from 1 or by its name."""
+    check_is_fitted(model)
+    return _position(component, model.component_names_)
+
+
+def _position(component: Any, names: Sequence[str]) -> int:
+    position = position_among(names, component)
+    if position is None:
+        raise unknown_component(component, names)
+    return position
+
+
+def position_among(names: Sequence[str], given: Any) -> int | None:
+    """The position, from 0, of what is given by its name or by its number from 1; None if there is no such thing."""
+    if isinstance(given, str) and given in names:
+        return names.index(given)
+    whole = isinstance(given, numbers.Integral) and not isinstance(given, bool | np.bool_)
+    return int(given) - 1 if whole and 1 <= int(given) <= len(names) else None
+
+
+def axis_label(model: Any, k: int) -> str:
+    """The name of component k, with its share of the variance if that is known."""
+    name = model.component_names_[k]
+    shares = getattr(model, "explained_variance_ratio_", None)
+    return name if shares is None else f"{name} ({float(shares[k]):.1%})"
+
+
+@dataclass(frozen=True)
+class RowsShown:
+    """Rows, and what is shown of them beside their numbers."""
+
+    #: What the model reads: the rows, the second table and the weights, if there are any.
+    X: Any
+    y: Any
+    sample_weight: Any
+    _groups: np.ndarray | None
+    _labels: np.ndarray | None
+    _counted: bool
+
+    def groups(self, n: int) -> np.ndarray | None:
+        """The group of each of n rows, or None."""
+        return None if self._groups is None else _of_length("groups", self._groups, n)
+
+    def labels(self, n: int) -> np.ndarray | None:
+        """The label of each of n rows, or None."""
+        if self._labels is None:
+            return np.arange(n) if self._counted else None
+        return _of_length("labels", self._labels, n)
+
+
+def rows_shown(
+    model: Any, X: Any, groups: Any = None, labels: Any = None, *, y: Any = None, sample_weight: Any = None
+) -> RowsShown:
+    """The rows with their groups and labels, the second table and weights, all of which may be names of columns of `X`.
+
+    They are looked up together, since what is left of `X` does not hold the columns that were named.
+
+    `labels` is None for the labels of the table's own index, if it has one that does not just count the rows; True for
+    these labels or row numbers; False for none; or a sequence, or the name of a column.
+    """
+    check_is_fitted(model)
+    index = row_labels(X)
+    X, y, groups, labels, sample_weight = by_name(
+        X, y, wanted=names_expected(model), groups=groups, labels=labels, sample_weight=sample_weight
+    )
+    counted = labels is True and index is None
+    if labels is None or isinstance(labels, bool):
+        labels = None if labels is False else index
+    return RowsShown(X, y, sample_weight, _vector("groups", groups), _vector("labels", labels), counted)
+
+
+def read_rows(model: Any, X: Any, most: int | None = None) -> Array:
+    """The rows as one array of their own library, all of them or the first `most`; one pass over what is needed."""
+    source = open_source(X, names_expected(model))
+    blocks: list[Array] = []
+    for block in source.blocks(1 << 16 if most is None else most):
+        blocks.append(dense(block))
+        if most is not None and sum(block.shape[0] for block in blocks) >= most:
+            break
+    return concat_rows(blocks)[:most, :]
+
+
+def named_rows(model: Any, rows: Array) -> Source:
+    """Rows that were computed, with the names of columns that the model expects."""
+    source = open_source(rows)
+    source.names = names_expected(model)
+    return source
+
+
+def _vector(name: str, values: Any) -> np.ndarray | None:
+    """A sequence of anything as a vector of objects or numbers; None stays None."""
+    if values is None:
+        return None
+    array = values.to_numpy() if hasattr(values, "to_numpy") else values
+    if not isinstance(array, np.ndarray):
+        listed = list(array)
+        array = np.empty(len(listed), dtype=object)
+        array[:] = listed
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a vector with one entry for each row, got an array of shape {array.shape}.")
+    return array
+
+
+def _of_length(name: str, values: np.ndarray, n: int) -> np.ndarray:
+    if len(values) != n:
+        raise not_one_for_each_row(name, len(values), n)
+    return values
+
+
+def scores_of(model: Any, X: Any) -> np.ndarray:
+    """The scores of the rows as NumPy floats; of several tables, those of the first."""
+    return inspect.scores(model, X).values[:, : int(model.n_components_)]
+
+
+def number_of_tables(model: Any) -> int:
+    """The number of tables that a model was fitted to."""
+    return len(model._widths())
+
+
+# Names and labels of the user as text in a picture: shown literally, on one line, and not too long.
+
+
+#: Labels with more characters are cut.
+WIDEST = 24
+#: Dollar signs in a label are no mathematics, and it is no TeX source.
+LITERAL = {"parse_math": False, "usetex": False}
+
+
+def label(text: Any, width: int = WIDEST) -> str:
+    """A label on one line, cut to `width` characters.
+
+    Characters for which the fonts of the style have no picture are written as their code, as in <U+1F600>: boxes would
+    make different labels look alike, and matplotlib would warn of each.
+    """
+    shown = cut(clean(str(text)), width)
+    if shown.isascii():
+        return shown
+    known = _characters(tuple(style("font.family")))
+    # Characters that join others, or choose their form, have no picture of their own.
+    visible = [c for c in shown if category(c) != "Cf" and not "\ufe00" <= c <= "\ufe0f"]
+    return "".join(c if ord(c) in known else f"<U+{ord(c):04X}>" for c in visible)
+
+
+def labels(texts: Sequence[Any], width: int = WIDEST) -> list[str]:
+    """A label for each text."""
+    return [label(text, width) for text in texts]
+
+
+@lru_cache(maxsize=8)
+def _characters(families: tuple[str, ...]) -> frozenset[int]:
+    """The codes of the characters that the fonts of these families have."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    paths = {findfont(FontProperties(family=list(families)))}
+    for family in families[1:]:
+        try:
+            paths.add(findfont(FontProperties(family=[family]), fallback_to_default=False))
+        except ValueError:
+            # The family is not installed, and matplotlib does without it.
+            continue
+    return frozenset(code for path in paths for code in get_font(path).get_charmap())
+
+
+def name_axes(ax: Any, names: Iterable[Any]) -> None:
+    """Names of the first axes, from the horizontal one on."""
+    for axis, name in zip("xyz", names, strict=False):
+        getattr(ax, f"set_{axis}label")(label(name, 40), **LITERAL)
+
+
+def tick_labels(axis: Any, positions: Iterable[float], texts: Sequence[Any], **look: Any) -> None:
+    """Ticks of an axis at these positions, with labels."""
+    axis.set_ticks(list(positions), labels(texts), **LITERAL, **look)
+
+
+def column_ticks(axis: Any, texts: Sequence[Any], positions: Iterable[float] | None = None) -> None:
+    """Ticks at 0, 1, ..., or at other positions, with the names of columns or components.
+
+    On a horizontal axis they are slanted if they are long.
+    """
+    shown = labels(texts)
+    crowded = axis.axis_name == "x" and sum(len(text) for text in shown) > 60
+    look: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+    where = range(len(shown)) if positions is None else list(positions)
+    axis.set_ticks(where, shown, fontsize=tick_size(len(shown)), **LITERAL, **look)
+
+
+def tick_size(n: int) -> str:
+    """The size of the names of n ticks."""
+    return "medium" if n <= 12 else "small" if n <= 20 else "x-small"
+
+
+def legend(ax: Any, **look: Any) -> Any:
+    """The legend of what has a label, by default where it covers least."""
+    handles, texts = ax.get_legend_handles_labels()
+    if not handles:
+        return None
+    # Small points have samples of the usual size.
+    sizes = [handle.get_sizes()[0] for handle in handles if hasattr(handle, "get_sizes") and len(handle.get_sizes())]
+    larger = max(1.0, style("lines.markersize") / min(sizes) ** 0.5) if sizes else 1.0
+    box = ax.legend(handles, texts, **{"fontsize": "small", "markerscale": larger, "loc": "best", **look})
+    box.set_gid(look.get("loc", "best"))
+    for text in box.get_texts():
+        text.set(**LITERAL)
+    return box
+
+
+def settle_legend(ax: Any, box: Any) -> None:
+    """Let a legend that was placed where it covers least stay where it is, at `box` in pixels.
+
+    Otherwise it might move onto the labels that are drawn after it.
+    """
+    found = ax.get_legend()
+    if found.get_gid() != "best":
+        return
+    middle = box.transformed(ax.transAxes.inverted())
+    across, up = (middle.x0 + middle.x1) / 2, (middle.y0 + middle.y1) / 2
+    side = "left" if across < 1 / 3 else "right" if across > 2 / 3 else "center"
+    height = "lower" if up < 1 / 3 else "upper" if up > 2 / 3 else "center"
+    found.set_loc("center" if side == height else f"{height} {side}")
+
+
+def legend_label(text: Any) -> str:
+    """A label for a legend. Matplotlib leaves out labels that start with an underscore, so these start with a blank."""
+    shown = label(text)
+    return f" {shown}" if shown.startswith("_") or not shown else shown
+
+
+# Labels beside points that do not cover one another: each takes the first free place around its point.
+
+
+#: At most this many labels are tried.
+MOST_LABELS = 200
+#: Directions from a point to its label, in the order in which they are tried.
+_DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
+#: Distances between a point and its label, in points of 1/72 inch.
+_DISTANCES = (4.0, 9.0, 16.0, 26.0, 40.0)
+#: How a label in each direction is aligned, horizontally and vertically.
+_SIDES = ({1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"})
+#: The gap between two labels, in pixels.
+_GAP = 2.0
+
+
+def place_labels(
+    ax: Any,
+    points: np.ndarray,
+    texts: Sequence[Any],
+    *,
+    order: np.ndarray | None = None,
+    obstacles: np.ndarray | None = None,
+    outward: bool = False,
+    **look: Any,
+) -> int:
+    """Write `texts` beside `points`, in the coordinates of the axes, whose limits must be final.
+
+    Parameters
+    ----------
+    ax : Axes
+    points : array of shape (n, 2)
+    texts : sequence of n labels
+    order : array of int, optional
+        The points in the order in which they get their labels; by default those far from the middle come first.
+    obstacles : array of shape (m, 2), optional
+        Other points that labels should not cover.
+    outward : bool
+        For names of arrows: places away from the origin are tried first, and a label that covers a point is better
+        than none.
+
+    Returns
+    -------
+    int
+        How many labels found a place. The others are left out.
+
+    Notes
+    -----
+    A place is free if the label is within the axes and covers no point and no other label. The work is proportional to
+    the number of labels times the number of points.
+    """
+    points = np.asarray(points, dtype=float)
+    if order is None:
+        order = _from_outside(points)
+    figure = ax.figure.figure
+    # This computes the layout, without which the size of the axes in pixels is not known.
+    figure.draw_without_rendering()
+    pixels = figure.dpi / 72.0
+    everything = points if obstacles is None else np.vstack([points, obstacles])
+    on_screen, origin = ax.transData.transform(everything), ax.transData.transform((0.0, 0.0))
+    inside, taken = _box(ax.get_window_extent()), [_box(extent) for extent in _occupied(ax)]
+    look = {"fontsize": "small", **LITERAL, **look}
+    placed = 0
+    for i in order[:MOST_LABELS]:
+        shown = label(texts[i])
+        if not shown:
+            continue
+        text = ax.annotate(shown, points[i], xytext=(0, 0), textcoords="offset points", zorder=5, **look)
+        extent = text.get_window_extent()
+        away = on_screen[i] - origin if outward else None
+        places = _places(on_screen[i], extent.width, extent.height, pixels, away)
+        boxes = np.array([place.box for place in places])
+        possible = _within(boxes, inside) & ~_overlap(boxes, taken)
+        free = possible & ~_cover(boxes, np.delete(on_screen, i, axis=0), 2.0 * pixels)
+        found = np.flatnonzero(free if free.any() or not outward else possible)
+        if len(found) == 0:
+            text.remove()
+            continue
+        place = places[found[0]]
+        taken.append(place.box)
+        # The label is anchored at the side of its point, so that it stays there in files of other resolutions.
+        text.set(ha=_SIDES[0][place.direction[0]], va=_SIDES[1][place.direction[1]])
+        text.set_position((place.distance * place.direction[0], place.distance * place.direction[1]))
+        if place.distance > _DISTANCES[0]:
+            nearest = np.clip(on_screen[i], place.box[:2], place.box[2:])
+            _connect(ax, points[i], (nearest - on_screen[i]) / pixels, text)
+        placed += 1
+    return placed
+
+
+def _from_outside(points: np.ndarray) -> np.ndarray:
+    """The points in the order of their distance from the middle, in units of their deviations, the farthest first."""
+    spread = points.std(axis=0)
+    distance = np.sum(((points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2, axis=1)
+    return np.argsort(-distance, kind="stable")
+
+
+class _Place(NamedTuple):
+    """A place for a label."""
+
+    #: Left, bottom, right and top, in pixels.
+    box: np.ndarray
+    #: The direction from the point to the label, and the distance in points.
+    direction: tuple[int, int]
+    distance: float
+
+
+def _places(point: np.ndarray, width: float, height: float, pixels: float, away: np.ndarray | None) -> list[_Place]:
+    """Places for a label around a point, the best first."""
+    directions = list(_DIRECTIONS)
+    if away is not None and np.any(away):
+        directions.sort(key=lambda d: -float(np.dot(d, away)) / float(np.linalg.norm(d)))
+    size = np.array([width, height])
+    places = []
+    # Names of arrows may be far away; labels of many rows with long lines would be hard to read.
+    for distance in _DISTANCES[: None if away is not None else -1]:
+        for direction in directions:
+            towards = np.array(direction, dtype=float)
+            corner = point + distance * pixels * towards - size * (1 - towards) / 2
+            places.append(_Place(np.concatenate([corner, corner + size]), direction, distance))
+    return places
+
+
+def _within(boxes: np.ndarray, frame: np.ndarray) -> np.ndarray:
+    """Which boxes are within a frame."""
+    return np.asarray(np.all(boxes[:, :2] >= frame[:2], axis=1) & np.all(boxes[:, 2:] <= frame[2:], axis=1))
+
+
+def _cover(boxes: np.ndarray, points: np.ndarray, margin: float) -> np.ndarray:
+    """Which boxes cover one of the points."""
+    # Most points are far from all boxes.
+    near = np.all((points > boxes[:, :2].min(axis=0) - margin) & (points < boxes[:, 2:].max(axis=0) + margin), axis=1)
+    points = points[near]
+    low, high = boxes[:, None, :2] - margin, boxes[:, None, 2:] + margin
+    return np.asarray(np.any(np.all((points > low) & (points < high), axis=2), axis=1))
+
+
+def _overlap(boxes: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
+    """Which boxes overlap one of the others, or nearly touch it."""
+    if not others:
+        return np.zeros(len(boxes), dtype=bool)
+    other = np.array(others)[None]
+    beside = (boxes[:, None, :2] >= other[..., 2:] + _GAP) | (other[..., :2] >= boxes[:, None, 2:] + _GAP)
+    return np.asarray(~np.all(np.any(beside, axis=2), axis=1))
+
+
+def _box(extent: Any) -> np.ndarray:
+    return np.array([extent.x0, extent.y0, extent.x1, extent.y1])
+
+
+def _occupied(ax: Any) -> list[Any]:
+    """Where text and the legend are already."""
+    boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
+    legend = ax.get_legend()
+    if legend is None:
+        return boxes
+    box = legend.get_window_extent()
+    settle_legend(ax, box)
+    return [*boxes, box]
+
+
+def _connect(ax: Any, point: np.ndarray, nearest: np.ndarray, text: Any) -> None:
+    """A thin line from a point to a label that is not directly beside it."""
+    ax.annotate(
+        "",
+        point,
+        xytext=tuple(nearest),
+        textcoords="offset points",
+        arrowprops={"arrowstyle": "-", "color": text.get_color(), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 1},
+        zorder=4,
+    )
+
+
+def label_points_in_space(ax: Any, points: np.ndarray, texts: Sequence[Any], **look: Any) -> int:
+    """Write `texts` beside points in three dimensions, which they follow when the axes are turned.
+
+    Labels that would cover an earlier one, as the axes are turned now, are left out. Returns how many are written.
+    """
+    from mpl_toolkits.mplot3d import proj3d
+
+    figure = ax.figure.figure
+    figure.draw_without_rendering()
+    x, y, _ = proj3d.proj_transform(*points.T, ax.get_proj())
+    on_screen = ax.transData.transform(np.column_stack([x, y]))
+    inside, taken = _box(figure.bbox), [_box(extent) for extent in _occupied(ax)]
+    placed = 0
+    for i in _from_outside(points)[:MOST_LABELS]:
+        text = ax.text(*points[i], f" {label(texts[i])}", **{"fontsize": "small", **LITERAL, **look})
+        extent = text.get_window_extent()
+        size = np.array([extent.width, extent.height])
+        box = np.concatenate([on_screen[i], on_screen[i] + size])
+        if _within(box[None], inside)[0] and not _overlap(box[None], taken)[0]:
+            taken.append(box)
+            placed += 1
+        else:
+            text.remove()
+    return placed

@@ -1,0 +1,595 @@
+"""Plots of components: scree, loadings, independent sources, and how the likelihood grew."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from .. import inspect
+from .._core.arrays import asarray_like
+from ..inspect.tables import has_loadings
+from ..selection.bootstrapping import Bootstrap
+from ..selection.choose import choose_n_components
+from ..selection.rules import Choices
+from ..summaries.moments import Moments
+from ..summaries.triangle import Triangle
+from .axes import (
+    LITERAL,
+    chosen_component,
+    chosen_components,
+    color,
+    column_ticks,
+    columns_note,
+    foreground,
+    has,
+    hatched,
+    label,
+    legend,
+    make_axes,
+    marker,
+    note,
+    numbers_of,
+    readable_on,
+    reference_line,
+    scores_of,
+    shows,
+    tick_labels,
+    tick_size,
+    whole_ticks,
+    zero_lines,
+)
+
+# The variance of the components: scree and cumulative proportion.
+
+
+#: At most this many components are drawn, or more to reach a number that a rule chose, up to the second limit.
+_MOST, _MOST_CHOSEN = 40, 200
+
+
+@shows("the variance of components", lambda model: isinstance(model, Choices) or hasattr(model, "explained_variance_"))
+def scree(model: Any, choices: Choices | None = None, *, threshold: str | None = "parallel", ax: Any = None) -> Any:
+    """The variance of each component, with the numbers of components that the rules choose.
+
+    Parameters
+    ----------
+    model : fitted model, or Choices
+        Also what `choose_n_components` returns, without a model.
+    choices : Choices, optional
+        What `choose_n_components` returns for the rows of the fit. Without it, the rules are applied to the summary
+        that a PCA keeps of its rows, if it keeps one (tables of at most 256 columns); the rule "cv" needs the rows.
+    threshold : str or None
+        A rule whose thresholds are drawn as a dashed line, such as "parallel" or "broken-stick".
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.scree()
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('component', 'variance')
+    """
+    if isinstance(model, Choices):
+        choices = model
+    elif choices is None:
+        choices = _choices_of(model)
+    variances = numbers_of(model.explained_variance_ if choices is None else choices.eigenvalues.values)
+    ax = make_axes(ax)
+    chosen = {} if choices is None else _rules_by_number(choices)
+    largest = max((k for k in chosen if k <= _MOST_CHOSEN), default=0)
+    shown = min(len(variances), max(_MOST, largest))
+    numbers = np.arange(1, shown + 1)
+    ax.plot(numbers, variances[:shown], color=foreground(), linewidth=1.0, marker=".", zorder=2)
+    remarks = [] if shown == len(variances) else [f"{shown} of {len(variances):,} components"]
+    if choices is not None:
+        remarks += _mark_rules(ax, choices, chosen, variances[:shown], threshold)
+        legend(ax, loc="upper right", title="components according to")
+    ax.set_xlabel("component")
+    ax.set_ylabel(_measure(model))
+    whole_ticks(ax.xaxis)
+    ax.set_xlim(0.5, shown + 0.5)
+    # Few variances that differ little would otherwise touch the frame: the margin is a share of their differences.
+    highest = max(ax.get_ylim()[1], 1.02 * float(variances.max(initial=0.0)))
+    ax.set_ylim(min(0.0, float(variances.min(initial=0.0))), highest)
+    note(ax, remarks)
+    return ax
+
+
+def _measure(model: Any) -> str:
+    """What components explain: without centring, mean squares about zero, as in the printed table."""
+    centred = model.eigenvalues.center if isinstance(model, Choices) else getattr(model, "center", True)
+    return "variance" if centred else "mean square"
+
+
+def _choices_of(model: Any) -> Choices | None:
+    """The numbers of components according to all rules, from the summary that the model keeps of its rows, if any."""
+    summary = getattr(model, "summary_", None)
+    if not isinstance(summary, Moments | Triangle) or len(summary.groups) != 1 or not hasattr(model, "standardize"):
+        return None
+    # The rules are about centred rows.
+    if not getattr(model, "center", True):
+        return None
+    return choose_n_components(summary, standardize=model.standardize, ddof=model.ddof)
+
+
+def _rules_by_number(choices: Choices) -> dict[int, list[str]]:
+    """The numbers of components that were chosen, ascending, and by which rules."""
+    chosen: dict[int, list[str]] = {}
+    for answer in choices.answers:
+        if answer.k is not None:
+            chosen.setdefault(int(answer.k), []).append(answer.rule)
+    return dict(sorted(chosen.items()))
+
+
+def _mark_rules(
+    ax: Any, choices: Choices, chosen: dict[int, list[str]], variances: np.ndarray, threshold: str | None
+) -> list[str]:
+    """Mark the number of components of each rule, and draw the thresholds of one."""
+    shown = len(variances)
+    if threshold is not None and threshold in choices and choices[threshold].k is not None:
+        curve = choices[threshold].curve[:shown]
+        look = {"color": foreground(), "linestyle": "--", "linewidth": 1.0}
+        ax.plot(np.arange(1, len(curve) + 1), curve, label=f"threshold of {threshold}", **look)
+    for i, (k, rules) in enumerate(chosen.items()):
+        # No component has number 0, and those that are not drawn have no point.
+        inside = 1 <= k <= shown
+        place = ([k], [variances[k - 1]]) if inside else ([], [])
+        look = {"color": color(i), "marker": marker(i), "linestyle": "none", "zorder": 3}
+        ax.plot(*place, label=f"{k}: {_wrapped(rules)}", **look)
+    missing = [answer.rule for answer in choices.answers if answer.k is None]
+    return [f"not available: {', '.join(missing)}"] if missing else []
+
+
+def _wrapped(rules: list[str], per_line: int = 3) -> str:
+    """Names of rules, some on each line."""
+    lines = [", ".join(rules[i : i + per_line]) for i in range(0, len(rules), per_line)]
+    return ",\n".join(lines)
+
+
+@shows("proportions of the variance", has("explained_variance_ratio_"))
+def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Any:
+    """The proportion of the variance that the first components explain together, with a line at 90%.
+
+    Parameters
+    ----------
+    model : fitted model
+        For PLS and PCR there is a second curve, for the variance of y.
+    level : float
+        Where the line is. The first number of components that reaches it is marked.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.cumulative(level=0.8)
+    >>> ax.get_ylabel()
+    'cumulative proportion of variance'
+    """
+    if not 0.0 < level <= 1.0:
+        raise ValueError(f"level={level!r} must be a proportion above 0 and at most 1.")
+    ax = make_axes(ax)
+    curves = {"X": model.explained_variance_ratio_}
+    if hasattr(model, "y_explained_variance_ratio_"):
+        curves["y"] = model.y_explained_variance_ratio_
+    for i, (table, shares) in enumerate(curves.items()):
+        sums = np.cumsum(numbers_of(shares))
+        numbers = np.arange(1, len(sums) + 1)
+        ax.plot(numbers, sums, color=color(i), marker=marker(i), label=f"variance of {table}", markevery=_every(sums))
+        if i == 0:
+            _mark_level(ax, sums, level, " of X" if len(curves) > 1 else "")
+    reference_line(ax, level)
+    ax.set_ylim(0.0, 1.04)
+    ax.yaxis.set_major_formatter(_percent())
+    ax.set_xlabel("number of components")
+    ax.set_ylabel(f"cumulative proportion of {_measure(model)}")
+    whole_ticks(ax.xaxis)
+    if len(curves) > 1:
+        legend(ax, loc="lower right")
+    return ax
+
+
+def _mark_level(ax: Any, sums: np.ndarray, level: float, whose: str) -> None:
+    """Say which number of components reaches the level, or that none does."""
+    # Sums of proportions may miss a level by rounding.
+    reached = np.flatnonzero(sums >= level - 1e-12)
+    if len(reached):
+        k = int(reached[0]) + 1
+        ax.plot([k, k], [0.0, sums[k - 1]], color=foreground(), linestyle=":", linewidth=1.0)
+        words = f"{level:.0%}{whose} with {k} component{'' if k == 1 else 's'}"
+    else:
+        words = f"{level:.0%}{whose} is not reached"
+    low = float(sums[0]) > level
+    ax.annotate(
+        words,
+        (1.0, level),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, -4 if low else 4),
+        textcoords="offset points",
+        ha="right",
+        va="top" if low else "bottom",
+        fontsize="small",
+    )
+
+
+def _every(sums: np.ndarray) -> int:
+    """Which points have markers: every so many, if there are many."""
+    return max(1, len(sums) // 40)
+
+
+def _percent() -> Any:
+    from matplotlib.ticker import PercentFormatter
+
+    return PercentFormatter(xmax=1.0, decimals=0)
+
+
+# Numbers of columns, as sorted bars or as a curve over the columns.
+
+
+#: At most this many bars are drawn, those of the largest size.
+MOST_BARS = 30
+#: With more columns than this, as for spectra, numbers are drawn as a curve over the columns in their order.
+CURVE_FROM = 40
+
+
+def sorted_bars(
+    ax: Any,
+    names: Sequence[Any],
+    values: np.ndarray,
+    interval: np.ndarray | None = None,
+    why: str = "those of the largest size",
+) -> list[str]:
+    """Horizontal bars, the largest magnitude on top, with intervals (low, high) as whiskers.
+
+    Bars whose interval contains zero are drawn lighter and hatched. Returns the remarks for `note`.
+    """
+    order = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
+    positions = np.arange(len(order))
+    bars = ax.barh(positions, values[order], color=color(0), height=0.7)
+    if interval is not None:
+        low, high = interval[:, order]
+        for bar, a, b in zip(bars, low, high, strict=True):
+            if a <= 0.0 <= b:
+                bar.set(alpha=0.35, **hatched(foreground()))
+        _whiskers(ax, positions, values[order], low, high)
+    zero_lines(ax, horizontal=False)
+    tick_labels(ax.yaxis, positions, [names[i] for i in order], fontsize=tick_size(len(order)))
+    ax.set_ylim(len(order) - 0.4, -0.6)
+    return columns_note(len(order), len(values), why)
+
+
+def _whiskers(ax: Any, positions: np.ndarray, values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    # An estimate may be outside its interval; then the whisker starts at the estimate.
+    sides = np.vstack([np.maximum(values - low, 0.0), np.maximum(high - values, 0.0)])
+    ax.errorbar(values, positions, xerr=sides, fmt="none", ecolor=foreground(), elinewidth=1.0, capsize=2.5)
+
+
+def curve_over_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> None:
+    """A curve over the columns in their order, which are numbers if all names are numbers, with a band."""
+    where, numeric = positions_of(names)
+    ax.plot(where, values, color=color(0))
+    if interval is not None:
+        ax.fill_between(where, interval[0], interval[1], color=color(0), alpha=0.25, linewidth=0)
+    zero_lines(ax, vertical=False)
+    ax.set_xlabel("column")
+    if not numeric:
+        few = np.unique(np.linspace(0, len(names) - 1, 6).round().astype(int))
+        column_ticks(ax.xaxis, [names[i] for i in few], few)
+
+
+def positions_of(names: Sequence[Any]) -> tuple[np.ndarray, bool]:
+    """The names of columns as numbers, such as wavelengths, and True; or their positions from 0, and False."""
+    with suppress(ValueError):
+        where = np.array([float(name) for name in names])
+        # "nan" and "inf" may be names, and are no places on an axis.
+        if np.all(np.isfinite(where)):
+            return where, True
+    return np.arange(len(names), dtype=float), False
+
+
+# Loadings: how much each column has to do with each component, as a heatmap and as bars.
+
+
+#: The largest numbers of columns and components of a heatmap.
+_MOST_COLUMNS, _MOST_COMPONENTS = 30, 12
+#: Up to this many cells have their numbers written in them.
+_WRITTEN = 150
+#: Two colours that differ for readers who do not see all colours, with the lightest shade at zero.
+DIVERGING = "RdBu_r"
+
+
+@shows("loadings", has_loadings)
+def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: Any = None) -> Any:
+    """The loadings as a heatmap: columns of the table by components.
+
+    Parameters
+    ----------
+    model : fitted model
+    components : sequence of int or str, optional
+        Numbers from 1 or names; by default the first twelve.
+    table : "X", "y" or int
+        For models of several tables: which one.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Of more than 30 columns, those with the largest sums of squared loadings over these components are shown, in their
+    order in the table. The scale of colours is symmetric, and up to 150 numbers are written into their cells.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.loadings()
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['PC1', 'PC2', 'PC3', 'PC4', 'PC5']
+    """
+    chosen = chosen_components(model, components, _MOST_COMPONENTS)
+    found = inspect.loadings(model, table)
+    L = found.values[:, chosen]
+    strongest = np.argsort(-np.sum(L**2, axis=1), kind="stable")[:_MOST_COLUMNS]
+    rows = np.sort(strongest)
+    # A tall figure for many columns, so that their names do not overlap.
+    ax = make_axes(ax, size=(1.0, max(1.0, len(rows) / 22)))
+    heatmap(ax, L[rows], [found.rows[j] for j in rows], [found.columns[k] for k in chosen], "loading")
+    remarks = columns_note(len(rows), len(L), "those of the largest loadings")
+    if len(chosen) < model.n_components_ and components is None:
+        remarks.append(f"{len(chosen)} of {model.n_components_:,} components")
+    note(ax, remarks)
+    return ax
+
+
+def heatmap(ax: Any, values: np.ndarray, rows: list[str], columns: list[str], what: str) -> None:
+    """A matrix in colours that are symmetric about zero, with names, and with numbers if there are few."""
+    largest = float(np.max(np.abs(values), initial=0.0)) or 1.0
+    image = ax.imshow(values, cmap=DIVERGING, vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest")
+    column_ticks(ax.xaxis, columns)
+    column_ticks(ax.yaxis, rows)
+    ax.grid(False)
+    ax.figure.colorbar(image, ax=ax, label=what)
+    if values.size <= _WRITTEN:
+        decimals = 2 if largest < 100 else 0
+        colors = readable_on(image.to_rgba(values).reshape(-1, 4))
+        for (i, j), shade in zip(np.ndindex(values.shape), colors, strict=True):
+            ax.text(j, i, f"{values[i, j]:.{decimals}f}", ha="center", va="center", color=shade, fontsize="small")
+
+
+@shows("loadings", has_loadings)
+def loading_bars(
+    model: Any, component: Any = 1, *, table: str | int = 0, bootstrap: Bootstrap | None = None, ax: Any = None
+) -> Any:
+    """The loadings of one component as sorted bars, with bootstrap intervals.
+
+    Parameters
+    ----------
+    model : fitted model
+    component : int or str
+        Its number from 1, or its name.
+    table : "X", "y" or int
+        For models of several tables: which one.
+    bootstrap : Bootstrap, optional
+        What `lowdim.bootstrap` returns for the same model and rows. Bars whose interval contains zero are hatched.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Of more than 30 columns, those with the largest loadings are shown.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.loading_bars("PC2")
+    >>> [tick.get_text() for tick in ax.get_yticklabels()[:3]]
+    ['color_intensity', 'alcohol', 'proline']
+    """
+    k = chosen_component(model, component)
+    interval = None if bootstrap is None else bootstrap.interval("loadings")[:, :, k]
+    found = inspect.loadings(model, table)
+    ax = make_axes(ax)
+    remarks = sorted_bars(ax, found.rows, found.values[:, k], interval)
+    words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"
+    ax.set_xlabel(label(f"loading on {found.columns[k]}{words}", 60), **LITERAL)
+    note(ax, remarks)
+    return ax
+
+
+# The steps of an iteration: how the likelihood grew.
+
+
+@shows("the steps of an iteration", lambda model: len(getattr(model, "loglike_", ())) > 1)
+def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Any:
+    """The log-likelihood at each step of the fit (EM, Newton's method, ICA).
+
+    Parameters
+    ----------
+    model : fitted PPCA, FactorAnalysis or ICA
+        A PPCA of complete rows is solved in closed form, without steps.
+    gap : bool
+        Whether to draw what was still missing to the last value, on a logarithmic axis. A straight line means that
+        each step leaves the same fraction of the gap.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import ICA
+    >>> sources = np.random.default_rng(0).laplace(size=(300, 2))
+    >>> X = sources @ np.array([[2.0, 1.0], [1.0, 1.0]])
+    >>> ica = ICA().fit(X)
+    >>> ax = ica.plot.convergence()
+    >>> ax.get_xlabel()
+    'step'
+    """
+    values = np.asarray(model.loglike_, dtype=float)
+    steps = np.arange(len(values))
+    ax = make_axes(ax)
+    look = {"color": color(0), "marker": "o", "markersize": 3 if len(values) > 40 else 5}
+    if gap:
+        rest = values[-1] - values
+        ax.semilogy(steps[rest > 0], rest[rest > 0], **look)
+        ax.set_ylabel("log-likelihood still missing")
+    else:
+        ax.plot(steps, values, **look)
+        ax.set_ylabel("log-likelihood")
+        # Whole numbers at the ticks, not differences from a number in the corner.
+        ax.ticklabel_format(axis="y", useOffset=False)
+    ax.set_xlabel("step")
+    whole_ticks(ax.xaxis)
+    status = model.status_.name.lower().replace("_", " ")
+    note(ax, [f"{model.solver_}: {status} after {len(values) - 1} steps"])
+    return ax
+
+
+# Independent sources: their densities and their courses.
+
+
+#: At most this many sources are drawn.
+_MOST_SOURCES = 12
+
+
+@shows("densities of sources", has("densities_", "mixing_"))
+def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> Any:
+    """Histograms of the sources with the density that the model assumes for each.
+
+    Parameters
+    ----------
+    model : fitted ICA
+    X : rows
+    components : sequence of int or str, optional
+        Numbers from 1 or names; by default the first twelve.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Each source has its own line, on which heights are proportional to densities. The ends of the axis leave out one
+    row in a thousand on each side, so that single rows do not press the histograms together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import ICA
+    >>> sources = np.random.default_rng(0).laplace(size=(300, 2))
+    >>> X = sources @ np.array([[2.0, 1.0], [1.0, 1.0]])
+    >>> ica = ICA().fit(X)
+    >>> ax = ica.plot.densities(X)
+    """
+    chosen = chosen_components(model, components, _MOST_SOURCES)
+    U = scores_of(model, X)[:, chosen]
+    low, high = np.quantile(U, 0.001), np.quantile(U, 0.999)
+    margin = 0.05 * ((high - low) or 1.0)
+    edges = np.linspace(low - margin, high + margin, 61)
+    where = np.linspace(edges[0], edges[-1], 300)
+    ax = make_axes(ax)
+    for i, k in enumerate(chosen):
+        counts = np.histogram(U[:, i], edges)[0] / (len(U) * np.diff(edges))
+        density = np.exp(-numbers_of(model.densities_[k].energy(asarray_like(where, model.mean_))))
+        scale = 0.85 / max(float(counts.max()), float(density.max()))
+        base = len(chosen) - 1 - i
+        words = ("rows", "density of the model") if i == 0 else (None, None)
+        ax.stairs(base + scale * counts, edges, baseline=base, fill=True, color=color(0), alpha=0.45, label=words[0])
+        ax.plot(where, base + scale * density, color=color(1), linewidth=1.2, label=words[1])
+        ax.axhline(base, color=foreground(), linewidth=0.5)
+    _name_lines(ax, [model.component_names_[k] for k in chosen])
+    ax.set_ylim(-0.08, len(chosen))
+    ax.set_xlabel("source")
+    ax.set_xlim(edges[0], edges[-1])
+    legend(ax, loc="upper right")
+    note(ax, _left_out(model, len(chosen), components))
+    return ax
+
+
+@shows("sources", has("densities_", "mixing_"))
+def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, ax: Any = None) -> Any:
+    """The course of each source over the rows, in their order.
+
+    Parameters
+    ----------
+    model : fitted ICA
+    X : rows, such as samples in time
+    components : sequence of int or str, optional
+        Numbers from 1 or names; by default the first twelve.
+    n_rows : int
+        How many rows are drawn, from the first one on.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import ICA
+    >>> sources = np.random.default_rng(0).laplace(size=(300, 2))
+    >>> X = sources @ np.array([[2.0, 1.0], [1.0, 1.0]])
+    >>> ica = ICA().fit(X)
+    >>> ax = ica.plot.sources(X, n_rows=100)
+    """
+    if not isinstance(n_rows, numbers.Integral) or n_rows < 1:
+        raise ValueError(f"n_rows={n_rows!r} must be a whole number of at least 1.")
+    chosen = chosen_components(model, components, _MOST_SOURCES)
+    U = scores_of(model, X)[:, chosen]
+    n = min(len(U), int(n_rows))
+    ax = make_axes(ax)
+    for i in range(len(chosen)):
+        u = U[:n, i]
+        # Each source takes most of the height of its line.
+        middle = (float(u.min()) + float(u.max())) / 2.0
+        half = float(u.max()) - middle or 1.0
+        base = len(chosen) - 1 - i
+        ax.axhline(base, color=foreground(), linewidth=0.3, alpha=0.5)
+        ax.plot(np.arange(n), base + 0.45 * (u - middle) / half, color=color(i), linewidth=0.8)
+    _name_lines(ax, [model.component_names_[k] for k in chosen])
+    ax.set_ylim(-0.6, len(chosen) - 0.4)
+    ax.set_xlabel("row")
+    ax.set_xlim(0, max(n - 1, 1))
+    remarks = [] if n == len(U) else [f"the first {n:,} of {len(U):,} rows"]
+    note(ax, [*remarks, *_left_out(model, len(chosen), components)])
+    return ax
+
+
+def _name_lines(ax: Any, names: list[str]) -> None:
+    tick_labels(ax.yaxis, range(len(names) - 1, -1, -1), names)
+
+
+def _left_out(model: Any, shown: int, components: Any) -> list[str]:
+    """What is said if there are more sources, and nobody chose some of them."""
+    all_there = components is not None or shown == model.n_components_
+    return [] if all_there else [f"{shown} of {model.n_components_:,} sources"]

@@ -1,0 +1,487 @@
+"""Two tables: variates and correlations; regressions: errors, importance of columns, predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import inspect
+from ..errors import other_response, other_test, wrong_number_of_components
+from ..inspect.limits import names_expected
+from ..inspect.tables import has_coefficients, has_structure, has_vip
+from ..selection.bootstrapping import Bootstrap
+from ..selection.cross_validation import CrossValidation
+from ..selection.permutation import PermutationTest
+from ..sources.named import check_row_labels
+from ..sources.opening import by_name
+from .axes import (
+    LITERAL,
+    background,
+    chosen_component,
+    chosen_components,
+    color,
+    column_ticks,
+    foreground,
+    has,
+    hatched,
+    label,
+    legend,
+    legend_label,
+    make_axes,
+    marker,
+    name_axes,
+    note,
+    number_of_tables,
+    numbers_of,
+    place_labels,
+    point_style,
+    position_among,
+    reference_line,
+    rows_shown,
+    shows,
+    thinned,
+    thinning_note,
+    tick_labels,
+    whole_ticks,
+    zero_lines,
+)
+from .components import CURVE_FROM, MOST_BARS, curve_over_columns, sorted_bars
+from .maps import MOST_ARROWS, draw_points, finish_map, groups_of, unit_circle
+
+# Two tables: variates, their correlations, and what the columns have to do with them.
+
+
+@shows("variates of two tables", lambda model: hasattr(model, "y_rotations_") or hasattr(model, "y_dual_coef_"))
+def variates(
+    model: Any, X: Any, y: Any, component: Any = 1, *, groups: Any = None, labels: Any = None, ax: Any = None
+) -> Any:
+    """The variate of X against the variate of y for one pair, with their correlation on these rows.
+
+    Parameters
+    ----------
+    model : fitted model of two tables
+    X, y : rows of both tables
+        `y` may be the name of a column of X, or a list of names, as in `fit`.
+    component : int or str
+        The pair, by its number from 1 or by its name.
+    groups, labels
+        As for `scores`.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA
+    >>> X, y = load_linnerud(return_X_y=True, as_frame=True)
+    >>> cca = CCA(2).fit(X, y)
+    >>> ax = cca.plot.variates(X, y, component=1)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('pair1: variate of X', 'pair1: variate of y')
+    """
+    k = chosen_component(model, component)
+    shown = rows_shown(model, X, groups, labels, y=y)
+    both = inspect.scores(model, shown.X, shown.y).values
+    points = both[:, [k, int(model.n_components_) + k]]
+    values = shown.groups(len(points))
+    members, rows = groups_of(values, len(points)), thinned(len(points))
+    ax = make_axes(ax)
+    draw_points(ax, points, members, rows)
+    zero_lines(ax)
+    name = model.component_names_[k]
+    name_axes(ax, [f"{name}: variate of {table}" for table in "Xy"])
+    if np.all(points.std(axis=0) > 0):
+        ax.set_title(f"correlation {np.corrcoef(points.T)[0, 1]:.3f}", loc="left", fontsize="medium")
+    if values is not None:
+        legend(ax)
+    finish_map(ax, points, rows, shown.labels(len(points)))
+    return ax
+
+
+@shows("canonical correlations", has("correlations_"))
+def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = None) -> Any:
+    """The canonical correlations, with the band that unrelated tables reach.
+
+    Parameters
+    ----------
+    model : fitted CCA, GCCA or KernelCCA
+    test : PermutationTest, optional
+        What `lowdim.permutation_test` returns for the same model and rows. The band reaches from the smallest value of
+        shuffled rows to the quantile at one minus the level of the test. With regularization the singular values are
+        drawn, which are what the test compares.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA, permutation_test
+    >>> X, y = load_linnerud(return_X_y=True, as_frame=True)
+    >>> cca = CCA(2).fit(X, y)
+    >>> ax = cca.plot.correlations(permutation_test(CCA(), X, y, n_permutations=99, random_state=0))
+    >>> ax.get_ylabel()
+    'canonical correlation'
+    """
+    values = numbers_of(model.correlations_)
+    what = "canonical correlation"
+    if test is not None:
+        if test.estimator != type(model).__name__ or test.strength is None:
+            raise other_test(test.estimator, type(model).__name__)
+        values = test.strength[: len(values)]
+        what = what if test.are_correlations else "singular value"
+    ax = make_axes(ax)
+    positions = np.arange(len(values))
+    if test is None:
+        ax.bar(positions, values, color=color(0), width=0.6)
+    else:
+        significant = test.p_values[: len(values)] <= test.level
+        for i, (which, words) in enumerate(((significant, "significant"), (~significant, "not significant"))):
+            look = {} if i == 0 else {"alpha": 0.5, **hatched(foreground())}
+            if which.any():
+                ax.bar(positions[which], values[which], color=color(i), width=0.6, label=words, **look)
+        _band(ax, positions, test)
+        legend(ax)
+    column_ticks(ax.xaxis, model.component_names_[: len(values)])
+    ax.set_ylabel(what)
+    ax.set_ylim(min(0.0, float(values.min(initial=0.0))), max(1.0, float(values.max(initial=0.0)) * 1.05))
+    return ax
+
+
+def _band(ax: Any, positions: np.ndarray, test: PermutationTest) -> None:
+    """For each pair, where the values of shuffled rows are."""
+    null = test.null_strength[:, : len(positions)]
+    low, middle, high = null.min(axis=0), np.median(null, axis=0), np.quantile(null, 1.0 - test.level, axis=0)
+    for i, position in enumerate(positions):
+        ax.fill_between(
+            [position - 0.42, position + 0.42],
+            low[i],
+            high[i],
+            color=foreground(),
+            alpha=0.25,
+            linewidth=0,
+            zorder=3,
+            label=f"{1.0 - test.level:.0%} of {len(null):,} shuffles" if i == 0 else None,
+        )
+        ax.plot([position - 0.42, position + 0.42], [middle[i]] * 2, color=foreground(), linewidth=1.0, zorder=4)
+
+
+@shows("correlations of columns with factors or variates", has_structure)
+def structure(model: Any, components: Any = None, *, ax: Any = None) -> Any:
+    """Correlations of the columns with factors, or with the variates of their table, in a circle or as bars.
+
+    Parameters
+    ----------
+    model : fitted FactorAnalysis, CCA or GCCA
+    components : sequence of int or str, optional
+        Two components, by their numbers from 1 or by their names, are drawn in a circle, and one as bars; by default
+        the first two, or the only one.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    The correlations of a column are those with the variates of its own table. In a circle, of more than 25 columns of a
+    table those with the largest correlations are drawn; 30 bars are shared by the tables.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA
+    >>> X, y = load_linnerud(return_X_y=True, as_frame=True)
+    >>> cca = CCA(2).fit(X, y)
+    >>> ax = cca.plot.structure()
+    """
+    chosen = chosen_components(model, components, 2)
+    if not 1 <= len(chosen) <= 2:
+        raise wrong_number_of_components(len(chosen), "one or two")
+    count = number_of_tables(model)
+    titles = [""] if count == 1 else [" of X", " of y"] if count == 2 else [f" of table {i}" for i in range(count)]
+    found = [inspect.structure(model, i) for i in range(count)]
+    tables = [(title, part.values[:, chosen], part.rows) for title, part in zip(titles, found, strict=True)]
+    names = [model.component_names_[k] for k in chosen]
+    return _circle(tables, names, ax) if len(chosen) == 2 else _bars(tables, names[0], ax)
+
+
+def _circle(tables: list[tuple[str, np.ndarray, list[Any]]], names: list[str], ax: Any) -> Any:
+    ax = make_axes(ax)
+    unit_circle(ax)
+    points, texts, remarks = [], [], []
+    for i, (table, values, known) in enumerate(tables):
+        order = np.argsort(-np.sum(values**2, axis=1), kind="stable")[:MOST_ARROWS]
+        ax.scatter(*values[order].T, color=color(i), marker=marker(i), label=f"columns{table}", zorder=3)
+        points.append(values[order])
+        texts += [known[j] for j in order]
+        if len(order) < len(values):
+            remarks.append(f"{len(order)} of {len(values):,} columns{table}")
+    name_axes(ax, [f"correlation with {name}" for name in names])
+    if len(tables) > 1:
+        # The corners beside the circle are empty.
+        legend(ax, loc="upper left")
+    note(ax, remarks)
+    ends = np.vstack(points)
+    place_labels(ax, ends, texts, order=np.argsort(-np.sum(ends**2, axis=1), kind="stable"), outward=True)
+    return ax
+
+
+def _bars(tables: list[tuple[str, np.ndarray, list[Any]]], name: str, ax: Any) -> Any:
+    ax = make_axes(ax)
+    ticks: list[str] = []
+    remarks = []
+    for i, (table, values, known) in enumerate(tables):
+        order = np.argsort(-np.abs(values[:, 0]), kind="stable")[: MOST_BARS // len(tables)]
+        where = len(ticks) + np.arange(len(order))
+        hatch = {} if i == 0 else hatched(background())
+        ax.barh(where, values[order, 0], color=color(i), height=0.7, label=f"columns{table}", **hatch)
+        ticks += [known[j] for j in order]
+        if len(order) < len(values):
+            remarks.append(f"{len(order)} of {len(values):,} columns{table}")
+    tick_labels(ax.yaxis, range(len(ticks)), ticks)
+    ax.set_ylim(len(ticks) - 0.4, -0.6)
+    ax.set_xlim(-1.05, 1.05)
+    zero_lines(ax, horizontal=False)
+    name_axes(ax, [f"correlation with {name}"])
+    if len(tables) > 1:
+        legend(ax)
+    note(ax, remarks)
+    return ax
+
+
+# Regressions on components: cross-validated error, importance of columns, coefficients, predictions.
+
+
+def _validation_of(model: Any) -> CrossValidation | None:
+    """The cross-validation by which a model chose its number of components; what is one already stays as it is."""
+    if isinstance(model, CrossValidation):
+        return model
+    return getattr(getattr(model, "choice_", None), "cross_validation", None)
+
+
+@shows(
+    "a cross-validation, which cross_validate(model, X, y) returns and models with n_components='cv' hold",
+    lambda model: _validation_of(model) is not None,
+)
+def validation(model: Any, *, ax: Any = None) -> Any:
+    """Error (or score) of held-out rows for each number of components, with standard errors.
+
+    Parameters
+    ----------
+    model : CrossValidation, or a model that was fitted with n_components="cv"
+        `lowdim.cross_validate(model, X, y)` returns a CrossValidation.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    For regressions it is the root mean squared error; its standard error is that of the mean squared error divided by
+    2 RMSE. A ring marks the best number of components, and a square the smallest one whose mean is within one standard
+    error of the best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression, cross_validate, plot
+    >>> found = cross_validate(PLSRegression(), *load_diabetes(return_X_y=True))
+    >>> ax = plot.validation(found)
+    >>> ax.get_ylabel()
+    'RMSE of held-out rows'
+    """
+    found: Any = _validation_of(model)
+    errors = found.by_response is not None
+    mean, error = found.mean, found.standard_error
+    if errors:
+        mean, error = np.sqrt(mean), error / (2.0 * np.sqrt(np.where(mean > 0, mean, 1.0)))
+    ax = make_axes(ax)
+    best = found.settings.index(found.best_setting)
+    for s, setting in enumerate(found.settings):
+        words = ", ".join(f"{name}={value}" for name, value in setting.items())
+        look = {"color": color(s), "marker": marker(s + 2), "markersize": 4, "capsize": 2.5}
+        ax.errorbar(found.n_components, mean[s], yerr=error[s], label=legend_label(words) if words else None, **look)
+    for k, shape, words in (
+        (found.best, "o", f"best: {found.best}"),
+        (found.one_standard_error, "s", f"within one standard error: {found.one_standard_error}"),
+    ):
+        at = int(np.flatnonzero(found.n_components == k)[0])
+        look = {"marker": shape, "markersize": 13 if shape == "s" else 10, "markerfacecolor": "none"}
+        ax.plot([k], [mean[best, at]], linestyle="none", color=foreground(), label=words, zorder=4, **look)
+    ax.set_xlabel("number of components")
+    ax.set_ylabel("RMSE of held-out rows" if errors else f"{found.what} of held-out rows")
+    whole_ticks(ax.xaxis)
+    legend(ax)
+    return ax
+
+
+@shows("the importance of columns", has_vip)
+def vip(model: Any, *, ax: Any = None) -> Any:
+    """The importance of each column for the prediction (VIP), with a line at 1, the root mean square.
+
+    Parameters
+    ----------
+    model : fitted PLS or PCR
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Up to 40 columns are sorted bars; more of them, as in spectra, are a curve over the columns in their order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> pls = PLSRegression(2).fit(X, y)
+    >>> ax = pls.plot.vip()
+    >>> [tick.get_text() for tick in ax.get_yticklabels()[:2]]
+    ['bmi', 's5']
+    """
+    ax = make_axes(ax)
+    found = inspect.vip(model)
+    across = _draw_columns(ax, found.rows, found["VIP"], None)
+    reference_line(ax, 1.0, vertical=not across)
+    (ax.set_ylabel if across else ax.set_xlabel)("variable importance in projection (VIP)")
+    return ax
+
+
+@shows("regression coefficients", has_coefficients)
+def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | None = None, ax: Any = None) -> Any:
+    """The regression coefficients of one response, in the units of the columns, with bootstrap intervals.
+
+    Parameters
+    ----------
+    model : fitted PLS, PCR or CCA
+    response : int or str, optional
+        Its number from 1 or its name; by default the first.
+    bootstrap : Bootstrap, optional
+        What `lowdim.bootstrap` returns for the same model and rows. Bars whose interval contains zero are hatched.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Up to 40 columns are sorted bars; more of them, as in spectra, are a curve over the columns in their order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> pls = PLSRegression(2).fit(X, y)
+    >>> ax = pls.plot.coefficients()
+    >>> ax.get_xlabel()
+    'coefficient for target'
+    """
+    j, name = _response(model, response)
+    found = inspect.coefficients(model)
+    values = found.values[:, j]
+    interval = None if bootstrap is None else bootstrap.interval("coef").reshape(2, -1, len(values))[:, j]
+    ax = make_axes(ax)
+    across = _draw_columns(ax, found.rows, values, interval)
+    words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"
+    text = label(f"coefficient for {name}{words}", 60)
+    (ax.set_ylabel if across else ax.set_xlabel)(text, **LITERAL)
+    return ax
+
+
+def _draw_columns(ax: Any, names: Sequence[str], values: np.ndarray, interval: np.ndarray | None) -> bool:
+    """Bars or, for many columns, a curve; returns whether the columns are on the horizontal axis."""
+    if len(values) > CURVE_FROM:
+        curve_over_columns(ax, names, values, interval)
+        return True
+    note(ax, sorted_bars(ax, names, values, interval))
+    return False
+
+
+@shows("predictions", has("predict", "y_mean_"))
+def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = None) -> Any:
+    """Predicted against measured values of the responses, with R2 and RMSE on these rows.
+
+    Parameters
+    ----------
+    model : fitted PLS, PCR or CCA
+    X, y : rows of both tables
+        `y` may be the name of a column of X, or a list of names, as in `fit`.
+    response : int or str, optional
+        Its number from 1 or its name; by default all, which are then divided by their standard deviations and centred.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    On the rows of the fit, predictions are better than on new rows; see `validation`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> pls = PLSRegression(2).fit(X, y)
+    >>> ax = pls.plot.predictions(X, y)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('measured', 'predicted')
+    """
+    names = inspect.column_names(model, "y")
+    check_row_labels(X, y=y)
+    X, y = by_name(X, y, wanted=names_expected(model), hold=True)
+    found = numbers_of(model.predict(X))
+    found = found.reshape(len(found), -1)
+    measured = numbers_of(y).reshape(len(found), -1)
+    chosen = list(range(len(names))) if response is None else [_response(model, response)[0]]
+    scaled = len(chosen) > 1
+    rows = thinned(len(found))
+    ax = make_axes(ax)
+    for i, j in enumerate(chosen):
+        a, b = measured[:, j], found[:, j]
+        error, total = float(np.mean((a - b) ** 2)), float(np.var(a))
+        words = f"R2 {1 - error / total:.3f}, RMSE {np.sqrt(error):.3g}" if total > 0 else f"RMSE {np.sqrt(error):.3g}"
+        if scaled:
+            centre, unit = a.mean(), a.std() or 1.0
+            a, b = (a - centre) / unit, (b - centre) / unit
+        look = {"color": color(i), "marker": marker(i), **point_style(len(rows))}
+        ax.scatter(a[rows], b[rows], label=f"{legend_label(names[j])}: {words}", **look)
+    limits = _common_limits(ax)
+    ax.plot(limits, limits, color=foreground(), linestyle="--", linewidth=1.0, zorder=1)
+    ax.set(xlim=limits, ylim=limits, aspect="equal")
+    ending = ", in standard deviations" if scaled else ""
+    ax.set_xlabel(f"measured{ending}")
+    ax.set_ylabel(f"predicted{ending}")
+    legend(ax, loc="upper left")
+    note(ax, thinning_note(len(rows), len(found)))
+    return ax
+
+
+def _common_limits(ax: Any) -> tuple[float, float]:
+    """Limits for both axes."""
+    (a, b), (c, d) = ax.get_xlim(), ax.get_ylim()
+    return min(a, c), max(b, d)
+
+
+def _response(model: Any, response: Any) -> tuple[int, str]:
+    """The position and the name of a response that is given by its number from 1 or by its name."""
+    names = inspect.column_names(model, "y")
+    position = 0 if response is None else position_among(names, response)
+    if position is None:
+        raise other_response(response, names)
+    return position, names[position]

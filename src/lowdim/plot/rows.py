@@ -1,0 +1,277 @@
+"""Rows that are images, and missing entries of rows."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from .. import inspect
+from .._core.arrays import asarray_like
+from ..errors import nothing_missing, wrong_image_shape
+from ..inspect.diagnostics import checked_image_shape
+from ..selection.parallel_analysis import check_level
+from ..sources.named import row_labels
+from .axes import (
+    color,
+    column_ticks,
+    foreground,
+    has,
+    legend,
+    make_axes,
+    marker,
+    named_rows,
+    note,
+    numbers_of,
+    point_style,
+    read_rows,
+    shows,
+    tick_labels,
+    zero_lines,
+)
+
+# Rows that are images, and their reconstructions from more and more components.
+
+
+#: At most this many rows are drawn.
+_MOST_ROWS = 10
+#: Empty pixels between two images, as a fraction of their width.
+_GAP = 0.08
+
+
+def _adds_up(model: Any) -> bool:
+    """Whether rows are the mean plus a sum over components, in the space of the columns."""
+    needed = has("inverse_transform", "components_", "mean_", "explained_variance_ratio_")
+    return needed(model) and model.mean_.shape[0] == model.n_features_in_
+
+
+@shows("reconstructions from components", _adds_up)
+def reconstructions(
+    model: Any,
+    X: Any,
+    shape: Sequence[int] | None = None,
+    *,
+    n_components: Sequence[int] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Rows that are images beside their reconstructions from several numbers of components.
+
+    Parameters
+    ----------
+    model : fitted model
+    X : rows
+        Up to ten rows; of more, the first ten are drawn, and a note says so.
+    shape : (height, width) or (height, width, 3), optional
+        The shape of the image in a row; by default a square.
+    n_components : sequence of int, optional
+        Numbers of components, from 0 (the mean) on; by default about five between 1 and all of them.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        All images are in one picture, with a row for each row of X.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lowdim import PCA
+    >>> X = load_digits().data
+    >>> ax = PCA(20).fit(X).plot.reconstructions(X[:4], shape=(8, 8), n_components=[2, 10, 20])
+    """
+    counts = _counts(model, n_components)
+    height, width, *colors = _shape(shape, int(model.n_features_in_))
+    # One row more tells whether there are others.
+    found = read_rows(model, X, _MOST_ROWS + 1)
+    rows = found[:_MOST_ROWS, :]
+    index = row_labels(X)
+    n = rows.shape[0]
+    names = list(range(n)) if index is None else list(index[:n])
+    Z = numbers_of(model.transform(named_rows(model, rows)))
+    images = [numbers_of(rows)]
+    for k in counts:
+        # Components whose scores are zero contribute nothing: this is the reconstruction from the first k.
+        kept = np.where(np.arange(Z.shape[1]) < k, Z, 0.0)
+        images.append(numbers_of(model.inverse_transform(asarray_like(kept, rows, dtype=rows.dtype))))
+    gap = max(1, round(_GAP * width))
+    low, high = float(images[0].min()), float(images[0].max())
+    mosaic = np.full(((height + gap) * n - gap, (width + gap) * len(images) - gap, *colors), np.nan)
+    for j, of_count in enumerate(images):
+        for i, image in enumerate(of_count):
+            top, left = i * (height + gap), j * (width + gap)
+            mosaic[top : top + height, left : left + width] = image.reshape(height, width, *colors)
+    aspect = mosaic.shape[1] / mosaic.shape[0]
+    ax = make_axes(ax, size=(1.0, min(2.0, max(0.6, 1.3 / aspect))))
+    _draw(ax, mosaic, low, high, bool(colors))
+    corners = [(j * (width + gap), i * (height + gap)) for i in range(n) for j in range(len(images))]
+    _frame(ax, corners, width, height)
+    tick_labels(ax.xaxis, [(width - 1) / 2 + j * (width + gap) for j in range(len(images))], ["row", *map(str, counts)])
+    tick_labels(ax.yaxis, [(height - 1) / 2 + i * (height + gap) for i in range(n)], names)
+    ax.set_xlabel("number of components")
+    ax.xaxis.set_label_position("top")
+    ax.tick_params(length=0, labeltop=True, labelbottom=False)
+    ax.spines[:].set_visible(False)
+    note(ax, [f"the first {n} rows"] if found.shape[0] > n else [])
+    return ax
+
+
+def _draw(ax: Any, mosaic: np.ndarray, low: float, high: float, in_color: bool) -> None:
+    ax.grid(False)
+    if in_color:
+        span = (high - low) or 1.0
+        filled = np.clip((mosaic - low) / span, 0.0, 1.0)
+        alpha = np.where(np.isnan(mosaic).any(axis=2), 0.0, 1.0)
+        ax.imshow(np.dstack([np.nan_to_num(filled), alpha]), interpolation="nearest")
+        return
+    ax.imshow(mosaic, cmap="gray", vmin=low, vmax=high, interpolation="nearest")
+
+
+def _frame(ax: Any, corners: list[tuple[int, int]], width: int, height: int) -> None:
+    """A thin frame around each image, since its border may have the colour of the background."""
+    from matplotlib.patches import Rectangle
+
+    look = {"fill": False, "edgecolor": foreground(), "alpha": 0.3, "linewidth": 0.5}
+    for left, top in corners:
+        # Pixels are centred at whole numbers.
+        ax.add_patch(Rectangle((left - 0.5, top - 0.5), width, height, **look))
+
+
+def _counts(model: Any, n_components: Any) -> list[int]:
+    """The numbers of components, checked."""
+    most = int(model.n_components_)
+    if n_components is None:
+        return sorted({round(k) for k in np.geomspace(1, max(most, 1), 5).tolist()})
+    given = [n_components] if isinstance(n_components, numbers.Integral) else list(n_components)
+    for k in given:
+        if not isinstance(k, numbers.Integral) or not 0 <= int(k) <= most:
+            raise ValueError(f"n_components has {k!r}; each must be a whole number between 0 and {most}.")
+    return [int(k) for k in given]
+
+
+def _shape(shape: Any, p: int) -> tuple[int, ...]:
+    """The shape of an image of p pixels."""
+    if shape is None:
+        side = math.isqrt(p)
+        if side * side != p:
+            raise wrong_image_shape(shape, p)
+        return side, side
+    return checked_image_shape(shape, p)
+
+
+# Missing entries: what the model expects of them, and how sure it is.
+
+
+#: At most this many columns, missing entries in all, and observed entries in each column are drawn.
+_MOST_COLUMNS, _MOST_MISSING, _MOST_OBSERVED = 15, 120, 200
+
+
+@shows("imputed entries", has("impute", "posterior"))
+def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax: Any = None) -> Any:
+    """The missing entries of each column as they are imputed, with intervals, beside the observed ones.
+
+    Parameters
+    ----------
+    model : fitted PPCA or FactorAnalysis
+    X : rows, with NaN for missing entries
+    columns : str, or sequence of str, optional
+        Names of columns (x1, x2, ... if they have none); by default up to 15 columns with the most missing entries.
+    level : float
+        The probability that an interval contains its entry, under the model.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Several columns are drawn in units of their standard deviations, from the means of their observed entries; a single
+    one in its own units. At most 120 missing entries, and 200 observed ones in each column, are drawn, at random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PPCA
+    >>> X = load_iris(as_frame=True).data
+    >>> holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    >>> ax = PPCA(2).fit(holes).plot.missing(holes)
+    """
+    level = check_level(level)
+    filled, deviation = (numbers_of(values) for values in model.impute(X, return_std=True))
+    # Observed entries have no uncertainty.
+    holes = deviation > 0.0
+    if not holes.any():
+        raise nothing_missing()
+    names = inspect.column_names(model)
+    chosen = _columns(columns, names, holes)
+    quantile = float(special.ndtri(0.5 + level / 2))
+    alone = len(chosen) == 1
+    random = np.random.default_rng(0)
+    ax = make_axes(ax)
+    drawn = 0
+    for place, j in enumerate(chosen):
+        observed, absent = np.flatnonzero(~holes[:, j]), np.flatnonzero(holes[:, j])
+        centre, unit = _centre_and_unit(filled[observed, j], alone)
+        seen = random.permutation(observed)[:_MOST_OBSERVED]
+        lost = np.sort(random.permutation(absent)[: _MOST_MISSING // len(chosen)])
+        drawn += len(lost)
+        words = ("observed", f"imputed, with {level:.0%} intervals") if place == 0 else (None, None)
+        left = place - 0.2 + random.uniform(-0.12, 0.12, len(seen))
+        ax.scatter(
+            left,
+            (filled[seen, j] - centre) / unit,
+            color=color(0),
+            marker=marker(0),
+            label=words[0],
+            **{**point_style(len(seen)), "alpha": 0.4, "s": 8},
+        )
+        right = place + (np.linspace(0.0, 0.35, len(lost)) if len(lost) > 1 else np.array([0.15]))[: len(lost)]
+        ax.errorbar(
+            right,
+            (filled[lost, j] - centre) / unit,
+            yerr=quantile * deviation[lost, j] / unit,
+            fmt=marker(1),
+            color=color(1),
+            markersize=3,
+            elinewidth=0.8,
+            label=words[1],
+        )
+    column_ticks(ax.xaxis, [names[j] for j in chosen])
+    ax.set_xlim(-0.5, len(chosen) - 0.5)
+    if not alone:
+        zero_lines(ax, vertical=False)
+    ax.set_ylabel("value" if alone else "standard deviations from the mean")
+    # Above the axes, where it covers no entries; the note is above the legend.
+    legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
+    remarks = []
+    if columns is None and len(chosen) < len(names):
+        whole = len(chosen) == np.count_nonzero(holes.any(axis=0))
+        remarks.append(f"{len(chosen)} of {len(names):,} columns{' have missing entries' if whole else ''}")
+    if drawn < holes[:, chosen].sum():
+        remarks.append(f"{drawn:,} of {int(holes[:, chosen].sum()):,} missing entries, drawn at random")
+    note(ax, remarks, above=1.5)
+    return ax
+
+
+def _columns(columns: Any, names: list[str], holes: np.ndarray) -> list[int]:
+    """The positions of the columns that are drawn, in their order in the table."""
+    if columns is None:
+        counts = holes.sum(axis=0)
+        most = np.argsort(-counts, kind="stable")[:_MOST_COLUMNS]
+        return sorted(int(j) for j in most if counts[j] > 0)
+    given = [columns] if isinstance(columns, str) else list(columns)
+    for name in given:
+        if name not in names:
+            raise ValueError(f"there is no column {name!r}; the columns are {', '.join(map(repr, names[:20]))}.")
+    return [names.index(name) for name in given]
+
+
+def _centre_and_unit(observed: np.ndarray, alone: bool) -> tuple[float, float]:
+    if alone or len(observed) == 0:
+        return 0.0, 1.0
+    return float(observed.mean()), float(observed.std()) or 1.0

@@ -1,0 +1,460 @@
+"""Beyond straight lines: kernel PCA and ICA beside PCA, and whether they show more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial import cKDTree
+from sklearn.model_selection import KFold
+
+from ..models.ica import ICA
+from ..models.kernel_pca import KernelPCA
+from ..models.pca import PCA
+from ..selection.kernel_width import choose_width
+from ..table import Table
+from .blocks import Block, Chart, Listing, Prose, Section, axis, count, listed, number, plain, points, share
+
+if TYPE_CHECKING:
+    from .analysis import Analysis
+
+
+# What kernel PCA and ICA show beyond PCA: three maps of the same rows, and measures of what each of them keeps.
+
+
+#: How many rows are compared at most, and how many there must be.
+MOST_ROWS, FEWEST_ROWS = 1_500, 30
+#: How many nearest neighbours are compared, and how many sources of ICA there are at most.
+NEIGHBOURS, MOST_SOURCES = 10, 8
+#: The number of folds in which the sources of ICA are judged.
+FOLDS = 5
+#: The means of ln cosh u and of the derivative of tanh u, for a standard Gaussian u.
+LN_COSH, SLOPE = 0.37456720749, 0.60570551
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A map of the rows in two dimensions."""
+
+    name: str
+    #: The positions of the rows, of shape (rows, 2), and what the axes are called.
+    scores: np.ndarray
+    axes: tuple[str, str]
+    #: For each row, the share of its nearest neighbours in all columns that are also among the nearest on the map.
+    kept: np.ndarray
+    #: For each row with a label, whether most of its nearest neighbours on the map have that label, and whether the
+    #: nearest mean of a group is that of its own group; None without labels.
+    by_neighbours: np.ndarray | None
+    by_means: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Sources:
+    """How far from Gaussian the sources of ICA are, and the principal components of the same rows."""
+
+    #: The excess kurtosis of each source and of each principal component, those of largest magnitude first.
+    kurtosis: np.ndarray
+    of_components: np.ndarray
+    #: How far from Gaussian the sources of rows left out are, and the components: means of `from_gaussian`.
+    held_out: float
+    baseline: float
+    #: The difference of the two in its standard errors.
+    certainty: float
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Three maps of the same rows."""
+
+    #: The numbers of the rows.
+    numbers: np.ndarray
+    pca: Flat
+    kernel: Flat
+    #: None if ICA found no sources.
+    ica: Flat | None
+    sources: Sources | None
+    #: The kernel of kernel PCA, as text.
+    width: str
+    #: Shares of right labels by the nearest neighbours in all columns, and by always taking the most frequent label.
+    right_in_all: float | None
+    right_by_chance: float | None
+
+
+def beyond(X: np.ndarray, numbers: np.ndarray, codes: np.ndarray | None, k: int, seed: int) -> Beyond | None:
+    """The maps of rows that are complete and in the units in which they are compared; None if there are too few.
+
+    `codes` are the labels of the rows, -1 for none, and k the number of components of the report. With n rows and p
+    columns, this takes a few n x n matrices, and the times of the three fits, of the search for a width, and of five
+    fits of ICA.
+    """
+    n, p = X.shape
+    if n < FEWEST_ROWS or len(np.unique(X, axis=0)) < FEWEST_ROWS:
+        return None
+    # In units of the largest distance from the mean, no square is lost; neither are digits of rows far from zero.
+    X = X - X.mean(axis=0)
+    unit = float(np.abs(X).max())
+    X = X / unit
+    near = nearest(X)
+    maps = _Judge(near, codes)
+    pca = maps("PCA", PCA(2).fit_transform(X) * unit, ("PC1", "PC2"))
+    choice = choose_width(X, 2, random_state=seed)
+    kernel = maps("kernel PCA", KernelPCA(2, kernel=choice.kernel).fit_transform(X), ("kernel PC1", "kernel PC2"))
+    m = min(max(k, 2), MOST_SOURCES, p, max(2, n // 20))
+    independent, ica = _sources(X, m, seed), None
+    if independent is not None:
+        S, sources = independent
+        order = np.argsort(-np.abs(_kurtosis(S)), kind="stable")[:2]
+        ica = maps("ICA", S[:, order], (f"IC{order[0] + 1}", f"IC{order[1] + 1}"))
+    return Beyond(
+        numbers=numbers,
+        pca=pca,
+        kernel=kernel,
+        ica=ica,
+        sources=None if independent is None else sources,
+        width=str(choice.kernel.widened(unit)),
+        right_in_all=None if codes is None else float(right_by_neighbours(near, codes).mean()),
+        right_by_chance=None if codes is None else _most_frequent(codes),
+    )
+
+
+class _Judge:
+    """Makes maps with what they keep of the neighbours in all columns and of the labels."""
+
+    def __init__(self, near: np.ndarray, codes: np.ndarray | None) -> None:
+        self._near, self._codes = near, codes
+
+    def __call__(self, name: str, scores: np.ndarray, axes: tuple[str, str]) -> Flat:
+        found = nearest(scores)
+        kept = np.array([len(np.intersect1d(a, b)) for a, b in zip(self._near, found, strict=True)]) / found.shape[1]
+        if self._codes is None:
+            return Flat(name, np.asarray(scores), axes, kept, None, None)
+        by_neighbours, by_means = right_by_neighbours(found, self._codes), right_by_means(scores, self._codes)
+        return Flat(name, np.asarray(scores), axes, kept, by_neighbours, by_means)
+
+
+def nearest(Z: np.ndarray) -> np.ndarray:
+    """The numbers of the nearest other rows of each row, of shape (rows, NEIGHBOURS)."""
+    count = min(NEIGHBOURS, len(Z) - 1)
+    if Z.shape[1] <= 3:
+        _, found = cKDTree(Z).query(Z, count + 1)
+    else:
+        squares = (Z**2).sum(axis=1)
+        found = np.argsort(squares[:, None] + squares - 2.0 * (Z @ Z.T), axis=1, kind="stable")[:, : count + 1]
+    # Of several equal rows, the row itself need not be the first.
+    own = np.arange(len(Z))[:, None]
+    rest = np.argsort(found == own, axis=1, kind="stable")[:, :count]
+    return np.asarray(np.take_along_axis(found, rest, axis=1))
+
+
+def right_by_neighbours(near: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """For each row with a label, whether it is the most frequent label of its neighbours; 1 / t if t labels tie."""
+    levels = int(codes.max()) + 1
+    votes = np.stack([(codes[near] == level).sum(axis=1) for level in range(levels)], axis=1)
+    top = votes == votes.max(axis=1, keepdims=True)
+    labelled = np.flatnonzero(codes >= 0)
+    return np.asarray(top[labelled, codes[labelled]] / top[labelled].sum(axis=1))
+
+
+def right_by_means(Z: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """For each row with a label, whether the nearest mean of a group is that of its own group, of which the row itself
+    is no part. Distances are in the covariance within the groups, so that the units of the axes do not matter.
+
+    This is right for all rows if straight lines separate the groups well.
+    """
+    labelled = np.flatnonzero(codes >= 0)
+    Z, codes = Z[labelled], codes[labelled]
+    member = codes[:, None] == np.arange(codes.max() + 1)
+    sizes = member.sum(axis=0)
+    means = member.T.astype(float) @ Z / np.maximum(sizes, 1)[:, None]
+    within = Z - means[codes]
+    metric = np.linalg.pinv(within.T @ within / len(Z))
+    away = Z[:, None, :] - means
+    # Without the row itself, the mean of its group is farther away by n / (n - 1).
+    with np.errstate(divide="ignore", invalid="ignore"):
+        away = np.where(member[:, :, None], away * (sizes / (sizes - 1.0))[:, None], away)
+    distances = np.einsum("ngi,ij,ngj->ng", away, metric, away)
+    distances = np.where((sizes == 0) | np.isnan(distances), np.inf, distances)
+    return (np.argmin(distances, axis=1) == codes).astype(float)
+
+
+def _most_frequent(codes: np.ndarray) -> float:
+    counts = np.bincount(codes[codes >= 0])
+    return float(counts.max() / counts.sum())
+
+
+def _sources(X: np.ndarray, m: int, seed: int) -> tuple[np.ndarray, Sources] | None:
+    """The sources of ICA with m components, judged by rows left out; None if there are fewer than two."""
+    ica = _ica(X, m, seed)
+    if ica is None or ica.n_components_ < 2:
+        return None
+    m = int(ica.n_components_)
+    S, components = np.asarray(ica.transform(X)), np.asarray(PCA(m).fit_transform(X))
+    left_out = np.empty_like(S)
+    for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(X):
+        part = _ica(X[train], m, seed)
+        if part is None or part.n_components_ < m:
+            return None
+        inside, outside = np.asarray(part.transform(X[train])), np.asarray(part.transform(X[test]))
+        outside = (outside - inside.mean(axis=0)) / inside.std(axis=0)
+        # Sources have no order: each is compared with the source of all rows that it is most like.
+        alike = np.abs(_standardized(S[train]).T @ _standardized(inside))
+        left_out[test] = outside[:, linear_sum_assignment(-alike)[1]]
+    usual = from_gaussian(_standardized(components))
+    # Components were not chosen by this measure, so their own rows may decide on its sign; those of sources may not.
+    sides = np.sign(usual.mean(axis=0)), np.sign(from_gaussian(_standardized(S)).mean(axis=0))
+    per_row = [(usual * sides[0]).mean(axis=1), (from_gaussian(left_out) * sides[1]).mean(axis=1)]
+    gain = per_row[1] - per_row[0]
+    spread = float(gain.std(ddof=1)) / math.sqrt(len(gain))
+    return S, Sources(
+        kurtosis=_by_size(_kurtosis(S)),
+        of_components=_by_size(_kurtosis(components)),
+        held_out=float(per_row[1].mean()),
+        baseline=float(per_row[0].mean()),
+        certainty=float(gain.mean()) / spread if spread > 0 else 0.0,
+    )
+
+
+def _ica(X: np.ndarray, m: int, seed: int) -> Any:
+    """ICA with m sources; None if the rows have too little variance for them."""
+    try:
+        return ICA(m, random_state=seed).fit(X)
+    except ValueError:
+        return None
+
+
+def _standardized(Z: np.ndarray) -> np.ndarray:
+    deviation = Z.std(axis=0)
+    return (Z - Z.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+
+
+def from_gaussian(Z: np.ndarray) -> np.ndarray:
+    """g(z) = ln cosh z - E ln cosh u - E (tanh u)' (z^2 - 1) / 2 for a standard Gaussian u.
+
+    Its mean over rows is zero for a Gaussian, negative for heavy tails and positive for light ones. The last term makes
+    it insensitive to the deviation of z, which is known from other rows only, and takes away most of its variance.
+    """
+    size = np.abs(Z)
+    ln_cosh = size + np.log1p(np.exp(-2.0 * size)) - math.log(2.0)
+    return np.asarray(ln_cosh - LN_COSH - SLOPE * (Z**2 - 1.0) / 2.0)
+
+
+def _kurtosis(Z: np.ndarray) -> np.ndarray:
+    """The excess kurtosis of each column."""
+    centred = Z - Z.mean(axis=0)
+    squares = (centred**2).mean(axis=0)
+    return np.asarray((centred**4).mean(axis=0) / np.where(squares > 0, squares, 1.0) ** 2 - 3.0)
+
+
+def _by_size(values: np.ndarray) -> np.ndarray:
+    """Values in descending order of their magnitudes."""
+    return values[np.argsort(-np.abs(values), kind="stable")]
+
+
+# Beyond straight lines: kernel PCA and ICA beside PCA, and whether they show more.
+
+
+#: A difference counts from so many standard errors on, if it is at least so large.
+_CERTAIN, _LARGE = 3.0, 0.03
+#: A gain from here on is said at the top of the page.
+_WORTH_SAYING = 0.1
+#: The sources of ICA count as less Gaussian than the components if they are so many times as far from Gaussian.
+_LESS_GAUSSIAN = 1.15
+#: The largest number of groups whose colours can be told apart.
+_COLOURED = 12
+
+
+def section(a: Analysis) -> Section | None:
+    """The section; None if there are too few rows."""
+    found = a.beyond
+    if found is None:
+        return None
+    kernel, independent = _kernel_said(a, found), _sources_said(found.sources)
+    blocks: list[Block] = [Prose(_conclusion(a, found)), _maps(a, found), Listing(_measures(a, found)), Prose(kernel)]
+    if independent:
+        blocks.append(Prose(independent))
+    some = f" This section is about a random sample of {len(found.numbers):,} rows." if _is_sample(a, found) else ""
+    lead = (
+        "PCA places rows by weighted sums of the columns: a flat view. Kernel PCA bends the view to bring out groups "
+        "that no flat view separates, and ICA turns it to directions along which the rows are least like a Gaussian "
+        f"cloud, such as single causes that were mixed. Here both are held against PCA, with the same rows.{some}"
+    )
+    return Section("beyond", "Beyond straight lines", lead, blocks, summary=_summary(found))
+
+
+def _is_sample(a: Analysis, b: Beyond) -> bool:
+    return len(b.numbers) < a.n
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> tuple[float, bool]:
+    """The mean difference of two measures of the same rows, and whether it is certain and large enough to matter."""
+    gain = one - other
+    mean, spread = float(gain.mean()), float(gain.std(ddof=1)) / math.sqrt(len(gain))
+    return mean, abs(mean) >= _LARGE and abs(mean) >= _CERTAIN * spread
+
+
+def _gains(b: Beyond, flat: Flat | None) -> dict[str, float]:
+    """What a map gains over PCA's, as far as that is certain: neighbours and groups; losses are negative."""
+    if flat is None:
+        return {}
+    found = {"neighbours": _difference(flat.kept, b.pca.kept)}
+    if flat.by_means is not None and b.pca.by_means is not None:
+        found["groups"] = _difference(flat.by_means, b.pca.by_means)
+    return {name: mean for name, (mean, certain) in found.items() if certain}
+
+
+def _ica_matters(s: Sources | None) -> bool:
+    """Whether the sources are less Gaussian than the principal components in rows left out, beyond chance."""
+    if s is None:
+        return False
+    return s.certainty >= _CERTAIN and s.held_out >= _LESS_GAUSSIAN * s.baseline
+
+
+def _conclusion(a: Analysis, b: Beyond) -> str:
+    """What to do, in a few sentences."""
+    found = {"kernel PCA": _gains(b, b.kernel), "ICA": _gains(b, b.ica)}
+    better = {name: gains for name, gains in found.items() if any(gain > 0 for gain in gains.values())}
+    sources = _ica_matters(b.sources)
+    if not better and not sources:
+        return "A straight-line map shows as much as the others: keep PCA."
+    parts = [f"In two dimensions, {name} {_compared(a, gains)} than PCA does." for name, gains in better.items()]
+    if not better:
+        parts.append("As a map, PCA shows as much as the others.")
+    if sources:
+        parts.append("The sources of ICA are farther from Gaussian than chance explains: they may be worth a name.")
+    return " ".join(parts)
+
+
+def _compared(a: Analysis, gains: Mapping[str, float]) -> str:
+    """What a map does better than PCA's, and what less well."""
+    words = {"neighbours": ("keeps more neighbours", "keeps fewer neighbours")}
+    if a.groupings:
+        groups = f"the groups by {a.groupings[0].name}"
+        words["groups"] = (f"sets {groups} apart better", f"sets {groups} apart less well")
+    ahead = [words[name][0] for name, gain in gains.items() if gain > 0]
+    behind = [words[name][1] for name, gain in gains.items() if gain < 0]
+    return " but ".join(part for part in (" and ".join(ahead), " and ".join(behind)) if part)
+
+
+def _summary(b: Beyond) -> str:
+    """The sentence for the top of the page; nothing if PCA is enough."""
+    gains = _gains(b, b.kernel)
+    if gains.get("groups", 0.0) >= _WORTH_SAYING:
+        more = share(gains["groups"])
+        return f"A curved map, that of kernel PCA, sets the groups apart for {more} more of the rows than PCA's map."
+    return ""
+
+
+def _kernel_said(a: Analysis, b: Beyond) -> str:
+    """What kernel PCA keeps beside PCA, in numbers."""
+    neighbours = (
+        f"Of the {NEIGHBOURS} nearest neighbours of a row in all columns, PCA's map keeps {share(b.pca.kept.mean())} "
+        f"and kernel PCA's {share(b.kernel.kept.mean())}"
+    )
+    neighbours += _verdict(*_difference(b.kernel.kept, b.pca.kept))
+    if b.kernel.by_means is None or b.pca.by_means is None:
+        return neighbours
+    group = a.groupings[0].name
+    return (
+        f"{neighbours} Straight lines on the map, which assign each row to the nearest mean of a group by {group}, are "
+        f"right for {share(b.pca.by_means.mean())} of the rows with PCA and {share(b.kernel.by_means.mean())} with "
+        f"kernel PCA{_verdict(*_difference(b.kernel.by_means, b.pca.by_means))}"
+    )
+
+
+def _verdict(mean: float, certain: bool) -> str:
+    if not certain:
+        return "; the difference is small, or may be chance."
+    return ", which is more." if mean > 0 else ", which is less."
+
+
+def _sources_said(s: Sources | None) -> str:
+    """How far from Gaussian the sources are, and whether that is more than chance."""
+    if s is None:
+        return ""
+    first, usual = (listed([_signed(v) for v in values[:2]]) for values in (s.kurtosis, s.of_components))
+    text = (
+        f"ICA with {count(len(s.kurtosis), 'source')}: the two farthest from Gaussian have the excess kurtosis {first};"
+        f" of the principal components it is {usual}. (It is 0 for a Gaussian, positive for heavy tails or a few rows "
+        "far out, and negative where rows form two clusters or spread evenly.)"
+    )
+    if _ica_matters(s):
+        return (
+            f"{text} In rows left out, the sources are clearly less Gaussian than the components, so this is more than "
+            "a fit to chance."
+        )
+    return f"{text} In rows left out, the sources are not clearly less Gaussian than the principal components."
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{number(value, 2)}"
+
+
+def _measures(a: Analysis, b: Beyond) -> Table:
+    """What each map keeps."""
+    maps = [flat for flat in (b.pca, b.kernel, b.ica) if flat is not None]
+    columns: dict[str, Any] = {"neighbours kept": [float(flat.kept.mean()) for flat in maps]}
+    notes = [f"Kernel PCA has the kernel {b.width}, whose width was chosen without the labels."]
+    if b.right_in_all is not None and b.right_by_chance is not None:
+        columns["right by means"] = [float(flat.by_means.mean()) for flat in maps if flat.by_means is not None]
+        by_neighbours = [flat.by_neighbours for flat in maps if flat.by_neighbours is not None]
+        columns["right by neighbours"] = [float(right.mean()) for right in by_neighbours]
+        notes.append(
+            f"Right: the share of rows whose group by {a.groupings[0].name} is that of the nearest mean, or of most of "
+            f"the {NEIGHBOURS} nearest rows, on the map. By the nearest rows in all columns {share(b.right_in_all)} "
+            f"are right, and always guessing the most frequent group {share(b.right_by_chance)}."
+        )
+    return Table(
+        columns,
+        [flat.name for flat in maps],
+        title=f"Maps of two dimensions, {count(len(b.numbers), 'row')}",
+        notes=notes,
+        row_name="map",
+    )
+
+
+def _maps(a: Analysis, b: Beyond) -> Chart:
+    """The maps beside each other, with the same rows in the same colours."""
+    maps = [flat for flat in (b.pca, b.kernel, b.ica) if flat is not None]
+    group = a.groupings[0] if a.groupings and len(a.groupings[0].levels) <= _COLOURED else None
+    hover = [a.row_name(int(i)) for i in b.numbers]
+    data: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {}
+    width = 1.0 / len(maps)
+    for i, flat in enumerate(maps):
+        x, y = flat.scores.T
+        end = "" if i == 0 else str(i + 1)
+        colours = () if group is None else (group.codes[b.numbers], group.levels)
+        for trace in points(x, y, hover, *colours, xaxis=f"x{end}", yaxis=f"y{end}"):
+            data.append({**trace, "showlegend": group is not None and i == 0})
+        ends = [i * width + (0.06 if i else 0.0), (i + 1) * width - (0.02 if i + 1 < len(maps) else 0.0)]
+        layout[f"xaxis{end}"] = axis(plain(flat.axes[0]), domain=ends, anchor=f"y{end}", zeroline=False)
+        layout[f"yaxis{end}"] = axis(plain(flat.axes[1]), anchor=f"x{end}", zeroline=False)
+    layout["annotations"] = [
+        {
+            "text": flat.name,
+            "x": float(np.mean(layout[f"xaxis{i + 1 if i else ''}"]["domain"])),
+            "y": 1.06,
+            "xref": "paper",
+            "yref": "paper",
+            "showarrow": False,
+            "xanchor": "center",
+        }
+        for i, flat in enumerate(maps)
+    ]
+    layout["legend"] = {"orientation": "h", "y": -0.2}
+    rows = {f"{flat.name} {name}": flat.scores[:, j] for flat in maps for j, name in enumerate(flat.axes)}
+    coloured = f" Colours are by {group.name}." if group is not None else ""
+    return Chart(
+        key="beyond-maps",
+        title="The same rows on three maps" if len(maps) == 3 else "The same rows on two maps",
+        alt=f"Scatter plots of {count(len(b.numbers), 'row')} by {listed([flat.name for flat in maps])}.",
+        data=data,
+        layout=layout,
+        table=Table(rows, hover, title="Positions on the maps", row_name="row").head(300),
+        height=440,
+        caption=f"The axes of ICA are its two sources farthest from Gaussian.{coloured}" if b.ica else coloured.strip(),
+    )

@@ -1,0 +1,558 @@
+"""How many components: every rule over the eigenvalues, what each assumes, and which one the report follows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..selection.choose import choose_n_components
+from ..selection.cross_validation import CrossValidation
+from ..selection.fold_scores import SummaryFolds
+from ..selection.rules import RULES, Choice, Choices, rule_of
+from ..selection.scorers import score_spectrum
+from ..solvers.problem import Plan
+from ..summaries.base import union
+from ..summaries.moments import Moments
+from ..table import Table
+from .blocks import GREY, Block, Chart, Listing, Prose, Section, axis, color, count, listed, share, symbol
+
+if TYPE_CHECKING:
+    from .analysis import Analysis
+
+
+# How many components: the answers of all rules, from rows in memory or from the pieces of the first pass.
+
+
+#: The rules that take long if both rows and columns are many, and up to how many of them (or, of the second rule, of
+#: columns) they are applied.
+_SLOW = {"cv": 600, "map": 600}
+#: The number of simulations of parallel analysis, and their number if rows and columns are more than the last one.
+_DRAWS, _FEW_DRAWS, _MANY = 100, 40, 300
+_FOLDS = 5
+#: The rules that the report follows: the first one that has an answer.
+FOLLOWED = ("parallel", "bic", "proportion")
+
+
+def choices_of_rows(X: Any, n: int, p: int, weights: Any, *, standardize: bool, seed: int) -> Choices:
+    """The answers for rows that can be read as often as is needed."""
+    rules, refused = _affordable(n, p)
+    found = choose_n_components(
+        X,
+        rules,
+        standardize=standardize,
+        n_draws=draws(n, p),
+        cv=_FOLDS,
+        sample_weight=weights,
+        random_state=seed,
+    )
+    return _completed(found, refused)
+
+
+def choices_of_pieces(pieces: Sequence[Moments], *, standardize: bool, seed: int) -> Choices:
+    """The answers from moments of random pieces of the rows. No row is read.
+
+    For cross-validation, the pieces are merged into five folds. Each is scored by the components of the others.
+    """
+    total = union(list(pieces))
+    n, p = int(total.n_rows), total.n_features
+    rules, refused = _affordable(n, p)
+    asked = [rule for rule in rules if rule != "cv"]
+    found = choose_n_components(total, asked, standardize=standardize, n_draws=draws(n, p), random_state=seed)
+    if "cv" in rules:
+        refused |= {"cv": "needs at least 2 columns and 10 rows"}
+        if p >= 2 and n >= 10 and len(pieces) >= 2 * _FOLDS:
+            result = cross_validated(pieces, standardize)
+            if np.isfinite(result.mean).any():
+                curve = result.mean[0]
+                answer = Choice("cv", result.best, curve, RULES["cv"].assumes, cross_validation=result)
+                return _completed(Choices(found.eigenvalues, (*found.answers, answer)), refused)
+            refused["cv"] = "the rows without a fold leave no variance for the noise of any model"
+    return _completed(found, refused)
+
+
+def cross_validated(pieces: Sequence[Moments], standardize: bool) -> CrossValidation:
+    """Held-out likelihood of each number of components, in five folds that are made of the pieces."""
+    folds = [union(list(pieces[i::_FOLDS])) for i in range(_FOLDS)]
+    others = [union([fold for fold in folds if fold is not left_out]) for left_out in folds]
+    most = min(min(int(other.n_rows) for other in others), folds[0].n_features)
+    counts = np.arange(most)
+    scores = [
+        score_spectrum(other, fold, counts, ddof=0, standardize=standardize, constant=False).scores
+        for other, fold in zip(others, folds, strict=True)
+    ]
+    return CrossValidation(
+        estimator="PPCA",
+        what="log-likelihood",
+        greater_is_better=True,
+        n_components=counts,
+        settings=[{}],
+        per_split=np.array(scores)[:, None, :],
+        by_response=None,
+        weights=np.array([float(fold.weight) for fold in folds]),
+        n_samples=sum(int(fold.n_rows) for fold in folds),
+        n_passes=0,
+        plan=Plan(SummaryFolds(), 0, 0, "the moments of the folds are known from the first pass"),
+    )
+
+
+def followed(choices: Choices) -> Choice | None:
+    """The answer that the report follows."""
+    return next((choices[rule] for rule in FOLLOWED if rule in choices and choices[rule].k is not None), None)
+
+
+def draws(n: int, p: int) -> int:
+    """The number of simulations of parallel analysis."""
+    return _FEW_DRAWS if min(n, p) > _MANY else _DRAWS
+
+
+def _affordable(n: int, p: int) -> tuple[list[str], dict[str, str]]:
+    """The rules that are applied, and why others are not."""
+    sizes = {"cv": min(n, p), "map": p}
+    slow = [rule for rule, most in _SLOW.items() if sizes[rule] > most]
+    why = "left out to save time: this table is large, and the rule would take longer than all others"
+    return [rule for rule in RULES if rule not in slow], dict.fromkeys(slow, why)
+
+
+def _completed(found: Choices, refused: dict[str, str]) -> Choices:
+    """All rules in their order, those that were not applied with the reason."""
+    missing = {
+        rule: Choice(rule, None, np.zeros(0), RULES[rule].assumes, refused[rule]) for rule in RULES if rule not in found
+    }
+    return Choices(found.eigenvalues, tuple(found[rule] if rule in found else missing[rule] for rule in RULES))
+
+
+# Charts of eigenvalues and of the rules that count components.
+
+
+#: What rules are called in sentences and charts.
+_NAMES = {
+    "proportion": "90% of the variance",
+    "kaiser": "Kaiser's rule",
+    "broken-stick": "the broken stick",
+    "elbow": "the elbow",
+    "minka": "Minka's evidence",
+    "bic": "BIC",
+    "aic": "AIC",
+    "parallel": "parallel analysis",
+    "map": "Velicer's MAP",
+    "gavish-donoho": "Gavish and Donoho's threshold",
+    "marchenko-pastur": "the Marchenko-Pastur edge",
+    "cv": "cross-validation",
+}
+#: The numbers of eigenvalues that are drawn: at least, and at most.
+_FEWEST, _MOST = 10, 60
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+def rule_name(rule: str) -> str:
+    """What a rule is called."""
+    return _NAMES.get(rule, rule)
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def scree(a: Analysis) -> Chart:
+    """The eigenvalues, the thresholds of rules above, and the answers of all rules below."""
+    e, answers = a.choices.eigenvalues, [answer for answer in a.choices.answers if answer.k is not None]
+    largest = max((answer.k or 0 for answer in answers), default=1)
+    m = min(len(e.values), _MOST, max(_FEWEST, largest + 3))
+    K = np.arange(1, m + 1)
+    chosen = followed(a.choices)
+    data: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": K,
+            "y": e.values[:m],
+            "name": "eigenvalues",
+            "line": {"color": color(0), "width": 2},
+            "marker": {"color": color(0), "size": 7},
+            "hovertemplate": "component %{x}: %{y:.4g}<extra></extra>",
+        }
+    ]
+    lines = [answer for answer in answers if answer.kind == "thresholds"]
+    lines += [answer for answer in answers if answer.kind != "thresholds"]
+    for i, answer in enumerate(lines):
+        is_curve = answer.kind == "thresholds"
+        x = K[: len(answer.curve)] if is_curve else np.array([answer.k, answer.k])
+        y = answer.curve[:m] if is_curve else np.array([0.0, float(e.values[0])])
+        name = rule_name(answer.rule)
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": x,
+                "y": y,
+                "name": f"{name}: {answer.k}",
+                "visible": True if answer is chosen else "legendonly",
+                "line": {"color": color(i + 1), "width": 2, "dash": _DASHES[(i + 1) % len(_DASHES)]},
+                "hovertemplate": f"{name}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
+            }
+        )
+    shown = sorted(answers, key=lambda answer: -(answer.k or 0))
+    data.append(
+        {
+            "type": "scatter",
+            "mode": "markers+text",
+            "x": np.array([min(answer.k or 0, m) for answer in shown]),
+            "y": [rule_name(answer.rule) for answer in shown],
+            "text": [f"{answer.k}" for answer in shown],
+            "textposition": "middle right",
+            "cliponaxis": False,
+            "xaxis": "x",
+            "yaxis": "y2",
+            "showlegend": False,
+            "marker": {
+                "size": 10,
+                "color": [color(1) if answer is chosen else color(0) for answer in shown],
+                "symbol": [symbol(2) if answer is chosen else symbol(0) for answer in shown],
+            },
+            "hovertemplate": "%{y}: %{text}<extra></extra>",
+        }
+    )
+    table: dict[str, Any] = {"eigenvalue": e.values[:m]}
+    for answer in answers:
+        if answer.kind == "thresholds":
+            table[f"threshold of {rule_name(answer.rule)}"] = np.concatenate(
+                [answer.curve[:m], np.full(max(0, m - len(answer.curve)), np.nan)]
+            )
+    beyond = f" Answers above {m} are drawn at {m}." if largest > m else ""
+    return Chart(
+        key="scree",
+        title="Eigenvalues, and where each rule draws the line",
+        alt=f"The first {m} eigenvalues as a falling line; below it, the answers of {count(len(shown), 'rule')}.",
+        data=data,
+        layout={
+            "xaxis": axis("number of components", range=[-0.6, m + 0.6], anchor="y2", dtick=1 if m <= 20 else 5),
+            "yaxis": axis("eigenvalue", domain=[0.5, 1.0], rangemode="tozero"),
+            "yaxis2": axis(type="category", domain=[0.0, 0.44], automargin=True, dtick=1),
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+            "margin": {"t": 120},
+        },
+        table=Table(
+            table,
+            K,
+            title="Eigenvalues and thresholds",
+            notes=[f"{_capital(rule_name(answer.rule))}: {answer.assumes}" for answer in a.choices.answers],
+            row_name="component",
+        ),
+        height=780,
+        caption=(
+            "Above: eigenvalues, and the line of each rule that is chosen in the legend: a threshold that an "
+            "eigenvalue has to exceed, or an upright line at the number. Below: the number that each rule says"
+            f"{'' if chosen is None else f'; the diamond is {rule_name(chosen.rule)}'}.{beyond}"
+        ),
+    )
+
+
+def variances(a: Analysis, levels: Sequence[float]) -> Chart:
+    """The share of the variance of each component, and of the first ones together."""
+    e = a.choices.eigenvalues
+    each = e.values / e.total
+    reached = np.cumsum(each)
+    enough = int(np.searchsorted(reached, max(levels) - 1e-12)) + 2
+    m = min(len(each), _MOST, max(_FEWEST, enough))
+    K = np.arange(1, m + 1)
+    data: list[dict[str, Any]] = [
+        {
+            "type": "bar",
+            "x": K,
+            "y": 100 * each[:m],
+            "name": "each component",
+            "marker": {"color": color(0)},
+            "hovertemplate": "component %{x}: %{y:.2f}%<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": K,
+            "y": 100 * reached[:m],
+            "name": "all up to it",
+            "line": {"color": color(1), "width": 2},
+            "marker": {"color": color(1), "size": 6, "symbol": symbol(1)},
+            "hovertemplate": "first %{x}: %{y:.2f}%<extra></extra>",
+        },
+    ]
+    lines = [
+        {
+            "type": "line",
+            "xref": "paper",
+            "x0": 0,
+            "x1": 1,
+            "y0": 100 * level,
+            "y1": 100 * level,
+            "line": {"color": GREY, "width": 1, "dash": "dot"},
+        }
+        for level in levels
+    ]
+    return Chart(
+        key="variance",
+        title="Variance of the components",
+        alt=f"Bars of the share of the variance of the first {m} components, and a rising line of their sum.",
+        data=data,
+        layout={
+            "xaxis": axis("component", dtick=1 if m <= 20 else 5),
+            "yaxis": axis("percent of the variance", range=[0, 102]),
+            "shapes": lines,
+            "legend": {"orientation": "h", "y": 1.08},
+        },
+        table=Table(
+            {"percent": 100 * each[:m], "percent up to it": 100 * reached[:m]},
+            K,
+            title="Variance of the components",
+            row_name="component",
+        ),
+        height=380,
+        caption=f"The dotted lines are at {', '.join(f'{100 * level:g}%' for level in levels)}.",
+    )
+
+
+def scores(a: Analysis) -> Chart:
+    """Held-out scores with their standard errors."""
+    result = a.choices["cv"].cross_validation
+    assert result is not None
+    mean, error, K = result.mean[0], result.standard_error[0], result.n_components
+    known = np.isfinite(mean) & np.isfinite(error)
+    mean, error, K = mean[known], error[known], K[known]
+    marks = {"best": result.best, "within one standard error": result.one_standard_error}
+    data: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": K,
+            "y": mean,
+            "error_y": {"type": "data", "array": error, "visible": True, "color": color(0), "thickness": 1},
+            "name": "mean and standard error",
+            "line": {"color": color(0), "width": 2},
+            "marker": {"color": color(0), "size": 6},
+            "hovertemplate": "%{x} components: %{y:.4g}<extra></extra>",
+        }
+    ]
+    for i, (name, k) in enumerate(marks.items()):
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": np.array([k]),
+                "y": mean[k == K],
+                "name": f"{name}: {k}",
+                "marker": {
+                    "size": 14,
+                    "symbol": f"{symbol(i + 1)}-open",
+                    "color": color(i + 1),
+                    "line": {"width": 2.5},
+                },
+                "hovertemplate": f"{name}: %{{x}}<extra></extra>",
+            }
+        )
+    return Chart(
+        key="cross-validation",
+        title="How well rows that were left out are described",
+        alt="The average log-likelihood of left-out rows against the number of components, with standard errors.",
+        data=data,
+        layout={
+            "xaxis": axis("number of components"),
+            "yaxis": axis("log-likelihood of a row"),
+            "legend": {"orientation": "h", "y": 1.08},
+        },
+        table=Table({"mean": mean, "std. error": error}, K, title="Cross-validation", row_name="components"),
+        height=380,
+        caption=(
+            f"The rows were cut into {len(result.per_split)} parts; each was scored by probabilistic PCA of the "
+            "others. Higher is better; the bars are one standard error up and down."
+        ),
+    )
+
+
+# How many components: every rule over the eigenvalues, what each assumes, and which one the report follows.
+
+
+#: The shares of the variance that are told.
+_SHARES = (0.8, 0.9, 0.95)
+#: Rules disagree widely if the largest answer is more than this many times the smallest one.
+_WIDELY = 4
+#: Rules that take noise to have the same variance in all columns.
+_EQUAL_NOISE = ("minka", "bic", "aic")
+
+
+def section(a: Analysis) -> Section | None:
+    """What the rules say; None if there can be but one component."""
+    if a.rank < 2:
+        return None
+    answered = [answer for answer in a.choices.answers if answer.k is not None]
+    blocks: list[Block] = [Prose(_followed(a))]
+    agreement = _agreement(answered)
+    blocks += [Prose(agreement)] if agreement else []
+    blocks += [scree(a), Listing(_rules(a), shown=20), Prose(_variance(a)), variances(a, _SHARES)]
+    held_out = _held_out(a)
+    if held_out:
+        blocks += [Prose(held_out), scores(a)]
+    remarks = _remarks(a)
+    blocks += [Prose(remarks)] if remarks else []
+    return Section(
+        key="how-many",
+        title="How many components",
+        lead=(
+            "How many components are worth a look. Each rule draws the line between structure and noise in its own "
+            "way; where several agree, the answer is safer. An eigenvalue is the variance along a component."
+        ),
+        blocks=blocks,
+        summary=_summary(a),
+    )
+
+
+def _number(a: Analysis) -> int:
+    """The number of components of the model that the report is about."""
+    return a.k if a.request.model is None else int(a.model.n_components_)
+
+
+def _explained(a: Analysis, k: int) -> float:
+    e = a.choices.eigenvalues
+    return float(e.values[:k].sum() / e.total)
+
+
+def _summary(a: Analysis) -> str:
+    k = _number(a)
+    if a.request.model is not None:
+        return ""
+    hold = "holds" if k == 1 else "together hold"
+    none = followed(a.choices)
+    doubt = ", although no component stands out from noise" if none is not None and none.k == 0 else ""
+    return f"The report uses {count(k, 'component')}, which {hold} {share(_explained(a, k))} of the variance{doubt}."
+
+
+def _followed(a: Analysis) -> str:
+    """How many components the report uses, and why."""
+    k, answer = _number(a), followed(a.choices)
+    if a.request.model is not None:
+        return f"The given model has {count(k, 'component')}. The rules below are about the principal components."
+    uses = f"The report uses {count(k, 'component')}"
+    if a.request.n_components is not None:
+        said = f"{uses}, as was asked for."
+        if answer is None or answer.k == k:
+            return said
+        return f"{said} Without that it would follow {rule_name(answer.rule)} and use {max(answer.k or 0, 1):,}."
+    if answer is None or answer.k is None:
+        return f"{uses}. No rule has an answer for this table."
+    if answer.k == 0:
+        reason = (
+            "the largest eigenvalue is no larger than those of unrelated columns would be"
+            if answer.rule == "parallel"
+            else "a model without components describes the rows best"
+        )
+        return (
+            f"No component stands out: by {rule_name(answer.rule)}, {reason}. {uses} all the same, to have one to show."
+        )
+    if answer.rule == "parallel":
+        first = "eigenvalue is" if k == 1 else f"{k:,} eigenvalues are"
+        return (
+            f"{uses}, as {rule_name(answer.rule)} says: only the first {first} larger than in 95% of simulated tables "
+            "of the same size whose columns have nothing to do with each other. The report follows this rule because "
+            f"it asks neither for a share of the variance nor for equal noise in all columns. {_caveat(answer)}"
+        )
+    return (
+        f"{uses}, as {rule_name(answer.rule)} says; parallel analysis, which would come first, has no answer for this "
+        f"table. {_caveat(answer)}"
+    )
+
+
+def _caveat(answer: Choice) -> str:
+    """What the rule assumes, and where it fails."""
+    return answer.assumes.replace("Assumes", "It assumes", 1)
+
+
+def _agreement(answered: list[Choice]) -> str:
+    """Which rules say the same."""
+    if len(answered) < 2:
+        return ""
+    groups: defaultdict[int, list[str]] = defaultdict(list)
+    for answer in answered:
+        groups[int(answer.k or 0)].append(answer.rule)
+    if len(groups) == 1:
+        (k,) = groups
+        return f"All {len(answered)} rules that have an answer agree on {k:,}."
+    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    parts = [
+        f"{len(rules)} say {k:,} ({listed([rule_name(r) for r in rules], 8)})" for k, rules in ordered if len(rules) > 1
+    ]
+    said = f"Of {len(answered)} rules, {listed(parts, 8)}." if parts else f"No two of {len(answered)} rules agree."
+    low, high = min(groups), max(groups)
+    alone = [f"{rule_name(rules[0])} says {k:,}" for k, rules in sorted(groups.items()) if len(rules) == 1]
+    if alone:
+        joined = listed(alone, 12)
+        said += f" {joined[0].upper()}{joined[1:]}."
+    if high > _WIDELY * max(low, 1):
+        said += f" They disagree widely, from {low:,} to {high:,}: there is no clear edge between structure and noise."
+        greedy = [rule for k, rules in groups.items() if k > high / 2 for rule in rules if rule in _EQUAL_NOISE]
+        if greedy:
+            said += (
+                f" Among the largest numbers are those of rules that take the noise to be equal in all columns "
+                f"({listed([rule_name(rule) for rule in greedy])}): where it is not, they take noise for components."
+            )
+    return said
+
+
+def _rules(a: Analysis) -> Table:
+    """What each rule says and assumes."""
+    answers = a.choices.answers
+    columns = {
+        "components": [answer.k for answer in answers],
+        "what it assumes, in short": [rule_of(answer.rule).brief for answer in answers],
+    }
+    silent: defaultdict[str, list[str]] = defaultdict(list)
+    for answer in answers:
+        if answer.k is None:
+            silent[answer.note].append(rule_name(answer.rule))
+    notes = [f"No answer from {listed(names, 12)}: {why}." for why, names in silent.items()]
+    notes.append("What each assumes and where it fails is told in full below the numbers of the chart.")
+    names = [rule_name(answer.rule) for answer in answers]
+    return Table(columns, names, title="What each rule says", notes=notes, row_name="rule")
+
+
+def _variance(a: Analysis) -> str:
+    e = a.choices.eigenvalues
+    reached = np.cumsum(e.values) / e.total
+    needed = [f"{level:.0%} takes {int(np.searchsorted(reached, level - 1e-12)) + 1:,}" for level in _SHARES]
+    first = f"The first component holds {share(float(reached[0]))} of the variance"
+    second = f", the first two {share(float(reached[1]))}" if len(reached) > 1 else ""
+    return f"{first}{second}. To hold {listed(needed, 5)}."
+
+
+def _held_out(a: Analysis) -> str:
+    """What cross-validation says."""
+    result = a.choices["cv"].cross_validation if "cv" in a.choices else None
+    if result is None:
+        return ""
+    best, within = result.best, result.one_standard_error
+    how = "without components" if best == 0 else f"with {count(best, 'component')}"
+    said = f"Rows that were left out of the fit are described best {how}"
+    most = int(result.n_components[-1])
+    if within < best:
+        said += f"; {within or 'none'} would do, within one standard error of that"
+    if best == most and most > 1:
+        said += (
+            ". That is the largest number that was tried: even the last components are more than equal noise, which "
+            "says more about the noise than about structure"
+        )
+    return f"{said}."
+
+
+def _remarks(a: Analysis) -> str:
+    said = []
+    if a.has_holes:
+        said.append(
+            "Eigenvalues and rules are those of the table with its missing entries filled in, which makes columns look "
+            "a little more alike than they are."
+        )
+    if "parallel" in a.choices and a.choices["parallel"].k is not None:
+        simulated = draws(a.n, a.p)
+        if simulated < 100:
+            said.append(f"Parallel analysis simulated {simulated} tables, because this one is large.")
+    if a.pieces is not None:
+        said.append("All rules were applied to sums of the first pass over the rows, which were not read again.")
+    return " ".join(said)

@@ -1,0 +1,455 @@
+"""The first pass over the rows: counts, means, deviations and ranges of the columns, and samples of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from .._core.arrays import dense, to_numpy
+from ..errors import MissingValues, NonFiniteBlock, too_large
+from ..reading.summarize import summarize
+from ..sources.array import ArraySource
+from ..sources.base import Source
+from ..sources.beside import BesideSource
+from ..summaries.base import Changes, Layout, Summary, check_columns, union
+from ..summaries.labelled import Labelled
+from ..summaries.latent import Observed
+from ..summaries.moments import Moments
+
+# What a look at all rows finds: ranges of columns, whether they hold whole numbers or count the rows, and a sample.
+#
+# These summaries are made for one pass over a table whose rows come with their numbers.
+
+
+class Ranges(Summary):
+    """Of the observed entries of each column: how many there are, the smallest and the largest, and whether all are
+    whole numbers. If the numbers of the rows are given, also the smallest and the largest difference from them: these
+    are equal for a column that counts the rows.
+
+    Parameters
+    ----------
+    n_features : int
+        The number of columns, without that of the row numbers.
+    numbered : bool
+        Whether a last column holds the numbers of the rows.
+    """
+
+    parameters = ("n_features", "numbered")
+    state = ("n_features", "numbered", "low", "high", "count", "whole", "least", "most")
+    takes_nan = True
+
+    def __init__(self, n_features: int, numbered: bool = False) -> None:
+        self.n_features, self.numbered = int(n_features), bool(numbered)
+        self.low, self.high = np.full(self.n_features, np.inf), np.full(self.n_features, -np.inf)
+        self.count = np.zeros(self.n_features, dtype=np.int64)
+        self.whole = np.ones(self.n_features, dtype=bool)
+        self.least, self.most = self.low.copy(), self.high.copy()
+
+    def _updated(self, block: Any, weights: Any) -> Changes:
+        check_columns(self.n_features + self.numbered, block)
+        X = to_numpy(dense(block))
+        numbers = X[:, self.n_features] if self.numbered else None
+        X = X[:, : self.n_features]
+        if np.isinf(X).any():
+            raise NonFiniteBlock
+        known = ~np.isnan(X)
+        low, high = np.where(known, X, np.inf).min(axis=0), np.where(known, X, -np.inf).max(axis=0)
+        whole = self.whole.copy()
+        some = np.flatnonzero(whole)
+        # Most columns are known not to be whole numbers from the first block on.
+        whole[some] = np.all((np.floor(X[:, some]) == X[:, some]) | ~known[:, some], axis=0)
+        least, most = self.low, self.high
+        if numbers is not None:
+            least, most = self.least.copy(), self.most.copy()
+            some = np.flatnonzero(self.whole & ((least == most) | (self.count == 0)))
+            away = X[:, some] - numbers[:, None]
+            # With a missing entry, a column does not count the rows: NaN is never equal.
+            least[some], most[some] = (
+                np.minimum(least[some], away.min(axis=0)),
+                np.maximum(most[some], away.max(axis=0)),
+            )
+        return self._with(low, high, known.sum(axis=0), whole, least, most)
+
+    def _merged(self, other: Self) -> Changes:
+        return self._with(other.low, other.high, other.count, other.whole, other.least, other.most)
+
+    def _with(self, low: Any, high: Any, count: Any, whole: Any, least: Any, most: Any) -> Changes:
+        return {
+            "low": np.minimum(self.low, low),
+            "high": np.maximum(self.high, high),
+            "count": self.count + count,
+            "whole": self.whole & whole,
+            "least": np.minimum(self.least, least),
+            "most": np.maximum(self.most, most),
+        }
+
+    def numbering(self, n: int) -> np.ndarray:
+        """Which columns grow by one from each of the n rows to the next."""
+        return self.whole & (self.least == self.most) & (self.count == n) & (n > 1)
+
+    def _layout(self) -> Layout:
+        columns = ("low", "high", "count", "whole", "least", "most")
+        return {"n_features": (), "numbered": (), **dict.fromkeys(columns, (self.n_features,))}
+
+
+class Chosen(Summary):
+    """The rows with certain numbers. Rows come with their numbers in the column after the last one.
+
+    Parameters
+    ----------
+    n_features : int
+    numbers : array of int
+        The numbers of the rows to keep, in order.
+    """
+
+    parameters = ("n_features",)
+    options = ("numbers",)
+    state = ("n_features",)
+    takes_nan = True
+
+    def __init__(self, n_features: int, numbers: np.ndarray) -> None:
+        self.n_features, self.numbers = int(n_features), numbers
+        self.kept: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+
+    def _updated(self, block: Any, weights: Any) -> Changes:
+        X = to_numpy(dense(block))
+        numbers = X[:, self.n_features].astype(np.int64)
+        places = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+        found = np.flatnonzero(self.numbers[places] == numbers)
+        rows = X[found, : self.n_features].astype(np.float64)
+        return {"kept": (*self.kept, (numbers[found], rows))}
+
+    def _merged(self, other: Self) -> Changes:
+        return {"kept": self.kept + other.kept}
+
+    def _empty(self) -> Self:
+        return type(self)(self.n_features, self.numbers)
+
+    def rows(self) -> np.ndarray:
+        """The rows in the order of their numbers."""
+        numbers = np.concatenate([numbers for numbers, _ in self.kept])
+        return np.concatenate([rows for _, rows in self.kept])[np.argsort(numbers)]
+
+    def _layout(self) -> Layout:
+        return {"n_features": ()}
+
+
+class Together(Summary):
+    """Several summaries of the same rows, for one pass."""
+
+    parameters = ()
+    state = ("parts",)
+
+    def __init__(self, parts: Sequence[Summary]) -> None:
+        self.parts: Any = [part.fresh() for part in parts]
+        self.takes_nan = all(part.takes_nan for part in parts)  # type: ignore[misc] # depends on the parts
+
+    def _empty(self) -> Self:
+        return type(self)(self.parts)
+
+    def _updated(self, block: Any, weights: Any) -> Changes:
+        return {str(i): part._changes_from(block, weights) for i, part in enumerate(self.parts)}
+
+    def _merged(self, other: Self) -> Changes:
+        return {str(i): part._merged(other.parts[i]) for i, part in enumerate(self.parts)}
+
+    def _change(self, changes: Changes) -> None:
+        for i, of_part in changes.items():
+            self.parts[int(i)]._change(of_part)
+
+    def snapshot(self) -> Self:
+        twin = super().snapshot()
+        twin.parts = [part.snapshot() for part in self.parts]
+        return twin
+
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        return min(part.block_rows(n_columns, itemsize, stored) for part in self.parts)
+
+    def _layout(self) -> Layout:
+        return {}
+
+
+# The first pass over the rows: counts, means, deviations and ranges of the columns, and moments of pieces of the rows.
+#
+# Rows in memory can be read as often as is wanted. Of all others, this pass keeps what the report needs beside the map:
+# the moments of about a hundred pieces of the rows. Merged, they give the components and all rules for their
+# number; merged in folds, the cross-validation; drawn with replacement, the bootstrap.
+
+
+#: The number of pieces, the number below which there are too few of them, and the memory that they may take.
+_PIECES, _FEWEST, _BYTES = 100, 20, 1 << 30
+#: The number of runs of rows that the pieces consist of, and the largest number of rows of one.
+_RUNS, _RUN = 10_000, 250
+#: The size of the sample of rows that are not in memory: this many rows, in at most so many bytes, but not fewer rows
+#: than the last number.
+_SAMPLED, _SAMPLE_BYTES, _FEWEST_SAMPLED = 20_000, 64 << 20, 500
+
+
+@dataclass(frozen=True)
+class FirstPass:
+    """What is known of the columns; entries are NaN where nothing was observed."""
+
+    n: int
+    #: The number of entries of each column that are not missing.
+    observed: np.ndarray
+    mean: np.ndarray
+    #: Standard deviations with divisor n - 1.
+    deviation: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    #: Whether all observed entries of a column are whole numbers, and whether it grows by one from row to row.
+    whole: np.ndarray
+    numbering: np.ndarray
+    #: A random sample of the rows, in the order of the table; all rows if they are in memory.
+    sample: np.ndarray
+    #: Moments of the pieces of the rows; None if the rows are in memory, if entries are missing, or if there are too
+    #: many columns.
+    pieces: list[Moments] | None
+    #: How often the rows were read.
+    passes: int
+
+    @property
+    def missing(self) -> np.ndarray:
+        """The number of missing entries of each column."""
+        return self.n - self.observed
+
+
+def first_pass(rows: Source, held: bool, weights: np.ndarray | None, seed: int) -> FirstPass:
+    """Read the rows once; twice if their number is not known beforehand, or if entries are missing."""
+    if held:
+        return _of_array(rows, weights)
+    n, p = rows.shape
+    passes = 1
+    if n is None:
+        n = summarize(rows, Observed(p)).n_rows
+        passes = 2
+    look = [Ranges(p, numbered=True), Chosen(p, _sampled(n, p, seed))]
+    count = min(_PIECES, _BYTES // (16 * p * p))
+    if count < _FEWEST:
+        return _without_pieces(rows, n, weights, look, passes)
+    try:
+        pieces, ranges, sample = _read(rows, n, [_empty_pieces(n, p, count, seed), *look], weights)
+    except MissingValues:
+        return _without_pieces(rows, n, weights, look, passes + 1)
+    found = [part for part in pieces.parts[0] if part.weight > 0]
+    total = union(found)
+    squares = np.diagonal(to_numpy(total.scatter))
+    return FirstPass(
+        n=n,
+        observed=np.full(p, n),
+        mean=to_numpy(total.mean),
+        deviation=np.sqrt(squares / max(total.weight - 1, 1)),
+        low=ranges.low,
+        high=ranges.high,
+        whole=ranges.whole,
+        numbering=ranges.numbering(n),
+        sample=sample.rows(),
+        pieces=found,
+        passes=passes,
+    )
+
+
+def pieces_of(rows: Source, n: int, weights: np.ndarray | None, seed: int) -> list[Moments] | None:
+    """Moments of the pieces of complete rows, from a pass of its own; None if there are too many columns."""
+    p = rows.shape[1]
+    count = min(_PIECES, _BYTES // (16 * p * p))
+    if count < _FEWEST:
+        return None
+    (pieces,) = _read(rows, n, [_empty_pieces(n, p, count, seed)], weights)
+    return [part for part in pieces.parts[0] if part.weight > 0]
+
+
+class NumberedPieces(Labelled[Moments]):
+    """Moments of pieces of the rows, whose numbers are in the last column: row i belongs to piece `labels[i]`."""
+
+    options = ("labels",)
+
+    def __init__(self, like: Moments, counts: Sequence[int], labels: np.ndarray) -> None:
+        super().__init__(like, counts)
+        self.labels = labels
+
+    def _split(self, block: Any) -> tuple[Any, np.ndarray]:
+        rows, numbers = super()._split(block)
+        return rows, self.labels[numbers]
+
+
+def _empty_pieces(n: int, p: int, count: int, seed: int) -> NumberedPieces:
+    labels = _labels(n, count, seed)
+    return NumberedPieces(Moments(p, wide=True), [count], labels)
+
+
+def _sampled(n: int, p: int, seed: int) -> np.ndarray:
+    """The numbers of the rows of the sample."""
+    size = min(n, max(min(_SAMPLED, _SAMPLE_BYTES // (8 * p)), _FEWEST_SAMPLED))
+    # Not the random numbers that cut the rows into pieces.
+    return np.sort(np.random.default_rng([seed, 1]).choice(n, size, replace=False, shuffle=False))
+
+
+def _read(rows: Source, n: int, parts: Sequence[Summary], weights: np.ndarray | None) -> Any:
+    """The summaries after one pass over the rows, which come with their numbers in a last column."""
+    numbers = ArraySource(np.arange(n, dtype=np.float64)[:, None])
+    numbers.table = "the numbers of the rows"
+    return summarize(BesideSource([rows, numbers]), Together(parts), weights=weights).parts
+
+
+def _labels(n: int, count: int, seed: int) -> np.ndarray:
+    """The piece of each row. Pieces consist of runs of consecutive rows, at most `_RUN` long, from all over the table.
+
+    Short runs of few rows would be random, but a product of many rows takes less time than many products of few.
+    """
+    run = min(max(1, n // _RUNS), _RUN)
+    order = np.random.default_rng(seed).permutation(count)
+    return np.asarray(order[(np.arange(n) // run) % count])
+
+
+def _of_array(rows: Source, weights: np.ndarray | None) -> FirstPass:
+    (X,) = rows.blocks(int(rows.shape[0] or 1))
+    (ranges,) = _read(rows, len(X), [Ranges(X.shape[1], numbered=True)], None)
+    known = ~np.isnan(X)
+    each = np.ones(len(X)) if weights is None else weights
+    observed = known.sum(axis=0)
+    weight = each @ known
+    some = np.where(weight > 0, weight, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = each @ np.where(known, X, 0.0) / some
+        # A second sum about the mean: an offset costs no digits.
+        mean = mean + each @ np.where(known, X - mean, 0.0) / some
+        squares = each @ np.where(known, X - mean, 0.0) ** 2
+    if not np.isfinite(squares).all():
+        j = int(np.argmin(np.isfinite(squares)))
+        row = int(np.nanargmax(np.abs(X[:, j])))
+        raise too_large(f"row {row}", j, X[row, j], rows.names)
+    nothing = observed == 0
+    return FirstPass(
+        n=len(X),
+        observed=observed,
+        mean=np.where(nothing, np.nan, mean),
+        deviation=np.where(nothing, np.nan, np.sqrt(squares / np.maximum(weight - 1, 1))),
+        low=np.where(nothing, np.nan, ranges.low),
+        high=np.where(nothing, np.nan, ranges.high),
+        whole=ranges.whole,
+        numbering=ranges.numbering(len(X)),
+        sample=X,
+        pieces=None,
+        passes=1,
+    )
+
+
+def _without_pieces(
+    rows: Source, n: int, weights: np.ndarray | None, look: Sequence[Summary], passes: int
+) -> FirstPass:
+    """From one pass for the columns alone, in which entries may be missing."""
+    p = rows.shape[1]
+    observed, ranges, sample = _read(rows, n, [Observed(p + 1), *look], weights)
+    count, squares = to_numpy(observed.count)[:p], to_numpy(observed.squares)[:p]
+    nothing = count == 0
+    return FirstPass(
+        n=observed.n_rows,
+        observed=ranges.count,
+        mean=np.where(nothing, np.nan, to_numpy(observed.mean)[:p]),
+        deviation=np.where(nothing, np.nan, np.sqrt(squares / np.maximum(count - 1, 1))),
+        low=np.where(nothing, np.nan, ranges.low),
+        high=np.where(nothing, np.nan, ranges.high),
+        whole=ranges.whole,
+        numbering=ranges.numbering(n),
+        sample=sample.rows(),
+        pieces=None,
+        passes=passes,
+    )
+
+
+def moments_of(moments: Moments, columns: np.ndarray, names: Sequence[str] | None = None) -> Moments:
+    """The moments of some of the columns."""
+    found = Moments(len(columns), wide=True)
+    found.n_rows, found.weight = moments.n_rows, moments.weight
+    found.mean, found.rest = to_numpy(moments.mean)[columns], to_numpy(moments.rest)[columns]
+    found.scatter = to_numpy(moments.scatter)[np.ix_(columns, columns)]
+    found.names = names
+    return found
+
+
+# Some of the rows of one or more tables, drawn at random, for what needs rows in memory or takes long for all.
+
+
+def sampled_rows(sources: Sequence[Source], n: int, most: int, seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The numbers of at most `most` of the n rows, ascending, and these rows of each table as float64.
+
+    All rows if there are no more than that. Rows in arrays are indexed; otherwise one pass over all tables together,
+    which keeps the rows that were drawn. Entries may be missing.
+    """
+    numbers = np.arange(n)
+    if n > most:
+        numbers = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+    if all(isinstance(source, ArraySource) for source in sources):
+        return numbers, [_rows_of_array(source, n)[numbers] for source in sources]
+    mark = np.full((n, 1), -1.0)
+    mark[numbers, 0] = numbers
+    column = ArraySource(mark)
+    column.table = "the numbers of the rows"
+    both = BesideSource([*sources, column])
+    picked = summarize(both, Picked(both.shape[1]))
+    rows = picked.rows[np.argsort(picked.rows[:, -1])]
+    edges = np.cumsum([source.shape[1] for source in sources])[:-1]
+    return numbers, np.split(rows[:, :-1], edges, axis=1)
+
+
+def _rows_of_array(source: Source, n: int) -> np.ndarray:
+    (block,) = source.blocks(n)
+    return np.asarray(to_numpy(dense(block)), dtype=np.float64)
+
+
+class Picked(Summary):
+    """The rows whose last entry is not negative."""
+
+    parameters = ("n_features",)
+    state = ("n_features", "rows")
+    takes_nan = True
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = int(n_features)
+        self.rows = np.empty((0, self.n_features))
+
+    def _updated(self, block: Any, weights: Any) -> Changes:
+        check_columns(self.n_features, block)
+        last = to_numpy(dense(block[:, -1:])).ravel()
+        kept = np.flatnonzero(last >= 0)
+        if not len(kept):
+            return {}
+        found = np.asarray(to_numpy(dense(block[kept])), dtype=np.float64)
+        return {"rows": np.concatenate([self.rows, found])}
+
+    def _merged(self, other: Self) -> Changes:
+        return {"rows": np.concatenate([self.rows, other.rows])}
+
+    def _layout(self) -> Layout:
+        return {"n_features": (), "rows": (None, self.n_features)}
+
+
+# Arrays of any library as NumPy arrays: of float64 for computing, of float32 for the page where that is enough.
+
+
+def floats(array: Any) -> np.ndarray:
+    """An array of any library as a NumPy array of float64."""
+    return np.asarray(to_numpy(array), dtype=np.float64)
+
+
+#: Values are stored in half the space if the error is at most this fraction of the range that a chart shows.
+_ERROR = 1e-5
+
+
+def compact(values: np.ndarray) -> np.ndarray:
+    """The values as float32, unless a column would lose digits that a chart shows: values beyond the range of float32,
+    and those that differ little from each other beside their size."""
+    with np.errstate(over="ignore"):
+        narrow = values.astype(np.float32)
+    known = np.isfinite(values)
+    if not np.isfinite(narrow[known]).all():
+        return values
+    error = np.abs(np.where(known, narrow, 0.0) - np.where(known, values, 0.0)).max(axis=0, initial=0.0)
+    low = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
+    shown = np.where(low < high, high - low, np.abs(high))
+    return narrow if np.all((error == 0) | (error <= _ERROR * shown)) else values

@@ -1,0 +1,772 @@
+"""What all problems share: a job is planned by its cost and solved from rows, again if it has to be; the results."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import lru_cache
+from numbers import Integral
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from .._core.arrays import Array, count_true, cumulative_sum, to_numpy
+from .._core.threads import Progress, in_words, memory_bytes
+from ..errors import choice, needs_memory, read_once
+from ..linalg import FLOAT64_EPS, divisor, rank_cut
+from ..sources.base import Traits
+from ..sources.derived import count_positive, sum_of
+from ..summaries.base import Summary
+from ..summaries.moments import Columns, Moments
+from ..summaries.triangle import Triangle
+
+# The results of solvers, as frozen records.
+
+
+class Status(Enum):
+    """How a solve ended; the value describes it in words.
+
+    Examples
+    --------
+    >>> from lowdim import PCA
+    >>> PCA(1).fit([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0]]).status_
+    <Status.EXACT: 'solved directly, to rounding'>
+    """
+
+    EXACT = "solved directly, to rounding"
+    CONVERGED = "iterated until the residual was below the tolerance"
+    FIXED_STEPS = "stopped after the number of steps asked for"
+    UNRESOLVED = "the smallest eigenvalues kept are too small beside the largest for this solver to resolve"
+    NOT_CONVERGED = "stopped before the residual was below the tolerance"
+    UNDETERMINED = "stopped early, because the rows do not determine what was to be found"
+    HELD_OUT = "stopped when rows that were held out were no longer described better"
+    INTERRUPTED = "stopped by Ctrl-C, with the best state so far"
+
+    def __str__(self) -> str:
+        return f"{self.name.lower()}: {self.value}"
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The eigenvalues that were not kept: their sum, and the sums of their squares and cubes.
+
+    The latter are divided by the square and the cube of the sum, and are None if the solver does not know them.
+
+    Examples
+    --------
+    >>> from lowdim import PCA
+    >>> pca = PCA(1, ddof=0).fit([[1.0, 2.0, 0.0], [3.0, 3.0, 1.0], [3.0, 5.0, 0.0], [1.0, 4.0, 2.0]])
+    >>> type(pca.tail_).__name__, round(pca.tail_.total / 4, 3), round(2 * pca.noise_variance_, 3)
+    ('Tail', 1.294, 1.294)
+    """
+
+    total: float = 0.0
+    squares: float | None = 0.0
+    cubes: float | None = 0.0
+
+    def plus(self, values: Array) -> Tail:
+        """The tail with further eigenvalues `values` added."""
+        values = to_numpy(values)
+        total = self.total + float(values.sum())
+        if total <= 0.0:
+            return Tail()
+        shares, old = values / total, self.total / total
+        squares = None if self.squares is None else self.squares * old**2 + float((shares**2).sum())
+        cubes = None if self.cubes is None else self.cubes * old**3 + float((shares**3).sum())
+        return Tail(total, squares, cubes)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Leading eigenpairs of a scatter matrix, which is a covariance matrix times its divisor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import open_source
+    >>> from lowdim.reading.rows import Rows
+    >>> from lowdim.solvers import Covariance, Request
+    >>> rows = Rows(open_source(np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])))
+    >>> found = Covariance().solve(rows, Request(k=1))
+    >>> type(found).__name__, found.values.round(3), found.mean
+    ('Spectrum', array([17.062]), array([3., 4.]))
+    """
+
+    #: Eigenvalues of the scatter, descending, (k,): a NumPy array, since single numbers of it are looked at.
+    values: np.ndarray
+    #: Unit eigenvectors as rows, (k, p).
+    vectors: Array
+    #: Mean of the rows, or zero if it was not subtracted, (p,).
+    mean: Array
+    #: Divisors of the columns, (p,), or None if they were not scaled.
+    scale: Array | None
+    #: Sums of the eigenvalues that are not in `values`.
+    tail: Tail
+    #: Total weight and number of the rows.
+    weight: float
+    n_rows: int
+    status: Status
+    #: max_k ||S w_k - lambda_k w_k|| / lambda_1.
+    residual: float
+    #: Rounding error of the products from which the eigenvalues were computed, relative to lambda_1.
+    epsilon: float = FLOAT64_EPS
+    #: Passes over the rows.
+    passes: int = 1
+    #: Whether the mean was subtracted; if not, `mean` is zero.
+    center: bool = True
+
+    @property
+    def total(self) -> float:
+        """Sum of all eigenvalues."""
+        return float(self.values.sum()) + self.tail.total
+
+    @property
+    def rank_cut(self) -> float:
+        """Eigenvalues at or below this cannot be distinguished from zero."""
+        return rank_cut(float(self.values[0]), int(self.vectors.shape[1]), self.epsilon)
+
+    @property
+    def rank(self) -> int:
+        """The number of eigenvalues above `rank_cut`."""
+        return int(np.count_nonzero(self.values > self.rank_cut))
+
+    def truncated(self, k: int) -> Spectrum:
+        """The first `k` pairs; the others are added to the tail."""
+        if k >= self.values.shape[0]:
+            return self
+        tail = self.tail.plus(self.values[k:])
+        return replace(self, values=self.values[:k], vectors=self.vectors[:k, :], tail=tail)
+
+    def variances(self, ddof: int) -> np.ndarray:
+        """Eigenvalues of the covariance with divisor weight - ddof."""
+        return self.values / divisor(self.weight, ddof)
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """How far the covariance of a latent Gaussian model is from the covariance of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis
+    >>> found = FactorAnalysis(2).fit(load_wine().data).misfit()
+    >>> type(found).__name__, round(found.discrepancy, 3)
+    ('Misfit', 1.64)
+    """
+
+    #: Total weight of the rows.
+    weight: float
+    #: 2 / n times the log-likelihood of the saturated model minus that of this one. The saturated model has the
+    #: covariance of the rows; None if that is singular.
+    discrepancy: float | None
+    #: The same for the model of independent columns.
+    null_discrepancy: float | None
+    #: Sums of squares of the residual correlations, which are the differences of the two covariances in units of the
+    #: standard deviations of the columns: over all pairs of different columns, and over the columns (the diagonal).
+    residual_squares: tuple[float, float] | None
+    #: Whether no entry of the rows is missing. Otherwise likelihoods are those of the observed entries, and the
+    #: covariance of the rows is its estimate of maximum likelihood.
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class LatentFit:
+    """A latent Gaussian model x = mean + W^T u + e of rows."""
+
+    #: Mean of the rows, (p,).
+    mean: Array
+    #: Divisors of the columns in the iteration, (p,): `loadings`, `noise` and `spread` are in these units.
+    scale: Array
+    #: W, (k, p).
+    loadings: Array
+    #: Variances of e, (p,).
+    noise: Array
+    #: Packed covariance of (w_d, mean_d), (q, p), if W has a prior; otherwise None.
+    spread: Array | None
+    #: Total weight and number of the rows.
+    weight: float
+    n_rows: int
+    #: Log-likelihood of the observed entries before each step and at the end.
+    loglike: list[float]
+    status: Status
+    #: Largest change of a parameter in one more step, in units of the noise.
+    residual: float
+    #: Passes over the rows.
+    passes: int
+    #: Why the iteration ended before it converged, and what to do then.
+    advice: str = "Raise max_iter, or ask for fewer components."
+    #: Unit vectors along the rows of `loadings` if these are orthogonal, (k, p); otherwise None.
+    axes: Array | None = None
+    #: How far the covariance of the model is from that of complete rows, if each column has its own noise variance.
+    misfit: Misfit | None = None
+
+
+@dataclass(frozen=True)
+class PairFit:
+    """Components of two tables, in the coordinates of `Views`."""
+
+    #: Weights for the deflated tables, and loadings, (r, k).
+    x_weights: Array
+    x_loadings: Array
+    y_weights: Array
+    y_loadings: Array
+    #: Weights for the table Y itself, (r_y, k); and the matrix T with which `x_weights` T are those for X, (k, k).
+    y_rotations: Array
+    x_turn: Array
+    #: Coefficients of the regression of Y on the scores of X, (r_y, k).
+    y_on_x: Array
+    #: Lengths of the scores of X, and the maximised singular values, (k,).
+    x_lengths: Array
+    values: Array
+    status: Status
+    #: Sums of the eigenvalues of X^T X after these components are removed.
+    tail: Tail = Tail()
+
+
+@dataclass(frozen=True)
+class CanonicalFit:
+    """Canonical directions of two or more tables, in the coordinates of `Views`."""
+
+    #: Weights of each table, with variates of unit variance, (r_i, k).
+    rotations: tuple[Array, ...]
+    #: The variates, of length one: the `Combinations` of the columns of each table.
+    variates: Any
+    #: The values of the maximised criterion, descending: all of them, or with regularization at least k.
+    values: Array
+    #: Correlations between the variates of tables i and j, (k, v, v).
+    correlations: Array
+    #: Numerical ranks of the tables.
+    ranks: tuple[int, ...]
+    status: Status
+
+
+@dataclass(frozen=True)
+class KernelFit:
+    """Leading eigenpairs of the centred kernel matrix G of rows."""
+
+    #: Positive eigenvalues of G, descending, (k,), as a NumPy array.
+    values: np.ndarray
+    #: Unit eigenvectors as columns, (n, k); with weights, sqrt(w_i) times those of the rows repeated w_i times.
+    vectors: Array
+    #: Sum of all positive eigenvalues, and the share of the negative eigenvalues in sum |lambda|.
+    total: float
+    negative_mass: float
+    status: Status
+    #: max_k ||G v_k - gamma_k v_k|| / gamma_1.
+    residual: float
+    #: Passes over pairs of rows.
+    passes: int
+
+
+@dataclass(frozen=True)
+class Unmixing:
+    """An unmixing matrix y = W z of whitened rows z."""
+
+    #: W, (k, k), as a NumPy array.
+    W: np.ndarray
+    #: Which sources have the flipped density, (k,).
+    flipped: np.ndarray
+    #: Minus the log-likelihood per whitened row, before each step and at the end.
+    loss: list[float]
+    #: Largest absolute entry of the relative gradient (of its skew part, if W is orthogonal).
+    gradient_norm: float
+    #: E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i] for the density that is not flipped, zero for Gaussian sources, (k,).
+    stability: np.ndarray
+    kurtosis: np.ndarray
+    status: Status
+    n_iter: int
+
+
+def count_to_reach(spectrum: Any, proportion: float) -> int:
+    """The smallest number of pairs whose proportion of variance reaches `proportion` (up to rounding)."""
+    return leading_count(spectrum.values, spectrum.total, proportion)
+
+
+def leading_count(values: Array, total: float, proportion: float) -> int:
+    """The smallest number of leading `values` whose proportion of `total` reaches `proportion` (up to rounding)."""
+    if total <= 0.0:
+        return 1
+    reached = cumulative_sum(values / total) >= proportion - 1e-12
+    return min(count_true(~reached) + 1, int(values.shape[0]))
+
+
+# The interface of all solvers: a job is planned by its cost, and then solved from rows.
+#
+# A solver is a small frozen object that holds its options. Before it runs, it reports what a job would cost and whether
+# it can do the job at all. To solve, it gets a request and `RowsLike`, through which it reads the rows without knowing
+# their source.
+
+
+S = TypeVar("S", bound=Summary)
+#: Summaries of means and second moments.
+C = TypeVar("C", Moments, Triangle, Columns)
+
+#: A symmetric eigenproblem of size p costs about this many times p^3 multiplications of a matrix product.
+EIGH_WORK = 4.0
+#: `Plan.where` of rows in main memory.
+ON_HOST = "all on the host"
+
+
+@dataclass(frozen=True)
+class Request:
+    """The request to a solver of spectra.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import open_source
+    >>> from lowdim.reading.rows import Rows
+    >>> from lowdim.solvers import Covariance, Request
+    >>> rows = Rows(open_source(np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])))
+    >>> Covariance().solve(rows, Request(k=1, standardize=True)).scale.round(3)
+    array([1.633, 1.826])
+    """
+
+    #: Number of leading eigenpairs; None for all min(n, p).
+    k: int | None = None
+    #: With k = None: the share of the variance that the leading eigenpairs have to reach. Solvers return as many as
+    #: reach it and one more, and the sums over the others.
+    share: float | None = None
+    #: Standard deviations have the divisor weight - ddof; columns are divided by them if `standardize`.
+    ddof: int = 1
+    standardize: bool = False
+    #: Whether the mean is subtracted. If not, second moments about zero take the place of (co)variances.
+    center: bool = True
+    #: Whether the user cannot choose ddof, so that messages do not advise to.
+    fixed_ddof: bool = False
+    #: Seed of random starts.
+    seed: int = 0
+
+    def about(self, summary: C) -> C:
+        """The summary with its second moments about the mean, or about zero."""
+        return summary if self.center else summary.about_zero()
+
+    def free(self, n_rows: int) -> int:
+        """The largest rank of so many rows: subtracting the mean takes one direction away."""
+        return n_rows - 1 if self.center else n_rows
+
+
+@dataclass(frozen=True)
+class Job:
+    """The job that a plan is made for: the shape of the rows, the number of components, the traits of the source.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import Gram, Job
+    >>> Gram().cost(Job(n=50, p=10_000, k=3)).passes
+    2
+    """
+
+    n: int | None
+    p: int
+    k: int | None
+    traits: Traits = Traits()  # noqa: RUF009 (frozen)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows n, or a guess if it is unknown."""
+        return 10 * self.p if self.n is None else self.n
+
+    @property
+    def memory(self) -> int:
+        """Bytes that may be used in addition to the rows; 0 if there is no limit."""
+        return memory_bytes()
+
+    def fits(self, n_bytes: int) -> bool:
+        """Whether `n_bytes` fit into the memory."""
+        return not self.memory or n_bytes <= self.memory
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The estimated cost of a job.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import Covariance, Job
+    >>> cost = Covariance().cost(Job(n=1000, p=20, k=3))
+    >>> type(cost).__name__, cost.passes
+    ('Cost', 1)
+    """
+
+    #: Multiplications, at the speed of a large matrix product.
+    work: float
+    #: Passes over the rows.
+    passes: int
+    #: Bytes in addition to the rows.
+    n_bytes: int
+    #: The reason for choosing this solver.
+    why: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The solver that will run, its cost, and the reason for choosing it.
+
+    Examples
+    --------
+    >>> from lowdim import PCA, plan
+    >>> found = plan(PCA(3), (1000, 20))
+    >>> type(found).__name__, found.solver.name, found.passes, found.why
+    ('Plan', 'covariance', 1, 'one product of the rows is cheapest for 20 columns')
+    """
+
+    solver: Any
+    #: Lower bound on the passes over the rows.
+    passes: int
+    #: Approximate number of bytes in addition to the rows.
+    n_bytes: int
+    why: str
+    #: Which work runs on a device, on the workers of an engine, and on the host; empty if no rows are known. Plans are
+    #: equal wherever they run.
+    where: str = field(default="", compare=False)
+
+    @property
+    def fits_memory(self) -> bool:
+        """Whether the bytes fit into the memory of this machine (True if its memory is unknown)."""
+        have = memory_bytes()
+        return not have or self.n_bytes <= have
+
+    def __str__(self) -> str:
+        often = {0: "no pass", 1: "1 pass"}.get(self.passes, f"{self.passes} passes") + " over the rows"
+        # That all runs on the host is the usual case.
+        where = "" if self.where in ("", ON_HOST) else f"; {self.where}"
+        return f"{self.solver.name}: {often}, about {in_words(self.n_bytes)} beside them; {self.why}{where}"
+
+
+class RowsLike(Protocol):
+    """What a solver may do with rows; implemented by `lowdim.reading.Rows`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import open_source
+    >>> from lowdim.reading.rows import Rows
+    >>> from lowdim.solvers import Covariance, Request, RowsLike
+    >>> rows: RowsLike = Rows(open_source(np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])))
+    >>> Covariance().solve(rows, Request(k=1)).values.round(3)
+    array([17.062])
+    """
+
+    shape: tuple[int | None, int]
+    weights: Array | None
+    dtype: Any
+    traits: Traits
+    progress: Progress | None
+    #: Names of the columns, or None.
+    names: Sequence[str] | None
+
+    def summarize(self, summary: S) -> S:
+        """Summarize the rows in one pass over them."""
+
+    def summarize_features(self, summary: S) -> S:
+        """Summarize the columns in one pass over them."""
+
+    def map_features(self, function: Callable[[Array], Array]) -> Array:
+        """Apply a function to blocks of columns in one pass; the result, one row per column, is in memory."""
+
+    def map(self, function: Callable[[Array], Array]) -> Array:
+        """Apply a function to blocks of rows in one pass; the result has one row per row."""
+
+    def first_block(self) -> RowsLike | None:
+        """The first rows of a stream, without removing them from it; None if they are not available."""
+
+    def shows_holes(self) -> bool:
+        """Whether the first rows contain a NaN, if that can be determined at no cost."""
+
+    def narrowed(self) -> RowsLike | None:
+        """The same rows in float32 if a copy is cheap to keep, otherwise None."""
+
+    def windows(self, size: int, random: np.random.Generator | None = None) -> Iterator[Any]:
+        """The rows in windows of about `size`, each with an array `X` and `weights`, in one pass; with `random`, from
+        random places where that is possible."""
+
+    def filled(self, mean: Array, scale: Array, unstored: bool) -> RowsLike:
+        """(x - mean) / scale, with zeros for entries of x that were not observed."""
+
+    def counted(self) -> RowsLike:
+        """The rows of positive weight, for reading by columns."""
+
+    def mapped(self, function: Callable[[Array], Array], *, widen: bool = False) -> RowsLike:
+        """The rows after a feature map, which is applied block by block whenever they are read; with `widen`, features
+        that overflow in float32 are computed in float64."""
+
+    def of(self, X: Array, weights: Array | None = None, progress: Progress | None = None) -> RowsLike:
+        """Rows of another array in memory."""
+
+    def whole(self, model: str) -> tuple[Array, Array | None]:
+        """All rows of positive weight as one array of finite entries, and their weights."""
+
+    def empty(self, *shape: int) -> Array:
+        """An uninitialised array of the same library, device and dtype as the rows."""
+
+
+class AnySolver(ABC):
+    """Base class of all solvers: a name, a cost, the jobs that are refused, and the next more accurate solver.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import SOLVERS, AnySolver
+    >>> all(issubclass(solver, AnySolver) for solver in SOLVERS.values())
+    True
+    >>> sorted(SOLVERS)
+    ['covariance', 'gram', 'krylov', 'triangle']
+    """
+
+    #: The shorthand, which `plan_` and `solver_` show.
+    name: ClassVar[str]
+    #: Whether a single pass over the rows is enough.
+    one_pass: ClassVar[bool] = True
+    #: What is computed on the host if rows are on a device, such as "the solve"; empty if the device does all.
+    on_host: ClassVar[str] = ""
+
+    @abstractmethod
+    def cost(self, job: Any) -> Cost:
+        """The cost of solving `job`."""
+
+    def refusal(self, job: Any) -> Exception | None:
+        """The error to raise if this solver cannot do `job`, or None if it can."""
+        return None if self.one_pass or job.traits.rereadable else read_once(self.name)
+
+    def is_sensible(self, job: Any) -> bool:
+        """Whether "auto" should consider this solver for `job`."""
+        return True
+
+    def finer(self, job: Any) -> AnySolver | None:
+        """The next more accurate solver, to run if this one does not resolve the result; or None."""
+        return None
+
+    def too_large(self, job: Any, n_bytes: int) -> MemoryError:
+        """The error for a job that needs more memory than there is."""
+        advice = "Pass n_components as a small whole number, so that few directions are looked for."
+        return needs_memory(f"solver={self.name!r} on {job.p} columns", n_bytes, job.memory, advice)
+
+    def job_of(self, sources: Sequence[Any], k: int | None) -> Any:
+        """The job of solving the rows of these sources (one source, or several tables side by side)."""
+        n, p = sources[0].shape
+        return Job(n, p, k, sources[0].traits)
+
+    def plan_sources(self, sources: Sequence[Any], k: int | None = None) -> Plan:
+        """The plan for the rows of these sources; raises an error if this solver cannot do the job."""
+        if k is not None and (isinstance(k, bool) or not isinstance(k, Integral) or k < 1):
+            raise ValueError(f"k={k!r} must be a whole number of at least 1, or None for all.")
+        job = self.job_of(sources, k)
+        refusal = self.refusal(job)
+        if refusal is not None:
+            raise refusal
+        return self.plan(job, "as requested")
+
+    def plan(self, job: Any, why: str = "") -> Plan:
+        """The plan for this solver to do `job`; `why` is the reason for choosing it, by default that of its cost."""
+        cost = self.cost(job)
+        return Plan(self, cost.passes, cost.n_bytes, why or cost.why)
+
+
+class SpectraLike(Protocol):
+    """The interface of `lowdim.solvers.spectra`.
+
+    Other problems build on the eigenpairs of a covariance. They get the module as an argument and do not import it.
+    """
+
+    def plan(self, rows: RowsLike, request: Request, asked: Any = "auto") -> Plan:
+        """The plan for finding the eigenpairs of the covariance of the rows."""
+
+    def plan_job(self, job: Job, asked: Any = "auto") -> Plan:
+        """The same plan, for rows that are known by their shape and traits."""
+
+    def solve(self, rows: RowsLike, request: Request, asked: Any = "auto") -> tuple[Spectrum, Plan]:
+        """Eigenpairs of the covariance of the rows."""
+
+    def solve_summary(self, summary: Any, request: Request, asked: Any = "auto") -> tuple[Spectrum, Plan]:
+        """Eigenpairs of the covariance of the rows that were summarized."""
+
+
+R = TypeVar("R")
+
+
+def with_passes(record: R, passes: int) -> R:
+    """The record (or plan) with this number of passes; the same object if it has that number already."""
+    return record if record.passes == passes else replace(record, passes=passes)  # type: ignore[attr-defined, type-var]
+
+
+def total_weight(rows: RowsLike) -> float | None:
+    """The sum of the weights, or the number of rows if there are no weights; None if that is unknown."""
+    if rows.weights is not None:
+        return sum_of(rows.weights)
+    return None if rows.shape[0] is None else float(rows.shape[0])
+
+
+def counted_rows(rows: RowsLike) -> int | None:
+    """The number of rows of positive weight, since the others are as if they were absent; None if it is unknown."""
+    if rows.shape[0] is None or rows.weights is None:
+        return rows.shape[0]
+    return count_positive(rows.weights)
+
+
+def repeated_rows(rows: RowsLike) -> int | None:
+    """The number of rows, each repeated as often as its weight says; None if it is unknown."""
+    n = counted_rows(rows)
+    return None if n is None else max(n, int(total_weight(rows) or 0.0))
+
+
+# The choice of a solver, which is the same for all problems.
+#
+# A problem has a table of solvers. "auto" takes the solver of least work among those that can do the job, fit into
+# memory
+# and are sensible for it; a solver requested by name or as an object is always used. In both cases a job that cannot be
+# done is refused here, before any row is read.
+
+
+def is_auto(asked: Any) -> bool:
+    """Whether the solver is to be chosen automatically."""
+    return isinstance(asked, str) and asked == "auto"
+
+
+def make_plan(
+    job: Any,
+    asked: Any,
+    table: Mapping[str, Any],
+    kind: Any,
+    *,
+    what: str = "a solver object",
+    advice: Callable[[str], str] = lambda name: "",
+) -> Plan:
+    """The plan for `job`: with the cheapest solver of `table` for "auto", otherwise with the solver `asked` for.
+
+    `kind` is the base class of the solvers of the problem, and `what` describes them in an error message. `advice`
+    returns what the error message adds for a name that is not in the table.
+    """
+    if is_auto(asked):
+        return cheapest_plan(job, table)
+    solver = find_solver(asked, table, kind, what=what, advice=advice)
+    return checked_plan(solver, job, "as requested")
+
+
+def checked_plan(solver: Any, job: Any, why: str = "") -> Plan:
+    """The plan of this solver; raises its refusal, or a MemoryError if the job does not fit into memory."""
+    refusal = solver.refusal(job)
+    if refusal is not None:
+        raise refusal
+    plan: Plan = solver.plan(job, why)
+    if not job.fits(plan.n_bytes):
+        raise solver.too_large(job, plan.n_bytes)
+    return plan
+
+
+def find_solver(
+    asked: Any,
+    table: Mapping[str, Any],
+    kind: Any,
+    *,
+    what: str = "a solver object",
+    advice: Callable[[str], str] = lambda name: "",
+) -> Any:
+    """The solver of this name, or the solver object itself; raises an error for anything else."""
+    if isinstance(asked, str):
+        if asked not in table:
+            raise choice("solver", asked, ["auto", *table], advice(asked))
+        return make_solver(table[asked])
+    if not isinstance(asked, kind):
+        instead = f"; make one: {asked.__name__}()" if isinstance(asked, type) else ""
+        raise TypeError(f"solver must be a name or {what}, got {type(asked).__name__}{instead}.")
+    return asked
+
+
+def cheapest_plan(job: Any, table: Mapping[str, Any]) -> Plan:
+    """The plan of `cheapest_solver`."""
+    plan: Plan = cheapest_solver(job, table).plan(job)
+    return plan
+
+
+def cheapest_solver(job: Any, table: Mapping[str, Any]) -> Any:
+    """The solver of least work among those of `table` that can do the job, fit into memory, and are sensible.
+
+    If none can do the job, the refusal of the first sensible one is raised; if none fits into memory, the error of the
+    smallest one.
+    """
+    refusals: dict[AnySolver, Exception | None] = {s: s.refusal(job) for s in map(make_solver, table.values())}
+    costs: dict[AnySolver, Cost] = {s: s.cost(job) for s, refusal in refusals.items() if refusal is None}
+    if not costs:
+        raise refusals[max(refusals, key=lambda s: s.is_sensible(job))]  # type: ignore[misc] # none of them is None
+    fitting = {s: c for s, c in costs.items() if job.fits(c.n_bytes)}
+    sensible = {s: c for s, c in (fitting or costs).items() if s.is_sensible(job)} or fitting or costs
+    if not fitting:
+        least = min(sensible, key=lambda s: sensible[s].n_bytes)
+        raise least.too_large(job, sensible[least].n_bytes)
+    return min(sensible, key=lambda s: sensible[s].work)
+
+
+def cached_choice(job: Any, table: Mapping[str, Any]) -> tuple[Any, Plan]:
+    """The cheapest solver and its plan, which are cached, because choosing would take much of the time of small fits.
+
+    The job and the entries of the table must be hashable.
+    """
+    return _choice(job, job.memory, tuple(table.items()))
+
+
+@lru_cache(maxsize=512)
+def _choice(job: Any, memory: int, table: tuple[tuple[str, Any], ...]) -> tuple[Any, Plan]:
+    """See `cached_choice`. The memory of the machine is part of the key, because the choice depends on it."""
+    solver = cheapest_solver(job, dict(table))
+    return solver, solver.plan(job)
+
+
+def make_solver(entry: Any) -> Any:
+    """The solver object for an entry of a table of solvers; a class is instantiated with its default options."""
+    return entry() if isinstance(entry, type) else entry
+
+
+# Solve a problem, check the result, and solve it again with a more accurate method if necessary.
+
+
+M = TypeVar("M")
+
+#: Results of this status may be improved by a more accurate solver.
+_IMPROVABLE = (Status.UNRESOLVED, Status.NOT_CONVERGED)
+
+
+def refine(first: M, solve: Callable[[M], R], finer: Callable[[M, R], M | None]) -> tuple[R, M]:
+    """Solve by the first method, and then by more accurate ones as long as `finer(method, result)` returns one.
+
+    Returns the last result and the method that produced it.
+    """
+    method, result = first, solve(first)
+    while (following := finer(method, result)) is not None:
+        method, result = following, solve(following)
+    return result, method
+
+
+def escalate(plan: Plan, solve: Callable[[Any], R], job: Any, *, allowed: bool = True) -> tuple[R, Plan, int]:
+    """Call `solve(plan.solver)`, and the next more accurate solver while the result is unresolved or not converged.
+
+    A result has a `status` and a number of `passes`. A more accurate solver runs only if this is `allowed`, if the rows
+    can be read again, and if it can do the `job` in the available memory. Returns the last result, its plan, and the
+    total number of passes.
+    """
+    passes = 0
+
+    def solve_and_count(current: Plan) -> Any:
+        nonlocal passes
+        result: Any = solve(current.solver)
+        passes += result.passes
+        return result
+
+    def finer(current: Plan, result: Any) -> Plan | None:
+        if not allowed or result.status not in _IMPROVABLE or not job.traits.rereadable:
+            return None
+        return finer_plan(current, result.status, job)
+
+    result, last = refine(plan, solve_and_count, finer)
+    return result, last, passes
+
+
+def finer_plan(plan: Plan, status: Status, job: Any) -> Plan | None:
+    """The plan for the next more accurate solver, or None if there is none that can do the job."""
+    solver = plan.solver.finer(job)
+    if solver is None or solver.refusal(job) is not None:
+        return None
+    finer: Plan = solver.plan(job, f"{plan.solver.name} ended {status.name.lower()}, so a more accurate solver ran")
+    return finer if job.fits(finer.n_bytes) else None

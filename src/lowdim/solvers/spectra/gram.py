@@ -1,0 +1,264 @@
+"""The dual problem: eigenpairs of the inner products of rows, for fewer rows than columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ... import summaries
+from ..._core.arrays import Array, asarray_like, astype, count_true, device, is_sparse, namespace, to_numpy, wide_dtype
+from ...errors import needs_columns
+from ...linalg import (
+    FLOAT32_EPS,
+    FLOAT64_EPS,
+    eigenpairs,
+    is_constant,
+    most_components,
+    numerical_rank,
+    orthonormal_in_turn,
+    rank_cut,
+    require_size,
+    resolution,
+    signs,
+    svd_thin,
+    with_zeros,
+)
+from ...summaries.gram import FeatureProducts, centred_features, standard_deviations
+from ..problem import EIGH_WORK, Cost, Job, Request, RowsLike, Spectrum, Status, Tail
+from .base import Solver, is_resolved, tail_and_residual, wanted_pairs
+
+
+@dataclass(frozen=True)
+class Gram(Solver):
+    """G v = gamma v for G = Z Z^T, the n x n inner products of the centred rows; then w = Z^T v / sqrt(gamma).
+
+    Parameters
+    ----------
+    root : bool
+        Work with the R factor of Z^T instead of G, so that nothing is squared.
+
+    Notes
+    -----
+    Two passes over the columns: one for G (n^2 p multiplications, n^2 numbers), one to compute w from v. gamma are the
+    non-zero eigenvalues of the scatter matrix. Directions beyond the rank get arbitrary orthonormal vectors and zero
+    variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import PCA
+    >>> from lowdim.solvers import Gram
+    >>> wide = np.random.default_rng(0).standard_normal((10, 500))
+    >>> PCA(2, solver=Gram(root=True)).fit(wide).components_.shape
+    (2, 500)
+    """
+
+    name = "gram"
+    on_host = "a few vectors of the solve"
+    one_pass = False
+    reads_columns = True
+    root: bool = False
+
+    def solve(self, rows: RowsLike, request: Request) -> Spectrum:
+        rows = rows.counted()
+        n, p = rows.shape
+        assert n is not None, "refusal() rejects rows of unknown number"
+        ddof = request.ddof if request.standardize else None
+        kind = summaries.GramRoot if self.root else summaries.Gram
+        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, centre=request.center))
+        product = gram.product if self.root else gram.centred()
+        xp = namespace(product)
+        weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
+        most = most_components(n, weight, p)
+        values, vectors, tail, residual = _eigenpairs(product, request, most, self.root)
+        k = values.shape[0] if request.share is not None else most if request.k is None else request.k
+        W, mean, scale = _lift(rows, vectors, ddof, request.center, wide=self.root)
+        # Only the means tell squares that underflow from entries that are zero; without centring they are not computed.
+        lost = not request.center and float(values[0]) == 0.0
+        require_size(values[:1], rows.summarize(summaries.Columns(p)).mean if lost else mean, weight)
+        # Sparse rows are multiplied in float64.
+        narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not self.root and not request.standardize
+        epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
+        n_free = min(request.free(n), p, values.shape[0])
+        if not self.root and not narrow and _are_zero(values, W, first := _count_resolved(values), n_free, n):
+            values, n_free = with_zeros(values[:first], values.shape[0] - first), first
+        # The lengths of w are the square roots of the eigenvalues, and w is as accurate as v.
+        found = np.sqrt(values) if self.root else values
+        rank = min(numerical_rank(found, max(n, p), epsilon), k)
+        W = orthonormal_rows(W, rank, k)
+        values = with_zeros(values, max(0, k - values.shape[0]))[:k]
+        resolved = self.root or is_resolved(values, n_free, epsilon)
+        return Spectrum(
+            values=values,
+            vectors=W * signs(W)[:, None],
+            mean=mean,
+            scale=scale if request.standardize else None,
+            tail=tail,
+            weight=weight,
+            n_rows=n,
+            status=Status.EXACT if resolved else Status.UNRESOLVED,
+            residual=residual,
+            epsilon=epsilon,
+            passes=2,
+            center=request.center,
+        )
+
+    def cost(self, job: Job) -> Cost:
+        n, p = job.rows, job.p
+        k = min(n, p) if job.k is None else job.k
+        known = job.traits.known_products
+        state = "known" if known else f"cheapest for {n} rows of {p} columns"
+        products, why = 0 if known else n * n * p, f"inner products are {state}"
+        return Cost(products + EIGH_WORK * n**3, 2, 8 * (3 * n * n + (p + max(1024, 2 * n)) * max(k, n)), why)
+
+    def refusal(self, job: Job) -> Exception | None:
+        if job.n is None or not job.traits.by_feature:
+            return needs_columns(self.name)
+        return super().refusal(job)
+
+    def finer(self, job: Job) -> Solver | None:
+        return None if self.root else Gram(root=True)
+
+
+def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[np.ndarray, Array, Tail, float]:
+    """The requested eigenpairs of G (of G^T G if `root`), the tail, and the residual."""
+    xp = namespace(G)
+    unit = float(xp.max(xp.abs(G))) or 1.0
+    A = G / unit
+    if root:
+        _, s, Vt = svd_thin(A)
+        A, found = A.T @ A, s * s
+    else:
+        found, Vt = eigenpairs(A, at_least=request.k)
+    values = np.clip(to_numpy(found), 0.0, None)[:most]
+    # Beyond the largest possible rank there is only rounding.
+    values[request.free(G.shape[1]) :] = 0.0
+    k = min(wanted_pairs(values, float(values.sum()), request, most), len(values))
+    few = not root and found.shape[0] < A.shape[0]
+    rest = max(float(xp.sum(xp.linalg.diagonal(A))) - float(values.sum()), 0.0) if few else 0.0
+    V = asarray_like(Vt[:k, :], A)
+    tail, residual = tail_and_residual(A, values, V, rest)
+    unit = unit * unit if root else unit
+    return values[:k] * unit, V, replace(tail, total=tail.total * unit), residual
+
+
+def _count_resolved(values: np.ndarray) -> int:
+    """The number of leading eigenvalues that are more than rounding, in float64."""
+    return count_true(values >= resolution(FLOAT64_EPS) * values[0])
+
+
+def _are_zero(values: np.ndarray, W: Array, first: int, last: int, n: int) -> bool:
+    """Whether the eigenvalues from `first` up to `last` are zero, although products of rows cannot resolve them.
+
+    The length of w = Z^T v, which is computed without squaring anything, is the square root of the eigenvalue. If these
+    have a length of at most n eps sqrt(lambda_1) in all, the n x n R factor of Z^T finds no variance there either.
+    """
+    if first >= last:
+        return False
+    xp = namespace(W)
+    W = W[first:last, :]
+    unit = float(xp.max(xp.abs(W))) or 1.0
+    length = unit * math.sqrt(float(xp.sum((W / unit) ** 2)))
+    return length <= rank_cut(math.sqrt(float(values[0])), n, FLOAT64_EPS)
+
+
+def _lift(rows: RowsLike, vectors: Array, ddof: int | None, centre: bool, *, wide: bool) -> tuple[Array, Array, Array]:
+    """Z^T v as rows, and the mean and scale of each column, in one pass over the columns; in float64 if `wide`.
+
+    If rows are centred, v is orthogonal to the square roots of the weights, so rounding errors of the means do not
+    matter.
+    """
+    xp = namespace(vectors)
+    rooted = vectors.T
+    if rows.weights is not None:
+        w = astype(rows.weights, vectors.dtype)
+        rooted = rooted * xp.sqrt(w)[:, None]
+    lifted = rows.map_features(_Lift(rooted, rows.weights, ddof, centre, wide))
+    k = vectors.shape[0]
+    return lifted[:, :k].T, xp.asarray(lifted[:, k], copy=True), xp.asarray(lifted[:, k + 1], copy=True)
+
+
+class _Lift:
+    """Maps a block of features to (centred and scaled features times `right`, their means, their scales)."""
+
+    keeps_sparse = True
+    #: The size of a block on a device, which is copied once.
+    device_bytes = 512 << 20
+
+    def __init__(self, right: Array, weights: Array | None, ddof: int | None, centre: bool, wide: bool) -> None:
+        self._right, self._weights, self._ddof, self._centre, self._wide = right, weights, ddof, centre, wide
+
+    def __call__(self, block: Array) -> Array:
+        if is_sparse(block):
+            return self._of_sparse(block)
+        xp = namespace(block)
+        if self._wide:
+            block = astype(block, wide_dtype(xp, device(block)))
+        if xp is not np and self._centre and self._ddof is None:
+            return self._on_device(block)
+        Z, mean, scale = centred_features(block, self._weights, self._ddof, self._centre)
+        return xp.concat([Z @ astype(self._right, Z.dtype), astype(mean, Z.dtype)[:, None], scale[:, None]], axis=1)
+
+    def _on_device(self, block: Array) -> Array:
+        """Features that are centred once: what is left of their means is found by the same product, and subtracted from
+        it."""
+        xp, right = namespace(block), astype(self._right, block.dtype)
+        w = xp.ones_like(right[:, :1]) if self._weights is None else astype(self._weights, block.dtype)[:, None]
+        share = w / xp.sum(w)
+        mean = block @ share
+        found = (block - mean) @ xp.concat([right, share], axis=1)
+        rest = found[:, -1:]
+        lifted = found[:, :-1] - rest * xp.sum(right, axis=0)
+        return xp.concat([lifted, mean + rest, xp.ones_like(rest)], axis=1)
+
+    def _of_sparse(self, block: Array) -> Array:
+        if not self._centre:
+            return self._of_sparse_itself(block)
+        found = FeatureProducts(self._weights, self._ddof or 0, self._right)(block)
+        mean, deviation = found[:, -2], found[:, -1]
+        if self._ddof is None:
+            found[:, -1] = 1.0
+        else:
+            found[:, -1] = np.where(is_constant(deviation, mean), 1.0, deviation)
+            found[:, :-2] /= found[:, -1:]
+        return found
+
+    def _of_sparse_itself(self, block: Any) -> Array:
+        """As `_of_sparse`, for features that are not centred."""
+        block = block.astype(np.float64)
+        n, w = block.shape[1], self._weights
+        w = np.ones(n) if w is None else np.asarray(w, dtype=np.float64)
+        scale = np.ones(block.shape[0])
+        if self._ddof is not None:
+            zero = np.zeros(block.shape[0])
+            scale = standard_deviations(block.multiply(block) @ w, zero, n, float(w.sum()), self._ddof)
+        return np.column_stack([(block @ self._right) / scale[:, None], np.zeros(len(scale)), scale])
+
+
+def orthonormal_rows(W: Array, rank: int, k: int) -> Array:
+    """`k` orthonormal rows: those of `W` up to the rank, and arbitrary ones beyond it, which depend on nothing else.
+
+    Rows of `W` for small eigenvalues are orthogonal only to about eps lambda_1 / lambda_k. Since rows are
+    orthogonalised in descending order of their eigenvalues, the accurate ones hardly change.
+    """
+    rows = W[:rank, :]
+    if rank:
+        rows = orthonormal_in_turn(rows / namespace(W).max(namespace(W).abs(rows)))
+    return with_complement(rows, k)
+
+
+def with_complement(rows: Array, k: int) -> Array:
+    """Orthonormal `rows` with arbitrary further ones, k in all, that depend on nothing else."""
+    rank, p = rows.shape
+    if rank == k:
+        return rows
+    if rank == 0:
+        return namespace(rows).eye(k, p, dtype=rows.dtype, device=device(rows))
+    noise = asarray_like(np.random.default_rng(0).standard_normal((k - rank, p)), rows, dtype=rows.dtype)
+    # By chance, the first of these may lie in the span of the rows: then only rounding is left, and chosen anew.
+    for _ in range(3):
+        noise = orthonormal_in_turn(noise - (noise @ rows.T) @ rows)
+    return namespace(rows).concat([rows, noise], axis=0)

@@ -1,0 +1,580 @@
+"""Everything that is read through Arrow: columns and batches as blocks of numbers, and objects that speak Arrow."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from .._core.arrays import empty_columns
+from ..errors import (
+    bad_ndim,
+    column_label,
+    empty,
+    exhausted_stream,
+    inexact_integer,
+    missing_extra,
+    needs_second_reading,
+    other_length,
+)
+from .array import EXACT, InexactInteger, may_be_inexact, require_exact
+from .base import BlockMemory, Source, Traits, read_ahead
+from .contents import ColumnChoice, Contents, require_columns
+from .derived import StoredSource, fits_easily
+from .frame import is_column, is_table
+
+# Columns of Arrow as floating-point numbers: which types are numbers, and how each is converted.
+#
+# | type | number |
+# | --- | --- |
+# | floats | as they are; float16 becomes float32 |
+# | integers | float64; one that float64 cannot hold exactly is an error |
+# | decimals | the nearest float64 |
+# | booleans | 0 and 1 |
+# | nulls | NaN, which is a missing value |
+# | dictionaries | as their values are |
+# | anything else | not a number |
+
+
+#: Powers of ten up to this exponent are exact in float64.
+_EXACT_POWER = 22
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a type of Arrow is one of numbers."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return is_number(kind.value_type)
+    tests = (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def numeric_columns(schema: Any) -> list[str]:
+    """The names of the columns that are numbers."""
+    numbers = {kind for kind in set(schema.types) if is_number(kind)}
+    return [field.name for field in schema if field.type in numbers]
+
+
+def index_columns(schema: Any) -> list[str]:
+    """The columns that are the index of a data frame of pandas, as a note in the schema says."""
+    noted = (schema.pandas_metadata or {}).get("index_columns", [])
+    # An index that is a range of numbers is described and not stored.
+    return [name for name in noted if isinstance(name, str) and name in schema.names]
+
+
+def block_dtype(kinds: Iterable[Any]) -> type[np.floating[Any]]:
+    """The dtype of a block of columns of these types: float32 if float32 holds all their values exactly."""
+    return np.float32 if all(_is_narrow(kind) for kind in kinds) else np.float64
+
+
+def _is_narrow(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_float32(kind) or types.is_float16(kind)
+
+
+def fill(out: np.ndarray, column: Any) -> None:
+    """Write a column, an array of Arrow, into `out`, a vector of the same length; nulls become NaN."""
+    kind = str(column.type)
+    if kind in _PLAIN:
+        _fill_plain(out, column, np.dtype(_PLAIN[kind]))
+    else:
+        _converter(column.type)(out, column)
+
+
+#: Types of Arrow whose memory NumPy can read, and their dtypes.
+_PLAIN = {
+    "double": "f8",
+    "float": "f4",
+    "halffloat": "f2",
+    "int64": "i8",
+    "int32": "i4",
+    "int16": "i2",
+    "int8": "i1",
+    "uint64": "u8",
+    "uint32": "u4",
+    "uint16": "u2",
+    "uint8": "u1",
+}
+
+
+def _fill_plain(out: np.ndarray, column: Any, dtype: np.dtype[Any]) -> None:
+    """Write numbers that lie in memory one after another, without a copy in between."""
+    n = len(column)
+    if column.null_count == n:
+        out[:] = np.nan
+        return
+    values = np.frombuffer(column.buffers()[1], dtype=dtype, count=n, offset=column.offset * dtype.itemsize)
+    out[:] = values
+    if column.null_count:
+        # What lies in memory where an entry is null is arbitrary.
+        out[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    if may_be_inexact(dtype):
+        require_exact(out, values)
+
+
+def _converter(kind: Any) -> Callable[[np.ndarray, Any], None]:
+    """The function that writes columns of a type which needs more than a copy."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return lambda out, column: fill(out, column.dictionary_decode())
+    if types.is_decimal(kind):
+        return _fill_decimals
+    if types.is_boolean(kind):
+        return _fill_booleans
+    if types.is_null(kind):
+        return _fill_nulls
+    raise TypeError(f"columns of type {kind} are not numbers.")
+
+
+def _fill_nulls(out: np.ndarray, column: Any) -> None:
+    out[:] = np.nan
+
+
+def _fill_booleans(out: np.ndarray, column: Any) -> None:
+    import pyarrow as pa
+
+    fill(out, column.cast(pa.uint8()))
+
+
+def _fill_decimals(out: np.ndarray, column: Any) -> None:
+    """The float64 nearest to each decimal.
+
+    A decimal is a whole number divided by a power of ten. If both are exact in float64, so that only the division
+    rounds, the quotient is the nearest number. Others are written as text and read again, which is slower.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if kind.bit_width == 128 and 0 <= kind.scale <= _EXACT_POWER and column.null_count < len(column):
+        halves = np.frombuffer(column.buffers()[1], dtype="<i8", count=2 * len(column), offset=16 * column.offset)
+        low, high = halves[::2], halves[1::2]
+        known = ~column.is_null().to_numpy(zero_copy_only=False)
+        if np.all(((low >> 63) == high) & (np.abs(low) <= int(EXACT)) | ~known):
+            np.divide(low, 10.0**kind.scale, out=out)
+            out[~known] = np.nan
+            return
+    fill(out, column.cast(pa.string()).cast(pa.float64()))
+
+
+# Batches of Arrow, of any number of rows, as blocks of exactly as many rows as were asked for.
+
+
+#: Makes the error for an integer that float64 cannot hold, from its row, its column and its value.
+Error = Callable[[int, int, int], Exception]
+
+#: Small blocks are cut from a buffer of at least this size: a call for each column and batch then costs little.
+_BUFFER_BYTES = 8 << 20
+
+
+def blocks_of(
+    batches: Iterator[Any],
+    n_columns: int,
+    dtype: Any,
+    rows: int,
+    error: Error,
+    *,
+    n: int | None = None,
+    keep: Sequence[str] = (),
+    ahead: bool = True,
+    memory: BlockMemory | None = None,
+) -> Iterator[tuple[np.ndarray, Any]]:
+    """Blocks of exactly `rows` rows (the last may be shorter) of the first `n_columns` columns of the batches.
+
+    Each block comes with a table of the columns `keep` of its rows, or with None if none are kept. `error(row, column,
+    value)` makes the error for an integer that float64 cannot hold. If the number of rows `n` is known, no more memory
+    than that is taken. Unless `ahead`, the thread that uses the blocks also reads them. Blocks lie in `memory`, which
+    later blocks use again.
+
+    Notes
+    -----
+    The numbers of a column lie one after the other in a block, as they do in Arrow, so that a column is copied as a
+    whole. Another thread reads and copies the next blocks while the last ones are in use.
+    """
+    itemsize = np.dtype(dtype).itemsize
+    at_once = max(1, _BUFFER_BYTES // max(1, rows * n_columns * itemsize))
+    capacity = rows * at_once if n is None else min(rows * at_once, max(n, 1))
+    empty = (memory or BlockMemory()).empty
+    buffers = _buffers_of(batches, partial(empty_columns, capacity, n_columns, dtype, empty), error, keep)
+    for buffer, table in read_ahead(buffers) if ahead else buffers:
+        filled = len(buffer)
+        for i in range(0, filled, rows):
+            j = min(i + rows, filled)
+            yield buffer[i:j], None if table is None else table.slice(i, j - i)
+
+
+def _buffers_of(
+    batches: Iterator[Any], new_buffer: Callable[[], np.ndarray], error: Error, keep: Sequence[str]
+) -> Generator[tuple[np.ndarray, Any], None, None]:
+    """Full buffers (the last may be shorter), and the columns that are kept with their rows."""
+    buffer, filled, done = new_buffer(), 0, 0
+    capacity, n_columns = buffer.shape
+    kept: list[Any] = []
+    for batch in batches:
+        start, piece = 0, batch
+        while start < batch.num_rows:
+            count = min(capacity - filled, batch.num_rows - start)
+            piece = batch.slice(start, count)
+            for j in range(n_columns):
+                try:
+                    fill(buffer[filled : filled + count, j], piece.column(j))
+                except InexactInteger as found:
+                    raise error(done + filled + found.index, j, found.value) from None
+            if keep:
+                kept.append(piece.select(list(keep)))
+            start, filled = start + count, filled + count
+            if filled == capacity:
+                yield buffer, _table(kept)
+                done, filled, kept = done + filled, 0, []
+                buffer = new_buffer()
+        del batch, piece
+    if filled:
+        yield buffer[:filled], _table(kept)
+
+
+def _table(pieces: list[Any]) -> Any:
+    """Batches as one table; None if there are none."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches(pieces) if pieces else None
+
+
+# What all sources of batches of Arrow have in common.
+
+
+class ArrowSource(StoredSource):
+    """Rows of columns of Arrow, which come in batches; a subclass says from where (`batches`).
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns, in the order of the blocks.
+    kinds : iterable of Arrow types
+        All types that occur in these columns.
+    n : int, optional
+        The number of rows, if it is known.
+    rereadable : bool
+    """
+
+    kind = "table"
+
+    def __init__(self, names: Sequence[str], kinds: Iterable[Any], n: int | None, *, rereadable: bool = True) -> None:
+        self.names = list(names)
+        self.shape = (n, p) = (n, len(self.names))
+        self.dtype = block_dtype(kinds)
+        itemsize = int(np.dtype(self.dtype).itemsize)
+        # Blocks are handed to threads in turn, as those of a stream are, unless a subclass can be cut (`part_bytes`).
+        self.traits = Traits(
+            rereadable=rereadable,
+            by_feature=rereadable and n is not None and fits_easily(n, p, itemsize),
+            whole=n is not None,
+            column_blocks=True,
+            in_memory=False,
+            n_bytes=0,
+            itemsize=itemsize,
+        )
+        #: The number of rows at the beginning of the table that are left out.
+        self._start = 0
+        #: Whether these are the rows of a part that one of several threads reads.
+        self._is_part = False
+        #: What the blocks lie in; parts of this source share it.
+        self._memory = BlockMemory()
+        #: The number of rows that a complete pass gave; None before the end of the first, if it is not known before.
+        self._n_read = n
+
+    @abstractmethod
+    def batches(self, names: Sequence[str], carried: Sequence[str] = ()) -> Iterator[Any]:
+        """Batches of these columns, in this order, of all rows. Those that are carried along are as they are stored."""
+
+    def blocks(self, rows: int) -> Iterator[np.ndarray]:
+        return (block for block, _ in self.blocks_keeping(rows, ()))
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, Any]]:
+        # A column may be one of the rows and be kept as well.
+        needed = list(dict.fromkeys([*self._names, *names]))
+        n = 0
+        for block, table in blocks_of(
+            self.batches(needed, names),
+            self.shape[1],
+            self.dtype,
+            rows,
+            self._inexact,
+            n=self.shape[0],
+            keep=names,
+            ahead=not self._is_part,
+            memory=self._memory,
+        ):
+            n += block.shape[0]
+            yield block, table
+        if self._n_read not in (None, n):
+            raise other_length(n, self._n_read)
+        self._n_read = n
+
+    def column(self, name: str) -> np.ndarray:
+        """All entries of one column of the table, of any type, whether it is one of the rows or not. One pass."""
+        import pyarrow as pa
+
+        return pa.chunked_array([batch.column(0) for batch in self.batches([name])]).to_numpy()
+
+    @property
+    def _names(self) -> list[str]:
+        return list(self.names or [])
+
+    def _inexact(self, row: int, column: int, value: int) -> ValueError:
+        return inexact_integer(value, self.row_label(self._start + row), column_label(column, self._names))
+
+
+# pyarrow, which is imported only when it is needed.
+
+
+def pyarrow(purpose: str) -> Any:
+    """The module pyarrow; an error that says what to install, and for what, if it is missing."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise missing_extra(purpose, "pyarrow", "files") from error
+    return pyarrow
+
+
+# Objects that speak Arrow: record batches and their readers, datasets, lazy frames of polars, relations of DuckDB, and
+# everything that exports a stream or an array by Arrow's C interface.
+#
+# Data frames in memory (pandas, polars, pyarrow.Table) are read as tables and not here.
+
+
+#: Batches that others make for us have this many rows.
+_ROWS = 1 << 16
+
+
+class Producer(ABC):
+    """How batches are obtained from one kind of object."""
+
+    #: Whether the rows can be read more than once.
+    again = True
+    #: The number of rows, if it is known beforehand.
+    n: int | None = None
+
+    def __init__(self, X: Any) -> None:
+        self._X = X
+
+    @property
+    @abstractmethod
+    def schema(self) -> Any:
+        """Names and types of all columns. No row is read."""
+
+    @abstractmethod
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Batches that have these columns, and maybe others."""
+
+
+class Stream(Producer):
+    """A stream that can be read once, such as a RecordBatchReader. The first batch is read at once and kept."""
+
+    again = False
+
+    def __init__(self, X: Any) -> None:
+        super().__init__(X)
+        import pyarrow as pa
+
+        self._reader = X if isinstance(X, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(X)
+        self._rest: Iterator[Any] | None = iter(self._reader)
+        self.first = next((batch for batch in self._rest if batch.num_rows), None)
+
+    @property
+    def schema(self) -> Any:
+        return self._reader.schema
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        if self._rest is None:
+            raise exhausted_stream("on the second reading")
+        rest, self._rest = self._rest, None
+        if self.first is not None:
+            yield self.first
+        yield from rest
+
+
+class Held(Producer):
+    """A table in memory that can be exported again and again; its number of rows is known."""
+
+    def __init__(self, X: Any) -> None:
+        import pyarrow as pa
+
+        if hasattr(X, "__arrow_c_stream__"):
+            super().__init__(pa.RecordBatchReader.from_stream(X).read_all())
+        else:
+            super().__init__(pa.Table.from_batches([_as_batch(X)]))
+        self.n = self._X.num_rows
+
+    @property
+    def schema(self) -> Any:
+        return self._X.schema
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        yield from self._X.select(list(names)).to_batches()
+
+
+class Dataset(Producer):
+    """A dataset of pyarrow, which reads only the columns that are needed."""
+
+    @property
+    def schema(self) -> Any:
+        return self._X.schema
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        # Its own default holds several files in memory.
+        scanner = self._X.scanner(columns=list(names), batch_size=_ROWS, batch_readahead=2, fragment_readahead=1)
+        yield from scanner.to_batches()
+
+
+class LazyFrame(Producer):
+    """A lazy frame of polars, whose query runs again in each pass; versions without `collect_batches` collect it."""
+
+    @property
+    def schema(self) -> Any:
+        return self._X.clear().collect().to_arrow().schema
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        query = self._X.select(list(names))
+        frames = query.collect_batches(maintain_order=True) if hasattr(query, "collect_batches") else [query.collect()]
+        for frame in frames:
+            yield from frame.to_arrow().to_batches()
+
+
+class Relation(Producer):
+    """A relation of DuckDB, whose query runs again in each pass."""
+
+    @property
+    def schema(self) -> Any:
+        with _reader(self._X.limit(0)) as reader:
+            return reader.schema
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        # A connection has one open result at a time, so it is closed even if the caller stops early.
+        with _reader(self._X.project(quoted)) as reader:
+            yield from reader
+
+
+def _reader(relation: Any) -> Any:
+    """The rows of a relation; the name of the method has changed between versions of DuckDB."""
+    read = "to_arrow_reader" if hasattr(type(relation), "to_arrow_reader") else "fetch_arrow_reader"
+    return getattr(relation, read)(_ROWS)
+
+
+def _as_batch(X: Any) -> Any:
+    """An object that exports a single array, which must be one of structs: a table."""
+    import pyarrow as pa
+
+    array = pa.array(X)
+    if not pa.types.is_struct(array.type):
+        raise bad_ndim(1, (len(array),))
+    return pa.RecordBatch.from_struct_array(array)
+
+
+def is_arrow_object(X: Any) -> bool:
+    """True for objects with columns that speak Arrow, apart from data frames in memory."""
+    if isinstance(X, type) or is_column(X):
+        return False
+    if type(X).__module__.startswith("pyarrow"):
+        # Arrays have a type and no schema.
+        return hasattr(X, "schema") and (_exports(X) or hasattr(X, "scanner"))
+    return _exports(X) or _is_lazy_frame(X) or _is_relation(X)
+
+
+def _exports(X: Any) -> bool:
+    return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
+
+
+def _is_lazy_frame(X: Any) -> bool:
+    return bool(nw.dependencies.is_polars_lazyframe(X))
+
+
+def _is_relation(X: Any) -> bool:
+    return type(X).__name__ == "DuckDBPyRelation"
+
+
+def _is_dataset(X: Any) -> bool:
+    return type(X).__module__.startswith("pyarrow") and hasattr(X, "scanner")
+
+
+def _is_held(X: Any) -> bool:
+    return not hasattr(X, "__arrow_c_stream__") or hasattr(X, "num_rows") or hasattr(X, "__len__")
+
+
+#: Pairs of a test and what reads every object that passes it. The first test that an object passes decides.
+PRODUCERS = [(_is_lazy_frame, LazyFrame), (_is_relation, Relation), (_is_dataset, Dataset), (_is_held, Held)]
+
+
+def is_arrow_stream(X: Any) -> bool:
+    """Whether an object that speaks Arrow can be read once."""
+    return _producer(X) is Stream
+
+
+def _producer(X: Any) -> type[Producer]:
+    """The class that reads an object that speaks Arrow."""
+    return next((make for fits, make in PRODUCERS if fits(X)), Stream)
+
+
+class ArrowObject(Contents):
+    """The columns of an object that speaks Arrow."""
+
+    choice = ColumnChoice
+
+    def __init__(self, X: Any) -> None:
+        pyarrow(f"reading rows from {type(X).__name__}")
+        self.label = type(X).__name__
+        self._producer = _producer(X)(X)
+        self._schema = self._producer.schema
+        self.names = self._schema.names
+        # Of a data frame of pandas; of other objects, what was an index is a column as all others.
+        self.index = index_columns(self._schema) if is_table(X) else []
+        self.numeric = numeric_columns(self._schema)
+
+    def source(self, columns: Sequence[str]) -> ArrowObjectSource:
+        return ArrowObjectSource(self._producer, self._schema, columns)
+
+    def column(self, name: str) -> np.ndarray:
+        if not self._producer.again:
+            raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
+        return self.source([]).column(name)
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        return block_dtype([self._schema.field(name).type for name in columns])
+
+    def open(self, keep: Sequence[str] = (), without: Sequence[str] = ()) -> ArrowObjectSource:
+        """The rows of all columns but some; those in `keep` must be there."""
+        require_columns(keep, self)
+        return self.source(self.choice().without(without).among(self))
+
+
+class ArrowObjectSource(ArrowSource):
+    """Rows of an object that speaks Arrow. What can be read once is a stream; everything else is read again."""
+
+    def __init__(self, producer: Producer, schema: Any, columns: Sequence[str]) -> None:
+        kinds = [schema.field(name).type for name in columns]
+        super().__init__(columns, kinds, producer.n, rereadable=producer.again)
+        self._producer, self._schema = producer, schema
+        if isinstance(producer, Stream) and producer.first is None:
+            raise exhausted_stream("while a minimum of 1 is required")
+        if producer.n == 0:
+            raise empty(0, len(columns), (0, len(columns)))
+
+    @property
+    def first_block(self) -> Source:
+        if not isinstance(self._producer, Stream):
+            return self
+        return self._inherit(ArrowObjectSource(Held(self._producer.first), self._schema, self._names))
+
+    def batches(self, names: Sequence[str], carried: Sequence[str] = ()) -> Iterator[Any]:
+        n = 0
+        for batch in self._producer.batches(names):
+            n += batch.num_rows
+            yield batch.select(list(names))
+        if n == 0:
+            raise empty(0, len(self._names), (0, len(self._names)))

@@ -1,0 +1,603 @@
+"""Parquet, Arrow and CSV files as one table."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from itertools import accumulate, groupby, pairwise
+from typing import Any
+
+import numpy as np
+
+from ..errors import duplicate_columns, missing_columns, no_rows_in_files, not_numbers, unreadable_file
+from .arrow import ArrowSource, block_dtype, index_columns, numeric_columns, pyarrow
+from .base import Source, cut
+from .contents import ColumnChoice, Contents, Found, check_unchanged
+
+# What is particular to each kind of file: schemas, numbers of rows, how rows are read, and damaged places.
+
+
+#: A batch of Parquet takes this many bytes of a column. That is the usual size of a page: a page of one column is
+#: decoded as a whole, and dropped while it is in the cache, before the next column is decoded.
+_COLUMN_BYTES = 1 << 20
+#: A batch has at most this many bytes, but at least so many rows: with fewer, calls for each column would cost more
+#: than the copies. A column is read from disk in pieces of so many bytes.
+_BATCH_BYTES, _BATCH_ROWS, _READ_BYTES = 64 << 20, 256, 1 << 16
+
+
+class FileFormat(ABC):
+    """The files of one kind. Each is a fragment of pyarrow.dataset, which finds schema and number of rows.
+
+    A scan of pyarrow.dataset holds several row groups or files at once, each of which may take a gigabyte. So Parquet
+    and Arrow files are read by the readers of single files, which take no longer: a batch at a time, whatever the row
+    groups are.
+    """
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+
+    @property
+    @abstractmethod
+    def format(self) -> Any:
+        """The format, as pyarrow.dataset names it."""
+
+    @cached_property
+    def fragments(self) -> list[Any]:
+        """One fragment for each file."""
+        from pyarrow.fs import LocalFileSystem
+
+        disk = LocalFileSystem()
+        return [self.format.make_fragment(path, filesystem=disk) for path in self.found.paths]
+
+    @property
+    def schema(self) -> Any:
+        """The schema of the first file, as columns are kept beside the rows."""
+        return self.schema_of(0)
+
+    def stored_field(self, name: str) -> Any:
+        """The name and type of a column that is carried along unchanged."""
+        return self.schema.field(name)
+
+    def schema_of(self, i: int) -> Any:
+        """The schema of file i, as its columns are read as rows."""
+        return self.opened(i, lambda: self.fragments[i].physical_schema)
+
+    @abstractmethod
+    def counts(self) -> list[int] | None:
+        """The number of rows of each file; None if that is not known without reading them."""
+
+    def after(self, i: int, rows: int) -> tuple[Any, int]:
+        """What has to be read of file i if its first `rows` rows are not needed, and how many rows to drop of that."""
+        return self.fragments[i], rows
+
+    def starts(self) -> list[int]:
+        """The rows, counted over all files, at which reading may begin without reading rows before them. Empty if the
+        files can only be read from their beginning."""
+        return []
+
+    @property
+    def index(self) -> list[str]:
+        """The columns that are the index of a data frame."""
+        return index_columns(self.schema)
+
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        """Which of these columns would be numbers but for a few entries, and where those are; empty if none."""
+        return ""
+
+    def why_not_numbers(self, columns: Sequence[str]) -> str:
+        """Why these columns are not numbers, if there is more to say than that."""
+        return ""
+
+    def line_of(self, i: int, row: int) -> int | None:
+        """The line of a row of file i, if the file has lines and it can be found quickly."""
+        return None
+
+    @abstractmethod
+    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
+        """Batches of the columns in `schema`, converted to its types, each with the number of its file. `parts` are the
+        fragments to read, by the number of their file. With `threads`, columns may be decoded in several threads.
+
+        A generator through which batches go forgets each of them before it asks for the next one. Otherwise two of them
+        would be in memory, and pyarrow would give memory back to the system and take it again all the time.
+        """
+
+    def opened(self, i: int, read: Any) -> Any:
+        """The result of `read()`, which reads the beginning or the end of file i."""
+        import pyarrow as pa
+
+        try:
+            return read()
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise unreadable_file(self.found.paths[i], "", error) from error
+
+    def error(self, i: int, names: Sequence[str], error: Exception) -> Exception:
+        """The error for a scan that failed, which had read the rows of all files before file i."""
+        for path in self.found.paths[i:]:
+            place = self.damaged_place(path, names)
+            if place is not None:
+                return unreadable_file(path, *place)
+        return unreadable_file(self.found.paths[i], "", error)
+
+    @abstractmethod
+    def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
+        """The first place of a file that cannot be read, in words, and why; None if all can be read."""
+
+
+class ParquetFormat(FileFormat):
+    """Parquet files."""
+
+    @cached_property
+    def format(self) -> Any:
+        from pyarrow.dataset import ParquetFileFormat
+
+        return ParquetFileFormat()
+
+    def counts(self) -> list[int]:
+        return [self.opened(i, lambda f=f: f.metadata.num_rows) for i, f in enumerate(self.fragments)]
+
+    def starts(self) -> list[int]:
+        lengths = [group.num_rows for fragment in self.fragments for group in fragment.row_groups]
+        return list(accumulate(lengths, initial=0))[:-1]
+
+    def after(self, i: int, rows: int) -> tuple[Any, int]:
+        fragment = self.fragments[i]
+        needed: list[int] = []
+        for group in fragment.row_groups:
+            if needed or group.num_rows > rows:
+                needed.append(group.id)
+            else:
+                rows -= group.num_rows
+        return fragment.subset(row_group_ids=needed), rows
+
+    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
+        from pyarrow.parquet import ParquetFile
+
+        widths = [_width(kind) for kind in schema.types]
+        rows = max(_BATCH_ROWS, min(_COLUMN_BYTES // max(widths), _BATCH_BYTES // sum(widths)))
+        for i, fragment in parts.items():
+            groups = [group.id for group in fragment.row_groups]
+            with ParquetFile(
+                self.found.paths[i],
+                metadata=fragment.metadata,
+                pre_buffer=False,
+                buffer_size=_READ_BYTES,
+                page_checksum_verification=True,
+            ) as file:
+                for batch in file.iter_batches(rows, groups, schema.names, use_threads=threads):
+                    yield i, _as(batch, schema)
+                    del batch
+
+    def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
+        group = None
+        try:
+            with ParquetFile(path, page_checksum_verification=True) as file:
+                for group in range(file.num_row_groups):
+                    file.read_row_group(group, columns=list(names))
+        except (pa.ArrowException, OSError) as error:
+            return ("" if group is None else f" in row group {group}"), error
+        return None
+
+
+class ArrowFormat(FileFormat):
+    """Arrow files (Feather, version 2)."""
+
+    @cached_property
+    def format(self) -> Any:
+        from pyarrow.dataset import IpcFileFormat
+
+        return IpcFileFormat()
+
+    def counts(self) -> list[int]:
+        # A fragment would count its rows by reading all columns, all at once.
+        return [self.opened(i, lambda path=path: self._count(path)) for i, path in enumerate(self.found.paths)]
+
+    def _count(self, path: str) -> int:
+        """The number of rows, which a file says only with each record batch."""
+        import pyarrow as pa
+        from pyarrow.ipc import IpcReadOptions, open_file
+
+        with pa.OSFile(path) as disk, open_file(disk, options=IpcReadOptions(included_fields=[0])) as file:
+            return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
+
+    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
+        import pyarrow as pa
+        from pyarrow.ipc import IpcReadOptions, open_file
+
+        for i, fragment in parts.items():
+            columns = [fragment.physical_schema.get_field_index(name) for name in schema.names]
+            options = IpcReadOptions(included_fields=sorted(columns))
+            # A memory map would end the process if somebody shortened the file meanwhile.
+            with pa.OSFile(self.found.paths[i]) as disk, open_file(disk, options=options) as file:
+                for number in range(file.num_record_batches):
+                    yield i, _as(file.get_batch(number), schema)
+
+    def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
+        import pyarrow as pa
+        from pyarrow.ipc import open_file
+
+        batch = None
+        try:
+            with pa.OSFile(path) as disk, open_file(disk) as file:
+                for batch in range(file.num_record_batches):
+                    file.get_batch(batch)
+        except (pa.ArrowException, OSError) as error:
+            return ("" if batch is None else f" in record batch {batch}"), error
+        return None
+
+
+def _width(kind: Any) -> int:
+    """About how many bytes an entry of this type takes."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:
+        # Text and lists may have any length.
+        return 32
+
+
+def _as(batch: Any, schema: Any) -> Any:
+    """The columns of a batch in the order and with the types of a schema."""
+    import pyarrow as pa
+
+    columns = [batch.column(name) for name in schema.names]
+    same = [a if a.type == kind else a.cast(kind) for a, kind in zip(columns, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(same, schema=schema)
+
+
+# Names of directories such as `year=2024`: the keys of a partitioned table, which are columns of its files.
+#
+# | values | column |
+# | --- | --- |
+# | whole numbers | int64 |
+# | numbers | float64 |
+# | anything else | text |
+# | `__HIVE_DEFAULT_PARTITION__` | null |
+#
+# Keys are columns only if all files have the same keys in the same order. A column that the files hold themselves is
+# read from them, whatever the directories say.
+
+
+#: How a missing value is written as the name of a directory.
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+#: Whole numbers of up to 18 digits fit into int64.
+_WHOLE, _REAL = re.compile(r"[-+]?\d{1,18}"), re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def with_keys(format: FileFormat) -> FileFormat:
+    """The format, with columns for the keys of the directories if there are some."""
+    names = {tuple(key for key, _ in keys) for keys in format.found.partitions}
+    if len(names) != 1:
+        return format
+    keys = names.pop()
+    if not keys or len(set(keys)) < len(keys) or set(keys) <= set(format.schema.names):
+        return format
+    return KeyedFormat(format)
+
+
+class KeyedFormat(FileFormat):
+    """Files of another format, each with constant columns behind its own: the keys of its directories."""
+
+    def __init__(self, inner: FileFormat) -> None:
+        super().__init__(inner.found)
+        self._inner = inner
+
+    @cached_property
+    def _keys(self) -> dict[str, Any]:
+        """The entries of each key, one for each file, as an array of Arrow."""
+        own = set(self._inner.schema.names)
+        values = [dict(keys) for keys in self.found.partitions]
+        return {key: _typed([each[key] for each in values]) for key in values[0] if key not in own}
+
+    @property
+    def format(self) -> Any:
+        return self._inner.format
+
+    @property
+    def fragments(self) -> list[Any]:  # type: ignore[override] # a property in place of a cached one
+        return self._inner.fragments
+
+    @property
+    def schema(self) -> Any:
+        return self._extended(self._inner.schema)
+
+    def schema_of(self, i: int) -> Any:
+        return self._extended(self._inner.schema_of(i))
+
+    def _extended(self, schema: Any) -> Any:
+        """The schema of a file with the keys behind it."""
+        import pyarrow as pa
+
+        own = [field for field in schema if field.name not in self._keys]
+        return pa.schema([*own, *(pa.field(key, values.type) for key, values in self._keys.items())])
+
+    def stored_field(self, name: str) -> Any:
+        return self.schema.field(name) if name in self._keys else self._inner.stored_field(name)
+
+    def counts(self) -> list[int] | None:
+        return self._inner.counts()
+
+    def after(self, i: int, rows: int) -> tuple[Any, int]:
+        return self._inner.after(i, rows)
+
+    def starts(self) -> list[int]:
+        return self._inner.starts()
+
+    @property
+    def index(self) -> list[str]:
+        return self._inner.index
+
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        return self._inner.nearly_numbers(self._own(columns))
+
+    def why_not_numbers(self, columns: Sequence[str]) -> str:
+        return self._inner.why_not_numbers(self._own(columns))
+
+    def line_of(self, i: int, row: int) -> int | None:
+        return self._inner.line_of(i, row)
+
+    def opened(self, i: int, read: Any) -> Any:
+        return self._inner.opened(i, read)
+
+    def error(self, i: int, names: Sequence[str], error: Exception) -> Exception:
+        return self._inner.error(i, self._own(names), error)
+
+    def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
+        return self._inner.damaged_place(path, self._own(names))
+
+    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
+        import pyarrow as pa
+
+        own = [field for field in schema if field.name not in self._keys]
+        # A column has to be read even if only keys are needed: it tells how many rows there are.
+        read = pa.schema(own or [self._inner.schema_of(next(iter(parts))).field(0)])
+        for i, batch in self._inner.read(parts, read, threads=threads):
+            columns = [
+                pa.repeat(self._keys[field.name][i], batch.num_rows)
+                if field.name in self._keys
+                else batch.column(field.name)
+                for field in schema
+            ]
+            yield i, pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _own(self, names: Sequence[str]) -> list[str]:
+        """Those of these columns that the files hold."""
+        return [name for name in names if name not in self._keys]
+
+
+def _typed(values: Sequence[str]) -> Any:
+    """The values of a key, as numbers if all of them are."""
+    import pyarrow as pa
+
+    known = [value for value in values if value != _NULL]
+    convert: Any = str
+    if known and all(_WHOLE.fullmatch(value) for value in known):
+        convert = int
+    elif known and all(_REAL.fullmatch(value) for value in known):
+        convert = float
+    kind = {int: pa.int64(), float: pa.float64(), str: pa.string()}[convert]
+    return pa.array([None if value == _NULL else convert(value) for value in values], kind)
+
+
+# Parquet, Arrow and CSV files as one table.
+
+
+class ArrowFiles(Contents):
+    """The columns of files of one kind, by the schema of the first file."""
+
+    choice = ColumnChoice
+
+    def __init__(self, make_format: Callable[[Found], FileFormat], found: Found) -> None:
+        pyarrow(f"reading {found.kind} files")
+        self._found = found
+        self.label = found.where
+        self._format = with_keys(make_format(found))
+        schema = self._format.schema
+        self.names = schema.names
+        self.index = self._format.index
+        self.numeric = numeric_columns(schema)
+
+    def source(self, columns: Sequence[str]) -> ArrowFilesSource:
+        return ArrowFilesSource(self._found, self._format, columns)
+
+    def why_not_numbers(self, columns: Sequence[str]) -> str:
+        return self._format.why_not_numbers(columns)
+
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        return self._format.nearly_numbers(columns)
+
+    def column(self, name: str) -> np.ndarray:
+        return self.source([]).column(name)
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        schemas = [self._format.schema_of(i) for i in range(len(self._found.files))]
+        return block_dtype([schema.field(name).type for schema in schemas for name in columns])
+
+
+class ArrowFilesSource(ArrowSource):
+    """Rows of files, one file after the other.
+
+    Each pass reads the files again: parts of them by several threads at the same time, if reading may begin at several
+    places (`FileFormat.starts`), and otherwise ahead of the blocks that are in use. A file that has changed since the
+    scan was made is an error.
+    """
+
+    def __init__(self, found: Found, format: FileFormat, columns: Sequence[str]) -> None:
+        self._found, self._format = found, format
+        check_unchanged(found.files)
+        self._schemas = [self._checked(i, columns) for i in range(len(found.files))]
+        kinds = {schema.field(name).type for schema in self._schemas for name in columns}
+        counts = format.counts()
+        if counts is not None and sum(counts) == 0:
+            raise no_rows_in_files(found.where)
+        super().__init__(columns, kinds, None if counts is None else sum(counts))
+        #: The number of rows of each file, as far as they are known, and whether all of them are.
+        self._counts: list[int] = counts or []
+        self._counted = counts is not None
+        #: The number of rows to read, if there may be others behind them.
+        self._limit: int | None = None
+        self.files = found.paths
+        if len(format.starts()) > 1:
+            n_bytes = int(self.shape[0] or 0) * self.shape[1] * self.traits.itemsize
+            self.traits = replace(self.traits, part_bytes=n_bytes)
+
+    def _checked(self, i: int, columns: Sequence[str]) -> Any:
+        """The schema of a file, after a check that it has all columns, and that they are numbers."""
+        schema, path = self._require(i, columns), self._found.paths[i]
+        numeric = numeric_columns(schema)
+        known = set(numeric)
+        others = [name for name in columns if name not in known]
+        if others:
+            raise not_numbers(path, others, numeric)
+        return schema
+
+    def _require(self, i: int, names: Sequence[str]) -> Any:
+        """The schema of a file, after a check that it has these columns."""
+        schema = self._format.schema_of(i)
+        known = set(schema.names)
+        missing = [name for name in names if name not in known]
+        if missing:
+            raise missing_columns(self._found.paths[i], missing, schema.names)
+        twice = [name for name in dict.fromkeys(names) if len(schema.get_all_field_indices(name)) > 1]
+        if twice:
+            raise duplicate_columns(self._found.paths[i], twice)
+        return schema
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Any, Any]]:
+        for i in range(len(self._found.files)):
+            self._require(i, names)
+        return super().blocks_keeping(rows, names)
+
+    def after(self, i: int) -> ArrowFilesSource:
+        """The rows from row i on. Files and row groups before it are not read."""
+        later = self._from(i, None if self.shape[0] is None else self.shape[0] - i)
+        later._limit = None if self._limit is None else self._limit - i
+        return later
+
+    def between(self, i: int, j: int) -> ArrowFilesSource:
+        """The rows from i to j, for one of several threads that read at the same time. Other files and row groups are
+        not read."""
+        rows = self._from(i, j - i)
+        rows._limit, rows._is_part = j - i, True
+        return rows
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        """At most `k` parts that begin where row groups do; each is read by one thread, which also decodes it."""
+        n = self.shape[0]
+        starts = [start - self._start for start in self._format.starts()]
+        if n is None or len(starts) < 2:
+            return [self]
+        begins = [0, *(start for start in starts if 0 < start < n)]
+        nearest = (begins[bisect_right(begins, i) - 1] for i, _ in cut(n, k))
+        edges = [*dict.fromkeys(nearest), n]
+        if len(edges) < 3:
+            return [self]
+        return [self.between(i, j) for i, j in pairwise(edges)]
+
+    def _from(self, i: int, n: int | None) -> ArrowFilesSource:
+        """A copy that begins with row i and has `n` rows, if their number is known."""
+        rows = copy(self)
+        rows._held = None
+        rows._start = self._start + i
+        rows.shape = (n, self.shape[1])
+        rows._n_read = n
+        return rows
+
+    def identity(self) -> dict[str, Any]:
+        """What tells these rows from others: the files with size and time stamp, and the columns."""
+        named = zip(self._found.short_names(), self._found.files, strict=True)
+        files = [[name, file.size, file.mtime_ns] for name, file in named]
+        return {"kind": self._found.kind, "files": files, "columns": self._names, "start": self._start}
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        ends = list(accumulate(self._counts))
+        index = min(bisect_right(ends, i), len(self._found.files) - 1)
+        row = i - (ends[index - 1] if index else 0)
+        name = self._found.short_names()[index]
+        line = self._format.line_of(index, row)
+        of_all = f"row {i} of all" if len(self._found.files) > 1 else ""
+        more = ", ".join(text for text in (f"line {line}" if line else "", of_all) if text)
+        return f"row {row} of {name}" + (f" ({more})" if more else "")
+
+    def batches(self, names: Sequence[str], carried: Sequence[str] = ()) -> Iterator[Any]:
+        check_unchanged(self._found.files)
+        first, drop = self._file_at(self._start)
+        counts = [0] * len(self._found.files)
+        left = self._limit
+        last = len(counts) - 1
+        if self._counted and left:
+            last = self._file_at(self._start + left - 1)[0]
+        schemas = [self._schema(i, names, carried) for i in range(last + 1)]
+        for group in self._of_same_types(schemas, first):
+            parts = {i: self._format.fragments[i] for i in group}
+            if first in parts and drop:
+                parts[first], drop = self._format.after(first, drop)
+            with closing(self._read(parts, schemas[group[0]])) as batches:
+                for i, batch in batches:
+                    counts[i] += batch.num_rows
+                    self._note(counts, i)
+                    dropped = min(drop, batch.num_rows)
+                    drop -= dropped
+                    if dropped == batch.num_rows:
+                        continue
+                    needed = batch.slice(dropped, left) if dropped or left is not None else batch
+                    left = None if left is None else left - needed.num_rows
+                    yield needed
+                    del batch, needed
+                    if left == 0:
+                        break
+            if left == 0:
+                break
+        check_unchanged(self._found.files)
+
+    def _read(self, parts: dict[int, Any], schema: Any) -> Generator[tuple[int, Any], None, None]:
+        """Batches of the files, each with the number of its file; errors name the file and the place in it."""
+        import pyarrow as pa
+
+        here = next(iter(parts))
+        batches = self._format.read(parts, schema, threads=not self._is_part)
+        try:
+            for here, batch in batches:
+                yield here, batch
+                del batch
+        except MemoryError:
+            raise
+        except (pa.ArrowException, OSError) as error:
+            check_unchanged(self._found.files)
+            raise self._format.error(here, schema.names, error) from error
+
+    def _schema(self, i: int, names: Sequence[str], carried: Sequence[str]) -> Any:
+        """The types in which columns of file i are read: as rows, as they are stored, or for others, of all files."""
+        import pyarrow as pa
+
+        rows, columns = self._schemas[i], set(self._names)
+        fields = {name: self._format.stored_field(name) for name in carried} if carried else {}
+        others = self._format.schema
+        return pa.schema(
+            [rows.field(name) if name in columns else fields.get(name) or others.field(name) for name in names]
+        )
+
+    def _of_same_types(self, schemas: Sequence[Any], first: int) -> Iterator[list[int]]:
+        """Numbers of files one after another, from the first one to read, whose columns have the same types."""
+        for _, group in groupby(range(first, len(schemas)), key=lambda i: schemas[i].types):
+            yield list(group)
+
+    def _file_at(self, row: int) -> tuple[int, int]:
+        """The file that holds a row, and the number of the row in it; the first file if no number of rows is known."""
+        if not self._counted:
+            return 0, row
+        ends = list(accumulate(self._counts))
+        i = min(bisect_right(ends, row), len(ends) - 1)
+        return i, row - (ends[i - 1] if i else 0)
+
+    def _note(self, counts: list[int], i: int) -> None:
+        """Remember how many rows each file had, for messages."""
+        if not self._counted and (len(self._counts) < i + 1 or self._counts[i] < counts[i]):
+            self._counts = counts[: i + 1]

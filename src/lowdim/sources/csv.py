@@ -1,0 +1,522 @@
+"""CSV files: header and types, how they are read, and the line of an entry that is no number."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from itertools import groupby, islice
+from typing import Any
+
+from ..errors import (
+    csv_encoding,
+    csv_header,
+    csv_line_break_in_header,
+    duplicate_columns,
+    open_quote,
+    other_separator,
+    ragged_line,
+    unreadable_file,
+)
+from .arrow_files import FileFormat
+from .contents import Found
+
+# Entries of CSV files: which are numbers, which are missing, and columns that are text because of a few entries.
+
+
+#: Texts that often stand for a missing value, in small letters. They are not read as one, since they may be names.
+_SIGNS = frozenset({"", "-", "--", "?", ".", "*", "na", "n.a.", "missing", "none", "unknown"})
+#: Numbers that are not written as they have to be: with a decimal comma, with separators of thousands, or both.
+_OTHER_NUMBER = re.compile(r"\s*[-+]?(\d+,\d+|\d{1,3}([,.' ]\d{3})+([.,]\d+)?)\s*")
+#: A column is nearly numbers if at most one of so many entries is other text.
+_ONE_OF = 10
+
+
+@dataclass
+class FirstText:
+    """The first entry of a column that is neither a number nor missing, and what the other entries are."""
+
+    text: str
+    line: int
+    #: Whether a number or a missing value comes before it.
+    comes_later: bool
+    #: How many entries are numbers, however they are written, and how many are other text. Missing values and signs
+    #: that often stand for them are neither.
+    numbers: int = 0
+    texts: int = 0
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether there is more to say than that the column is text."""
+        return self.comes_later or advice(self.text) != ""
+
+    @property
+    def is_nearly_numbers(self) -> bool:
+        """Whether the column is numbers, but for few entries."""
+        return self.numbers > 0 and _ONE_OF * self.texts <= self.numbers + self.texts
+
+    def __str__(self) -> str:
+        return f"has the text {self.text!r} in line {self.line}{advice(self.text)}"
+
+
+def first_texts(lines: Iterable[tuple[int, list[str]]], columns: Mapping[str, int], n: int) -> dict[str, FirstText]:
+    """What is found in `columns`, which are given with their numbers, in `n` rows with the numbers of their lines."""
+    found: dict[str, FirstText] = {}
+    numbers = dict.fromkeys(columns, 0)
+    waiting = dict(columns)
+    for count, (line, fields) in enumerate(lines):
+        for name, j in list(waiting.items()):
+            text = fields[j] if j < len(fields) else ""
+            if text in missing():
+                continue
+            if is_number(text):
+                numbers[name] += 1
+                continue
+            first = found.setdefault(name, FirstText(text, line, comes_later=count > 0))
+            if _OTHER_NUMBER.fullmatch(text):
+                numbers[name] += 1
+            elif text.strip() not in missing() and text.strip().lower() not in _SIGNS:
+                first.texts += 1
+                if _ONE_OF * first.texts > n:
+                    # However many numbers follow, they are too few.
+                    del waiting[name]
+        if not waiting:
+            break
+    for name, first in found.items():
+        first.numbers = numbers[name]
+    return found
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, as it has to be written."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    # In Python, but not in files, 1_000 is a number.
+    return "_" not in text
+
+
+@cache
+def missing() -> frozenset[str]:
+    """How missing values are written."""
+    from pyarrow.csv import ConvertOptions
+
+    return frozenset(ConvertOptions().null_values)
+
+
+def why_not(text: str, kind: Any) -> str:
+    """Why a text is not of the type of its column; empty if it is, or if it is missing."""
+    import pyarrow as pa
+    from pyarrow.csv import ConvertOptions
+
+    if text in missing():
+        return ""
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+        return "" if is_number(text) else f"is not a number{advice(text)}"
+    if pa.types.is_boolean(kind):
+        known = [*ConvertOptions().true_values, *ConvertOptions().false_values]
+        return "" if text.strip() in known else "is neither true nor false, as the entries before it are"
+    return ""
+
+
+def advice(text: str) -> str:
+    """How an entry that is not a number should have been written; empty if nothing is known."""
+    if _OTHER_NUMBER.fullmatch(text):
+        return "; decimals have to be written with a point, thousands without a separator"
+    if text.strip().lower() in _SIGNS or text.strip() in missing():
+        return "; missing values are written as an empty field or NA, without blanks"
+    return ""
+
+
+# Lines of CSV files: the header and its separator, and the fields of each line with its number.
+
+
+#: Separators that are recognised in the header.
+_SEPARATORS = ",;\t"
+#: The header has to end within this many bytes.
+_HEADER_BYTES = 16 << 20
+
+
+def first_line(path: str) -> tuple[str, bool]:
+    """The header of a file, without the mark at the beginning that some editors write, and whether its line ends."""
+    with opened(path) as file:
+        line = file.readline(_HEADER_BYTES)
+    if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        raise csv_encoding(path, "UTF-32")
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise csv_encoding(path, "UTF-16")
+    if b"\0" in line:
+        raise csv_encoding(path, "UTF-16 or UTF-32, or is no text")
+    try:
+        # Lines may also end with a single "\r".
+        text, *rest = re.split("[\r\n]", line.decode("utf-8-sig"), maxsplit=1)
+    except UnicodeDecodeError:
+        raise csv_encoding(path, "another encoding than UTF-8") from None
+    if not text:
+        raise csv_header(path, [])
+    return text, bool(rest)
+
+
+def separator_of(header: str) -> str:
+    """The separator that is found most often outside of quotes; a comma if there is none."""
+    return max(_SEPARATORS, key=re.sub(r'"[^"]*"', "", header).count)
+
+
+def longer_of_two(path: str) -> int:
+    """The number of bytes of the first line, or of the second if that is longer."""
+    with opened(path) as file:
+        return max(len(file.readline(_HEADER_BYTES)) for _ in range(2))
+
+
+def fields_of(line: str, separator: str) -> list[str]:
+    """The fields of a single line."""
+    return next(csv.reader([line], delimiter=separator))
+
+
+def is_whole(line: str, separator: str) -> bool:
+    """Whether no field goes on in the next line, as one between quotes could."""
+    reader = csv.reader([line, ""], delimiter=separator)
+    next(reader)
+    return reader.line_num == 1
+
+
+def rows(path: str, separator: str, start: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each line that is not empty, with the number of the line in which they end; those of row `start`
+    come first. Lines count from 1 and the header is no row."""
+    with opened(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
+        reader = csv.reader(text, delimiter=separator)
+        # A field that is too long for Python ends the search.
+        with suppress(csv.Error):
+            filled = filter(None, reader)
+            # This skips lines much faster than a loop could.
+            deque(islice(filled, 1 + start), maxlen=0)
+            for fields in filled:
+                yield reader.line_num, fields
+
+
+def has_odd_quotes(path: str, tail: int) -> bool:
+    """Whether the number of quotes in a file is odd. Only the last `tail` bytes are read if there is no quote in them,
+    and the result is then False."""
+    with opened(path) as file:
+        if not is_compressed(path):
+            file.seek(max(0, file.seek(0, io.SEEK_END) - tail))
+            if b'"' not in file.read():
+                return False
+            file.seek(0)
+        return sum(part.count(b'"') for part in iter(partial(file.read, 1 << 20), b"")) % 2 == 1
+
+
+def line_of_open_quote(path: str, separator: str) -> int | None:
+    """The line of the first row with a quote that is opened and not closed at the end of its field: not before the end
+    of the file, for very long, or within a field. None if there is none."""
+    line = 1
+    with opened(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
+        reader = csv.reader(text, delimiter=separator, strict=True)
+        try:
+            for _ in reader:
+                line = reader.line_num + 1
+        except csv.Error:
+            return line
+    return None
+
+
+def opened(path: str) -> Any:
+    """The file, decompressed where it is compressed."""
+    return gzip.open(path, "rb") if is_compressed(path) else open(path, "rb")
+
+
+def is_compressed(path: str) -> bool:
+    """Whether the name of a file says that it is compressed."""
+    return path.lower().endswith(".gz")
+
+
+# CSV files: header and types, how they are read, and the line of an entry that is no number.
+
+
+#: CSV files of up to this many bytes in all are counted when they are opened.
+_COUNTED_BYTES = 16 << 20
+#: A compressed file is taken to hold this many times its size.
+_COMPRESSION = 8
+#: The line of an entry is looked for up to this many rows.
+_COUNTED_ROWS = 5_000_000
+#: Blocks of text that pyarrow parses have at least this many bytes, and at least the length of so many lines.
+_BLOCK_BYTES, _LINES = 1 << 20, 16
+#: So many columns that should be numbers are described in a message.
+_DESCRIBED = 5
+
+
+class CsvFormat(FileFormat):
+    """CSV files with a header. The types are those of the first file with rows; integers are read as floats."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__(found)
+        #: The names of the columns of the files that were opened so far, and whether a line ends there.
+        self._headers: dict[int, tuple[list[str], bool]] = {}
+        line, _ = self.opened(0, lambda: first_line(found.paths[0]))
+        self._separator = separator_of(line)
+
+    @cached_property
+    def format(self) -> Any:
+        from pyarrow.dataset import CsvFileFormat, CsvFragmentScanOptions
+
+        options = CsvFragmentScanOptions(read_options=self._read_options)
+        return CsvFileFormat(parse_options=self._parse_options, default_fragment_scan_options=options)
+
+    @cached_property
+    def _parse_options(self) -> Any:
+        from pyarrow.csv import ParseOptions
+
+        return ParseOptions(delimiter=self._separator, newlines_in_values=True)
+
+    @cached_property
+    def _read_options(self) -> Any:
+        """Blocks are at least as long as several lines: pyarrow needs one whole line in each."""
+        from pyarrow.csv import ReadOptions
+
+        longest = self.opened(0, lambda: longer_of_two(self.found.paths[0]))
+        return ReadOptions(block_size=max(_BLOCK_BYTES, _LINES * longest))
+
+    def opened(self, i: int, read: Any) -> Any:
+        try:
+            return super().opened(i, read)
+        except (csv.Error, EOFError, zlib.error) as error:
+            raise unreadable_file(self.found.paths[i], " at its beginning", error) from error
+
+    @contextmanager
+    def _reader(self, i: int, *, threads: bool = True, **converted: Any) -> Iterator[Any]:
+        """A reader of the batches of file i. `converted`: columns and types; those of the first block if not given."""
+        import pyarrow as pa
+        from pyarrow.csv import ConvertOptions, ReadOptions, open_csv
+
+        path = self.found.paths[i]
+        read = ReadOptions(use_threads=threads, block_size=self._read_options.block_size)
+        with (
+            pa.input_stream(path, compression="gzip" if is_compressed(path) else None) as stream,
+            open_csv(stream, read, self._parse_options, ConvertOptions(**converted)) as reader,
+        ):
+            yield reader
+
+    def _opened_header(self, i: int) -> tuple[list[str], bool]:
+        """The names of the columns of file i, and whether their line has an end."""
+        if i not in self._headers:
+            path = self.found.paths[i]
+            line, ends = self.opened(i, lambda: first_line(path))
+            names = self.opened(i, lambda: fields_of(line, self._separator))
+            if not is_whole(line, self._separator):
+                raise csv_line_break_in_header(path)
+            own = separator_of(line)
+            if len(names) == 1 and own != self._separator:
+                raise other_separator(path, own, self.found.paths[0], self._separator)
+            if all(is_number(name) for name in names):
+                raise csv_header(path, names)
+            twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+            if twice:
+                raise duplicate_columns(path, twice, can_leave_out=False)
+            self._refuse_open_quote(i)
+            self._headers[i] = names, ends
+        return self._headers[i]
+
+    def _refuse_open_quote(self, i: int) -> None:
+        """Raise an error if a quote is never closed: pyarrow would take all lines behind it for one field. If that is
+        longer than two blocks, it is an error of pyarrow, so that only files with quotes near their end are looked at;
+        compressed files have to be read for it, and are, if they are small."""
+        file = self.found.files[i]
+        if is_compressed(file.path) and file.size * _COMPRESSION > _COUNTED_BYTES:
+            return
+        if self.opened(i, lambda: has_odd_quotes(file.path, 3 * _BLOCK_BYTES)):
+            line = self.opened(i, lambda: line_of_open_quote(file.path, self._separator))
+            if line is not None:
+                raise unreadable_file(file.path, f" in line {line}", open_quote())
+
+    def _header(self, i: int) -> list[str]:
+        """The names of the columns of file i."""
+        return self._opened_header(i)[0]
+
+    def _may_have_rows(self, i: int) -> bool:
+        """Whether the line of names of file i has an end. pyarrow refuses to read a file in which it has none."""
+        return self._opened_header(i)[1]
+
+    @cached_property
+    def _typed(self) -> tuple[int, dict[str, Any]]:
+        """The first file with rows, and the types of its columns, from its first block."""
+        import pyarrow as pa
+
+        i, found = 0, {}
+        for i in range(len(self.found.paths)):
+            if not self._may_have_rows(i):
+                continue
+            found = self._located(i, partial(self._inferred, i))
+            if not all(pa.types.is_null(kind) for kind in found.values()):
+                break
+        return i, found
+
+    def _inferred(self, i: int) -> dict[str, Any]:
+        """The types of the columns of file i, from its first block."""
+        with self._reader(i) as reader:
+            return {field.name: field.type for field in reader.schema}
+
+    @cached_property
+    def schema(self) -> Any:
+        """Names and types, from the first block of the first file with rows."""
+        import pyarrow as pa
+
+        kinds = {name: self._typed[1].get(name, pa.null()) for name in self._header(0)}
+        # A column without an entry may have numbers later.
+        return pa.schema([(name, pa.float64() if pa.types.is_null(kind) else kind) for name, kind in kinds.items()])
+
+    def stored_field(self, name: str) -> Any:
+        import pyarrow as pa
+
+        # A number such as 00042 may be a name.
+        return pa.field(name, pa.string())
+
+    def schema_of(self, i: int) -> Any:
+        import pyarrow as pa
+
+        kinds = {field.name: field.type for field in self.schema}
+        # Floats may come where there were only integers so far.
+        read = {name: pa.float64() if pa.types.is_integer(kind) else kind for name, kind in kinds.items()}
+        return pa.schema([(name, read.get(name, pa.string())) for name in self._header(i)])
+
+    def counts(self) -> list[int] | None:
+        n_bytes = sum(file.size * (_COMPRESSION if is_compressed(file.path) else 1) for file in self.found.files)
+        if n_bytes > _COUNTED_BYTES:
+            return None
+        return [self._located(i, partial(self._count, i)) for i in range(len(self.fragments))]
+
+    def _count(self, i: int) -> int:
+        """The number of rows of file i. One pass over it."""
+        if not self._may_have_rows(i):
+            return 0
+        if _is_scannable(self.found.paths[i]):
+            return int(self.fragments[i].count_rows())
+        return sum(batch.num_rows for _, batch in self._streamed(i, self.schema_of(i)))
+
+    def _located(self, i: int, read: Callable[[], Any]) -> Any:
+        """The result of `read()`, which reads file i; an error names the line."""
+        import pyarrow as pa
+
+        try:
+            return read()
+        except (pa.ArrowException, OSError) as error:
+            raise self.error(i, [], error) from error
+
+    @cached_property
+    def index(self) -> list[str]:
+        """The first column if it alone has no name: so pandas and R write the index, or the names of the rows."""
+        header = self._header(0)
+        return [""] if header[0] == "" and header.count("") == 1 else []
+
+    @cached_property
+    def _texts(self) -> dict[str, FirstText]:
+        """The first text in each column that is not numbers, from the rows that gave the columns their types."""
+        from .arrow import numeric_columns
+
+        i = self._typed[0]
+        numeric, header = set(numeric_columns(self.schema)), self._header(i)
+        others = {name: header.index(name) for name in self.schema.names if name not in numeric and name in header}
+        with self._reader(i) as reader:
+            n = reader.read_next_batch().num_rows
+        return first_texts(islice(rows(self.found.paths[i], self._separator), n), others, n)
+
+    def why_not_numbers(self, columns: Sequence[str]) -> str:
+        """Where text begins in columns that begin with numbers; empty if there is no such column."""
+        return _described({name: text for name, text in self._among(columns).items() if text.is_explained})
+
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        return _described({name: text for name, text in self._among(columns).items() if text.is_nearly_numbers})
+
+    def _among(self, columns: Sequence[str]) -> dict[str, FirstText]:
+        return {name: self._texts[name] for name in columns if name in self._texts}
+
+    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
+        filled = [i for i in parts if self._may_have_rows(i)]
+        for scannable, group in groupby(filled, key=lambda i: _is_scannable(self.found.paths[i])):
+            if scannable:
+                yield from self._scanned({i: parts[i] for i in group}, schema)
+            else:
+                for i in group:
+                    yield from self._streamed(i, schema)
+
+    def _scanned(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+        """Batches of several files, which pyarrow.dataset reads ahead."""
+        from pyarrow.dataset import FileSystemDataset
+
+        numbers = iter(parts)
+        here = next(numbers)
+        scanner = FileSystemDataset(list(parts.values()), schema, self.format).scanner(columns=schema.names)
+        for tagged in scanner.scan_batches():
+            while self.found.paths[here] != tagged.fragment.path:
+                here = next(numbers)
+            yield here, tagged.record_batch
+
+    def _streamed(self, i: int, schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
+        """Batches of one file."""
+        with self._reader(i, threads=threads, include_columns=schema.names, column_types=schema) as batches:
+            for batch in batches:
+                yield i, batch
+
+    def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
+        """The first line with another number of fields, or with text where numbers were expected.
+
+        pyarrow, which does not tell the line, reads the rows before it again; only the block behind them is searched
+        here.
+        """
+        i = self.found.paths.index(path)
+        kinds = {name: self.schema.field(name).type for name in names}
+        try:
+            header = self._header(i)
+            for line, fields in rows(path, self._separator, start=self._count_sound(i, names)):
+                if len(fields) != len(header):
+                    return (f" in line {line}", ragged_line(len(fields), len(header)))
+                for name, text in zip(header, fields, strict=True):
+                    wrong = name in kinds and why_not(text, kinds[name])
+                    if wrong:
+                        return f" in line {line}", f"{text!r} in column {name!r} {wrong}"
+            open_line = line_of_open_quote(path, self._separator)
+        except (OSError, EOFError, csv.Error, zlib.error) as error:
+            return "", error
+        return None if open_line is None else (f" in line {open_line}", open_quote())
+
+    def _count_sound(self, i: int, names: Sequence[str]) -> int:
+        """The number of rows of file i in blocks before the first one in which these columns cannot be read."""
+        import pyarrow as pa
+
+        n = 0
+        if names:
+            kinds = pa.schema([self.schema_of(i).field(name) for name in names])
+        else:
+            # Some column has to be read; in bytes nothing is wrong.
+            kinds = pa.schema([(self._header(i)[0], pa.binary())])
+        try:
+            for _, batch in self._streamed(i, kinds, threads=False):
+                n += batch.num_rows
+        except (pa.ArrowException, OSError):
+            pass
+        return n
+
+    def line_of(self, i: int, row: int) -> int | None:
+        """The line of a row of file i, counted from 1 as editors do; None if it would take long to find."""
+        if row > _COUNTED_ROWS:
+            return None
+        return next((line for line, _ in rows(self.found.paths[i], self._separator, start=row)), None)
+
+
+def _is_scannable(path: str) -> bool:
+    """Whether pyarrow.dataset reads a file: it knows a compressed one only by a suffix in small letters."""
+    return not is_compressed(path) or path.endswith(".gz")
+
+
+def _described(texts: dict[str, FirstText]) -> str:
+    """What is wrong with columns that should be numbers, in words."""
+    found = [f"column {name!r} {text}" for name, text in islice(texts.items(), _DESCRIBED)]
+    return "; ".join(found + ([f"and {len(texts) - _DESCRIBED} more"] if len(texts) > _DESCRIBED else []))

@@ -1,0 +1,520 @@
+"""Sources that are made of another one: some of its rows, filled, mapped, or gathered in memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._core.arrays import (
+    Array,
+    all_finite,
+    asarray_like,
+    astype,
+    concat_rows,
+    count_true,
+    device,
+    digest,
+    is_sparse,
+    namespace,
+    to_numpy,
+    wide_dtype,
+)
+from .._core.threads import free_bytes
+from ..errors import no_order, rows_exceed_memory, wrong_features
+from .array import ArraySource, ShapedSource, SparseSource
+from .base import Source, bad_entry_error
+from .beside import BesideSource, ColumnsSource
+
+# A table read by columns without some of its rows.
+
+
+class CountedSource(Source):
+    """The rows `keep` of another source, which are those of positive weight. Only its features can be read."""
+
+    def __init__(self, source: Source, keep: np.ndarray) -> None:
+        self._source, self._keep = source, keep
+        self.shape, self.dtype, self.kind = (len(keep), source.shape[1]), source.dtype, source.kind
+        self.names, self.table, self.transposed = source.names, source.table, source.transposed
+        self.traits = replace(source.traits, whole=False, n_bytes=0, views=False)
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        raise TypeError("this source can be read feature by feature only; read the rows with their weights instead.")
+
+    def features(self) -> Source:
+        return _Shortened(self._source.features(), self._keep)
+
+    def empty(self, *shape: int) -> Array:
+        return self._source.empty(*shape)
+
+
+class _Shortened(Source):
+    """Features without the entries of some samples."""
+
+    def __init__(self, features: Source, keep: np.ndarray) -> None:
+        self._features, self._keep = features, keep
+        self.shape, self.dtype, self.kind = (features.shape[0], len(keep)), features.dtype, features.kind
+        self.names, self.table, self.transposed = features.names, features.table, features.transposed
+        self.traits = features.traits
+
+    def blocks(self, rows: int) -> Iterator[Any]:
+        for block in self._features.blocks(rows):
+            if is_sparse(block) or isinstance(block, np.ndarray):
+                yield block[:, self._keep]
+            else:
+                yield namespace(block).take(block, asarray_like(self._keep, block), axis=1)
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        return [_Shortened(part, self._keep) for part in self._features.parts(k, least)]
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return lazy(_Shortened)(self._features.elsewhere(lazy), self._keep)
+
+    def row(self, i: int) -> int:
+        return int(self._keep[i])
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._features.row_label(i, column)
+
+    def empty(self, *shape: int) -> Array:
+        return self._features.empty(*shape)
+
+
+# Standardised rows in which missing entries are zero.
+
+
+class FilledSource(Source):
+    """(x - mean) / scale for the rows x of another source; zero if x is NaN or, with `unstored`, not stored.
+
+    This fills missing entries with the mean of their column. In standardised rows that is zero, so that sparse rows
+    stay sparse.
+    """
+
+    def __init__(self, source: Source, mean: Array, scale: Array, *, unstored: bool = False) -> None:
+        self._source, self._mean, self._scale, self._unstored = source, mean, scale, unstored
+        self.shape, self.dtype, self.kind = source.shape, source.dtype, source.kind
+        sparse_rows = unstored and source.traits.sparse
+        self.traits = replace(source.traits, by_feature=False, in_memory=False, sparse=sparse_rows, views=False)
+        self.names, self.transposed, self.table = source.names, source.transposed, source.table
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        for block in self._source.blocks(rows):
+            yield self._stored(block) if self.traits.sparse else self._dense(block)
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        parts = self._source.parts(k, least)
+        return [FilledSource(part, self._mean, self._scale, unstored=self._unstored) for part in parts]
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return lazy(FilledSource)(self._source.elsewhere(lazy), self._mean, self._scale, unstored=self._unstored)
+
+    def empty(self, *shape: int) -> Array:
+        return self._source.empty(*shape)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._source.row_label(i, column)
+
+    def _dense(self, block: Array) -> Array:
+        block = block.toarray() if is_sparse(block) else block
+        xp = namespace(block)
+        z = astype((block - self._mean) / self._scale, self.dtype)
+        return xp.where(xp.isnan(block), xp.zeros_like(z), z)
+
+    def _stored(self, block: Any) -> Any:
+        columns = block.indices
+        z = ((block.data - self._mean[columns]) / self._scale[columns]).astype(self.dtype)
+        z[np.isnan(z)] = 0.0
+        return sparse.csr_array((z, columns, block.indptr), shape=block.shape, copy=False)
+
+
+# Rows of another source after a feature map.
+
+
+class MappedSource(Source):
+    """The rows of another source after a feature map: `function` maps a block of b rows to b rows of features.
+
+    Features are computed each time the rows are read and are not kept, so they are never in memory all at once.
+    Features of rows of weight zero need not be finite. The number of features is that of `example`, a block of rows; by
+    default it is found from the first row of the source, or from no row at all if `function` has an attribute `width`.
+    With `widen`, the features of a block of float32 rows are in float64 if they overflow in float32.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        function: Callable[[Array], Array],
+        weights: Array | None = None,
+        start: int = 0,
+        example: Array | None = None,
+        widen: bool = False,
+    ) -> None:
+        self._source, self._function, self._weights, self._start = source, function, weights, start
+        self._widen = widen
+        features = self._mapped(self._example() if example is None else example)
+        width, in_sparse = int(features.shape[1]), is_sparse(features)
+        self.shape = (source.shape[0], width)
+        self.dtype, self.kind, self.files = source.dtype, source.kind, source.files
+        self.table = f"the features of {source.table}"
+        n, itemsize = source.shape[0] or 0, source.traits.itemsize
+        self.traits = replace(
+            source.traits,
+            views=False,
+            by_feature=False,
+            in_memory=False,
+            costly=True,
+            sparse=in_sparse,
+            stored=1.0,
+            n_bytes=n * self.shape[1] * itemsize if source.traits.n_bytes else 0,
+        )
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        return (features for features, _ in self.blocks_keeping(rows, ()))
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        start = 0
+        for block, kept in self._source.blocks_keeping(rows, names):
+            features = self._mapped(block)
+            with np.errstate(over="ignore", invalid="ignore"):
+                if not all_finite(features):
+                    features = self._repaired(block, features, start)
+            start += block.shape[0]
+            yield features, kept
+
+    def placed(self, place_rows: Callable[[Source], Source], place: Callable[..., Any]) -> Source:
+        """The features of the same rows somewhere else: `place_rows(source)` are the rows there, and
+        `place(value, like)` the function and the weights."""
+        rows = place_rows(self._source)
+        like = rows.empty(0)
+        weights = place(self._weights, like)
+        mapped = MappedSource(rows, place(self._function, like), weights, self._start, widen=self._widen)
+        mapped.table = self.table
+        return mapped
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        parts = self._source.parts(k, least)
+        if len(parts) == 1:
+            return [MappedSource(parts[0], self._function, self._weights, self._start, widen=self._widen)]
+        edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
+        return [self._part(part, i, j) for part, (i, j) in zip(parts, edges, strict=True)]
+
+    def identity(self) -> dict[str, Any]:
+        # The map may be any function: it is known by the features of the first row.
+        first = next(self._source.first_block.blocks(1))[:1, :]
+        return {"rows": self._source.identity(), "features": self.form() | {"first row": digest(self._mapped(first))}}
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return lazy(MappedSource)(
+            self._source.elsewhere(lazy), self._function, self._weights, self._start, widen=self._widen
+        )
+
+    def empty(self, *shape: int) -> Array:
+        return self._source.empty(*shape)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._source.row_label(i)
+
+    def _example(self) -> Array:
+        """The first row, or an empty block if `function` has an attribute `width` and the rows are not sparse."""
+        if hasattr(self._function, "width") and not self._source.traits.sparse:
+            return self._source.empty(0, self._source.shape[1])
+        return next(iter(self._source.first_block.blocks(1)))
+
+    def _part(self, part: Source, i: int, j: int) -> Source:
+        """The features of `part`, which holds rows i to j of the source."""
+        weights = None if self._weights is None else self._weights[i:j]
+        return MappedSource(part, self._function, weights, self._start + i, widen=self._widen)
+
+    def _mapped(self, block: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            features = self._function(block)
+        if getattr(features, "ndim", 0) != 2 or features.shape[0] != block.shape[0]:
+            raise wrong_features(tuple(getattr(features, "shape", ())), block.shape[0])
+        return features
+
+    def _repaired(self, block: Array, features: Array, start: int) -> Array:
+        """Features of a block that are not all finite, with zeros for rows of weight zero. If the block itself has an
+        entry that is not finite, an error names it. Non-finite features of finite rows are returned unchanged; the
+        caller reports them."""
+        if self._widen and self._source.traits.itemsize < 8:
+            features = self._mapped(astype(block, wide_dtype(namespace(block), device(block))))
+        weights = None if self._weights is None else self._weights[start : start + block.shape[0]]
+        if weights is not None and not is_sparse(features):
+            xp = namespace(features)
+            features = xp.where((weights <= 0)[:, None], xp.zeros_like(features), features)
+        if self._source.kind == "objects" or all_finite(features):
+            return features
+        first = self._start + start
+        error = bad_entry_error(self._source, block, range(first, first + block.shape[0]), weights)
+        if error is not None:
+            raise error
+        return features
+
+
+# A table whose inner products of rows are known already.
+
+
+class KnownSource(Source):
+    """Another source, together with the inner products of its rows, which need not be computed again.
+
+    The products are kept for those who read the rows; the source itself does not look at them.
+    """
+
+    def __init__(self, source: Source, products: Any) -> None:
+        self._source, self.products = source, products
+        self.shape, self.dtype, self.kind = source.shape, source.dtype, source.kind
+        self.names, self.table, self.vector = source.names, source.table, source.vector
+        self.transposed = source.transposed
+        self.traits = replace(source.traits, known_products=True)
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        return self._source.blocks(rows)
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        return self._source.parts(k, least)
+
+    def between(self, i: int, j: int) -> Source:
+        return self._source.between(i, j)
+
+    @property
+    def can_skip(self) -> bool:
+        return self._source.can_skip
+
+    def after(self, i: int) -> Source:
+        return self._source.after(i)
+
+    def identity(self) -> dict[str, Any]:
+        return self._source.identity()
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return self._source.elsewhere(lazy)
+
+    @property
+    def first_block(self) -> Source:
+        first = self._source.first_block
+        return self if first is self._source else first
+
+    def features(self) -> Source:
+        return self._source.features()
+
+    def narrowed(self) -> Source | None:
+        return self._source.narrowed()
+
+    def empty(self, *shape: int) -> Array:
+        return self._source.empty(*shape)
+
+    def row(self, i: int) -> int:
+        return self._source.row(i)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._source.row_label(i, column)
+
+    def place(self, column: int) -> Any:
+        return self._source.place(column)
+
+
+# Numbers or labels that go along with rows which have no order: a column of the same table in place of an array.
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """The labels of a column, in ascending order, and the rows of each."""
+
+    values: list[Any]
+    #: The number of rows, and of those of positive weight.
+    rows: np.ndarray
+    counted: np.ndarray
+    #: The sum of their weights.
+    weights: np.ndarray
+
+
+class CarriedColumn(ABC):
+    """A column of the table that holds the rows, where a table with an order would have an array with one entry for
+    each row. Its entries stay where the rows are, and go along with them; only counts and sums are computed here."""
+
+    #: What messages call it.
+    label: str
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int]:
+        """The number of entries."""
+
+    @property
+    @abstractmethod
+    def total(self) -> float:
+        """The sum of the entries."""
+
+    @property
+    @abstractmethod
+    def n_positive(self) -> int:
+        """The number of positive entries."""
+
+    @property
+    @abstractmethod
+    def is_whole(self) -> bool:
+        """Whether all entries are whole numbers."""
+
+    @abstractmethod
+    def checked(self, source: Source) -> CarriedColumn:
+        """The column as weights of the rows of `source`; an error if its entries cannot be weights."""
+
+    @abstractmethod
+    def labels(self, weights: CarriedColumn | None) -> LabelCounts:
+        """The distinct entries."""
+
+    @abstractmethod
+    def numbered(self, values: Sequence[Any], numbers: Sequence[int]) -> CarriedColumn:
+        """A column with a number in place of each of these values."""
+
+    @abstractmethod
+    def where(self, numbers: Sequence[int], weights: CarriedColumn | None) -> CarriedColumn:
+        """Weights: those of the rows whose entry is one of these numbers, and zero for all others."""
+
+    @abstractmethod
+    def beside(self, source: Source) -> list[Source]:
+        """The tables of a source and, as the last one, this column; all of them are read together."""
+
+
+def sum_of(along: Array | CarriedColumn) -> float:
+    """The sum of weights."""
+    return along.total if isinstance(along, CarriedColumn) else float(namespace(along).sum(along))
+
+
+def count_positive(along: Array | CarriedColumn) -> int:
+    """The number of positive weights."""
+    return along.n_positive if isinstance(along, CarriedColumn) else count_true(along > 0)
+
+
+def in_order(source: Source) -> bool:
+    """Whether the rows of a source have an order, so that they can be numbered."""
+    return source.traits.engine is None or source.traits.engine.ordered
+
+
+# All rows of a source in memory at once, for what cannot be computed block by block.
+
+
+#: A table fits easily into memory if it takes at most this share of what is free.
+_EASILY = 0.25
+#: Rows of unknown number are gathered in blocks of this size.
+_BLOCK_BYTES = 8 << 20
+
+
+def gather(source: Source, purpose: str) -> Source:
+    """The rows of a source as a source in memory; `source` itself if its rows are there already.
+
+    One pass, also over tables that are columns of the same stream. The memory is that of all rows, and twice as much
+    while they are gathered if their number is not known beforehand. An error says how much is missing, before anything
+    is read if the number is known, otherwise as soon as the rows read so far and a copy of them do not fit, and names
+    the `purpose` for which the rows are needed.
+    """
+    if source.traits.in_memory:
+        return source
+    if isinstance(source, BesideSource):
+        return source.changed(partial(gather, purpose=purpose))
+    if isinstance(source, ColumnsSource):
+        return source.of_other(gather(source.parent, purpose))
+    if source.shape[0] is None:
+        rows = _growing_rows(source, purpose)
+    else:
+        _require_memory(source, source.shape[0], purpose)
+        rows = _all_rows(source, source.shape[0])
+    held: Source = SparseSource(rows) if is_sparse(rows) else ArraySource(rows)
+    held.names, held.table, held.vector, held.transposed = source.names, source.table, source.vector, source.transposed
+    held.origin = source
+    held.traits = replace(held.traits, sent=source.traits.sent)
+    return held
+
+
+def entries_of(source: Source) -> np.ndarray:
+    """All rows of a source as one array, in their order. One pass."""
+    if not in_order(source):
+        raise no_order(f"the entries of {source.table}")
+    return np.concatenate([to_numpy(block) for block in source.blocks(1 << 16)])
+
+
+def with_known_length(source: Source, purpose: str) -> Source:
+    """The source, or its rows in memory if their number is not known or they can be read only once."""
+    once = source.shape[0] is None or not source.traits.rereadable
+    return gather(source, purpose) if once and not source.traits.remote else source
+
+
+def as_if_gathered(source: Source, n: int) -> Source:
+    """A source without rows that has the traits of `gather(source)`, for a plan that reads nothing; it has n rows if
+    their number is not known."""
+    if source.traits.in_memory:
+        return source
+    if isinstance(source, BesideSource):
+        return source.changed(partial(as_if_gathered, n=n))
+    if isinstance(source, ColumnsSource):
+        return source.of_other(as_if_gathered(source.parent, n))
+    n, p, traits = source.shape[0] or n, source.shape[1], source.traits
+    n_bytes = int(n * p * traits.stored * traits.itemsize)
+    held = ShapedSource(
+        (n, p),
+        replace(traits, rereadable=True, by_feature=True, whole=True, in_memory=True, n_bytes=n_bytes, part_bytes=0),
+    )
+    held.names, held.table, held.vector, held.kind = source.names, source.table, source.vector, source.kind
+    return held
+
+
+def fits_easily(n: int, p: int, itemsize: int) -> bool:
+    """Whether a table of n rows and p columns takes only a small part of the free memory."""
+    return n * p * itemsize <= _EASILY * free_bytes()
+
+
+class StoredSource(Source):
+    """Base class of sources whose rows are in files, or are the result of a query.
+
+    To be read by columns (trait `by_feature`), the table is gathered in memory once. Fewer rows than columns take less
+    memory than the covariance matrix of the columns, which is the alternative.
+    """
+
+    _held: Source | None = None
+
+    def features(self) -> Source:
+        if not self.traits.by_feature:
+            return super().features()
+        # A piece of a source may have been made by copying it.
+        if self._held is None or self._held.shape != self.shape:
+            self._held = gather(self, "to read it by columns")
+        return self._held.features()
+
+
+def _require_memory(source: Source, n: int, purpose: str) -> None:
+    """Raise an error if n rows of the source do not fit into the free memory."""
+    needed = int(n * source.shape[1] * source.traits.stored * source.traits.itemsize)
+    free = free_bytes()
+    if free and needed > free:
+        raise rows_exceed_memory(source.table, (n, source.shape[1]), needed, free, purpose)
+
+
+def _growing_rows(source: Source, purpose: str) -> Array:
+    """All rows of a source of unknown length; for each block there must be room for it and for all blocks joined."""
+    blocks: list[Array] = []
+    n = 0
+    for block in source.blocks(max(1, _BLOCK_BYTES // (source.shape[1] * source.traits.itemsize))):
+        blocks.append(block)
+        n += block.shape[0]
+        _require_memory(source, n, purpose)
+    return concat_rows(blocks)
+
+
+def _all_rows(source: Source, n: int) -> Array:
+    """All n rows as one array, which is filled block by block if the blocks are NumPy arrays."""
+    blocks = source.blocks(n)
+    first = next(blocks)
+    if not isinstance(first, np.ndarray) or len(first) == n:
+        return concat_rows([first, *blocks])
+    out = np.empty((n, source.shape[1]), dtype=source.dtype)
+    out[: len(first)] = first
+    i = len(first)
+    for block in blocks:
+        out[i : i + len(block)] = block
+        i += len(block)
+    return out

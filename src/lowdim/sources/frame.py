@@ -1,0 +1,255 @@
+"""Data frames of pandas, polars and pyarrow, read through narwhals, and rows that are objects such as strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from .._core.arrays import is_known_array
+from ..errors import beyond_float, column_label, complex_data, empty, not_numeric, unknown_column
+from .array import SparseSource, converts_to_float, refuse_complex_objects
+from .base import Source, Traits, cut
+
+# Data frames of pandas, polars and pyarrow, read through narwhals.
+#
+# Columns of Python objects that are numbers are converted once, when the table is opened. So are categories that are
+# numbers, as dictionary-encoded numbers in files are, and sparse columns of pandas, unless all columns are sparse and
+# leave out zeros: then the table is read as a sparse matrix.
+
+
+def open_table(X: Any) -> Source:
+    """The source of a data frame."""
+    matrix = _sparse_matrix(X)
+    if matrix is None:
+        return TableSource(X)
+    source = SparseSource(matrix)
+    source.names = [str(name) for name in X.columns]
+    return source
+
+
+class TableSource(Source):
+    """Rows of a data frame, converted block by block. Missing entries become NaN.
+
+    `blocks_keeping` gives the columns `keep`, of any type; `aside` are those of them that are not among the rows, by
+    default all.
+    """
+
+    known_to_sklearn = True
+    #: The columns that are carried along, as a pyarrow table.
+    _kept: Any = None
+
+    def __init__(self, X: Any, keep: Sequence[str] = (), aside: Sequence[str] | None = None) -> None:
+        frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
+        if keep:
+            frame = self._set_aside(frame, list(keep)).drop(*(keep if aside is None else aside), strict=False)
+        n, p = frame.shape
+        if n == 0 or p == 0:
+            raise empty(n, p, (n, p))
+        self.names = [str(name) for name in frame.columns]
+        frame = self._with_numbers(frame)
+        booleans = [name for name, dtype in frame.schema.items() if dtype == nw.Boolean]
+        # Nullable booleans are converted to floats, so that missing entries become NaN.
+        self._frame = frame.with_columns(nw.col(*booleans).cast(nw.Float64)) if booleans else frame
+        self.shape = (n, p)
+        self.kind = "table"
+        self.dtype = np.float32 if all(t == nw.Float32 for t in frame.schema.values()) else np.float64
+        itemsize = int(np.dtype(self.dtype).itemsize)
+        self.traits = Traits(n_bytes=n * p * itemsize, itemsize=itemsize)
+
+    def _set_aside(self, frame: Any, keep: list[str]) -> Any:
+        """Note columns that are carried along, all at once, so that their types do not depend on the block."""
+        whole = _with_index(frame, keep)
+        for name in keep:
+            if name not in whole.columns:
+                raise unknown_column("X", name, whole.columns)
+        # pandas may add its index as a further column, and notes about it.
+        self._kept = whole.select(*keep).to_arrow().select(keep).replace_schema_metadata(None)
+        return frame
+
+    def _with_numbers(self, frame: Any) -> Any:
+        """The frame with all columns of numbers; an error is raised for columns that hold anything else."""
+        converted = []
+        for j, (name, dtype) in enumerate(frame.schema.items()):
+            if not (dtype.is_numeric() or dtype == nw.Boolean):
+                numbers = self._numbers(j, frame[:, j], dtype)
+                converted.append(nw.new_series(name, numbers, backend=frame.implementation))
+        return frame.with_columns(*converted) if converted else frame
+
+    def _numbers(self, j: int, column: Any, dtype: Any) -> np.ndarray:
+        """The numbers in a column of objects or of categories, or in a sparse column."""
+        native = getattr(column.to_native(), "dtype", dtype)
+        if "complex" in str(native):
+            raise complex_data(f"{native} in {column_label(j, self.names)}")
+        if _is_sparse(native) and native.subtype.kind in "fiub":
+            values = column.to_numpy()
+            return values if values.dtype == np.float32 else values.astype(np.float64)
+        if dtype in (nw.Categorical, nw.Enum) and _has_numbers(column):
+            column = _decoded(column)
+        elif dtype != nw.Object:
+            raise ValueError(not_numeric(j, native, self.names, _why_not(dtype)))
+        values = np.array(column.to_numpy(), dtype=object)
+        values[column.is_null().to_numpy()] = np.nan
+        refuse_complex_objects(values)
+        try:
+            return values.astype(np.float64)
+        except OverflowError as error:
+            raise beyond_float(j, native, self.names) from error
+        except (TypeError, ValueError) as error:
+            raise type(error)(not_numeric(j, native, self.names, str(error))) from error
+
+    def blocks(self, rows: int) -> Iterator[np.ndarray]:
+        n = self._frame.shape[0]
+        for i in range(0, n, rows):
+            yield np.asarray(self._frame[i : min(i + rows, n)].to_numpy(), dtype=self.dtype)
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, Any]]:
+        if not names or self._kept is None:
+            yield from super().blocks_keeping(rows, names)
+            return
+        kept, i = self._kept.select(list(names)), 0
+        for block in self.blocks(rows):
+            yield block, kept.slice(i, block.shape[0])
+            i += block.shape[0]
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        return [self.between(i, j) for i, j in cut(self._frame.shape[0], k)]
+
+    def between(self, i: int, j: int) -> Source:
+        # The columns have been checked, which takes longer than reading a few rows.
+        part = copy(self)
+        part._frame, part.shape = self._frame[i:j], (j - i, self.shape[1])
+        part._kept = None if self._kept is None else self._kept.slice(i, j - i)
+        part.traits = replace(self.traits, n_bytes=(j - i) * self.shape[1] * self.traits.itemsize)
+        return part
+
+    def features(self) -> Source:
+        return self._inherit(_ColumnSource(self._frame, self.dtype), transposed=True)
+
+
+def _with_index(frame: Any, names: Sequence[str]) -> Any:
+    """The frame with those levels of the index of pandas as columns that are among `names` and no columns yet."""
+    native = frame.to_native()
+    levels = set(getattr(getattr(native, "index", None), "names", ())) - set(frame.columns)
+    added = {
+        name: native.index.get_level_values(name) for name in names if name in levels and name not in frame.columns
+    }
+    return nw.from_native(native.assign(**added), eager_only=True) if added else frame
+
+
+def _is_sparse(native: Any) -> bool:
+    """Whether the dtype of a column is one of pandas' sparse dtypes."""
+    return str(native).startswith("Sparse[") and hasattr(native, "subtype")
+
+
+def _sparse_matrix(X: Any) -> Any:
+    """A table of pandas as a sparse matrix if all its columns are sparse and leave out zeros; otherwise None."""
+    dtypes = [] if isinstance(X, nw.DataFrame) else list(getattr(X, "dtypes", []))
+    if dtypes and all(_is_sparse(t) and t.subtype.kind in "fiub" and t.fill_value == 0 for t in dtypes):
+        return X.sparse.to_coo()
+    return None
+
+
+def _has_numbers(column: Any) -> bool:
+    """Whether the categories of a column are numbers; those of polars are text."""
+    if column.implementation.is_pandas_like():
+        return getattr(column.to_native().dtype.categories.dtype, "kind", "O") in "fiub"
+    kind = _decoded(column).dtype
+    return bool(kind.is_numeric() or kind == nw.Boolean)
+
+
+def _decoded(column: Any) -> Any:
+    """A dictionary of pyarrow as a column of its values; pandas and polars decode by themselves."""
+    if not column.implementation.is_pyarrow():
+        return column
+    native = column.to_native()
+    return nw.from_native(native.cast(native.type.value_type), series_only=True)
+
+
+def _why_not(dtype: Any) -> str:
+    """Why a column is not numeric."""
+    if dtype.is_temporal():
+        return "dates and times; subtract a start and divide by a unit to make numbers of them"
+    return "could not convert string to float or the like"
+
+
+class _ColumnSource(Source):
+    """The columns of a data frame as rows."""
+
+    def __init__(self, frame: Any, dtype: Any) -> None:
+        self._frame = frame
+        self.shape = (frame.shape[1], frame.shape[0])
+        self.kind = "table"
+        self.dtype = dtype
+        self.traits = Traits(by_feature=False)
+
+    def blocks(self, rows: int) -> Iterator[np.ndarray]:
+        p = self._frame.shape[1]
+        for j in range(0, p, rows):
+            yield np.asarray(self._frame[:, j : min(j + rows, p)].to_numpy(), dtype=self.dtype).T
+
+
+def is_table(X: Any) -> bool:
+    """True for data frames that narwhals supports."""
+    return not is_known_array(X) and (isinstance(X, nw.DataFrame) or bool(nw.dependencies.is_into_dataframe(X)))
+
+
+def is_column(X: Any) -> bool:
+    """True for a single column (a series)."""
+    return not is_known_array(X) and bool(nw.dependencies.is_into_series(X))
+
+
+# Rows that are strings, graphs or other objects, for kernels that are functions of two objects.
+
+
+class ObjectSource(Source):
+    """Rows of one or more objects each, for kernels that are functions of two rows."""
+
+    def __init__(self, X: Any) -> None:
+        if is_column(X):
+            X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
+        self._X = X if isinstance(X, np.ndarray) else _as_objects(X)
+        n = len(self._X)
+        if n == 0:
+            raise empty(0, 1, (0,))
+        self.shape = (n, 1 if self._X.ndim == 1 else self._X.shape[1])
+        self.kind = "objects"
+        self.dtype = np.float64
+        self.traits = Traits(by_feature=False)
+
+    def blocks(self, rows: int) -> Iterator[Any]:
+        for i in range(0, len(self._X), rows):
+            yield self._X[i : i + rows]
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        return [self.between(i, j) for i, j in cut(len(self._X), k)]
+
+    def between(self, i: int, j: int) -> Source:
+        return self._inherit(ObjectSource(self._X[i:j]))
+
+
+def holds_objects(X: Any) -> bool:
+    """True for sequences of strings or other objects that are not rows of numbers."""
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind in "US" or (X.dtype.kind == "O" and not converts_to_float(X))
+    if is_column(X):
+        return holds_objects(np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object))
+    if not isinstance(X, list | tuple) or not X or getattr(X[0], "ndim", 0) > 1:
+        return False
+    try:
+        return np.asarray(X).dtype.kind in "USO"
+    except ValueError:
+        # Rows of different lengths.
+        return True
+
+
+def _as_objects(X: Any) -> np.ndarray:
+    """A sequence as a 1-D object array; items that are sequences themselves are not unpacked."""
+    out = np.empty(len(X), dtype=object)
+    for i, item in enumerate(X):
+        out[i] = item
+    return out

@@ -1,0 +1,224 @@
+"""`on_device`: rows that are in main memory or in files, and are sent to a device block by block.
+
+There are two views of such rows. `SentSource` is what models open: blocks are NumPy arrays, and its trait `sent` says
+where the work is to be done. `resident` gives the `DeviceSource`, whose blocks are on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._core.arrays import Array, dense, is_array, to_numpy
+from .._core.devices import Destination, find_destination, in_main_memory, name_of_device, placed_like, sender_to
+from ..errors import objects_on_device, remote_rows_on_device, rows_already_on_device, sparse_rows_on_device
+from .base import Source, read_ahead
+from .derived import MappedSource
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """Rows, and the device to which they are sent when a model reads them, as `on_device` returns them."""
+
+    rows: Any
+    to: Destination
+
+    def __repr__(self) -> str:
+        return f"on_device({type(self.rows).__name__}, {self.to.name!r})"
+
+
+def on_device(X: Any, device: Any) -> OnDevice:
+    """Rows that are read on the host and worked on by a device, to which they are sent block by block.
+
+    Parameters
+    ----------
+    X : anything that `fit` takes
+        A NumPy array or memory map, a data frame, files (`lowdim.scan`), an iterable of blocks. It may be larger than
+        the memory of the device. Sparse matrices and the collections of Dask and Spark are refused.
+    device : str, or a device of an array library
+        "cuda", "cuda:1", "mps", "xpu" or "cpu" for torch; "cuda" for CuPy if torch is not installed; or an object such
+        as `torch.device("cuda")`.
+
+    Returns
+    -------
+    OnDevice
+        Models take it as rows: `PCA(10).fit(on_device(X, "cuda"))`. Fitted attributes and the results of `transform`
+        are NumPy arrays.
+
+    Notes
+    -----
+    Each pass over the rows sends all of them once. On a CUDA device, threads copy pieces of the next block into
+    page-locked memory, from where the device fetches them while it computes with the block before. The device holds
+    about four blocks of at most 1 GiB, and the host up to 256 MiB of page-locked memory. A model that needs all rows
+    at once, such as an exact kernel PCA, has them all on the device.
+
+    Examples
+    --------
+    >>> import lowdim, numpy as np
+    >>> X = np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])
+    >>> lowdim.PCA(1).fit(lowdim.on_device(X, "cpu")).mean_  # doctest: +SKIP
+    array([3., 4.])
+    """
+    if isinstance(X, OnDevice):
+        X = X.rows
+    return OnDevice(X, find_destination(device))
+
+
+def open_sent(source: Source, to: Destination) -> Source:
+    """The rows of an opened source, which are sent to a device; an error if they cannot be."""
+    traits = source.traits
+    if traits.engine is not None:
+        raise remote_rows_on_device(source.table, traits.engine.name)
+    if traits.sparse:
+        raise sparse_rows_on_device(source.table)
+    if not traits.host:
+        raise rows_already_on_device(source.table, name_of_device(source.empty(0)))
+    if source.kind == "objects":
+        raise objects_on_device(source.table)
+    return SentSource(source, to)
+
+
+def rows_in_main_memory(X: Any) -> Any:
+    """An array of another library that is in main memory as a NumPy array; anything else as it is."""
+    lazy = hasattr(X, "__dask_graph__")
+    return to_numpy(X) if is_array(X) and not lazy and in_main_memory(X) else X
+
+
+def resident(source: Source) -> Source:
+    """The source with its blocks on the device to which they are sent; the same source if they are not sent. Features
+    of rows are computed there."""
+    to = source.traits.sent
+    if to is None:
+        return source
+    return source.placed(resident, placed_like) if isinstance(source, MappedSource) else DeviceSource(source, to)
+
+
+class _Wrapped(Source):
+    """Base of both views: everything but the blocks is that of another source."""
+
+    def __init__(self, source: Source, to: Destination) -> None:
+        self._source, self._to = source, to
+        self.shape, self.dtype, self.kind = source.shape, source.dtype, source.kind
+        self.names, self.table, self.vector = source.names, source.table, source.vector
+        self.transposed, self.files, self.origin = source.transposed, source.files, source
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        return [self._again(part) for part in self._source.parts(k, least)]
+
+    @property
+    def can_be_cut(self) -> bool:
+        return self._source.can_be_cut
+
+    def between(self, i: int, j: int) -> Source:
+        return self._again(self._source.between(i, j))
+
+    @property
+    def can_skip(self) -> bool:
+        return self._source.can_skip
+
+    def after(self, i: int) -> Source:
+        return self._again(self._source.after(i))
+
+    def identity(self) -> dict[str, Any]:
+        return self._source.identity()
+
+    def require_two_axes(self) -> None:
+        self._source.require_two_axes()
+
+    @property
+    def first_block(self) -> Source:
+        first = self._source.first_block
+        return self if first is self._source else self._again(first)
+
+    def features(self) -> Source:
+        return self._again(self._source.features())
+
+    def row(self, i: int) -> int:
+        return self._source.row(i)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._source.row_label(i, column)
+
+    def _again(self, source: Source) -> Source:
+        """The same view of another source, such as a piece of this one."""
+        other = type(self)(source, self._to)
+        other.table, other.vector = self.table, self.vector
+        return other
+
+
+class SentSource(_Wrapped):
+    """The rows of another source, which summaries and maps are to work on in a device; its blocks are on the host."""
+
+    def __init__(self, source: Source, to: Destination) -> None:
+        super().__init__(source, to)
+        self.traits = replace(source.traits, sent=to)
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        return self._source.blocks(rows)
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        return self._source.blocks_keeping(rows, names)
+
+    def narrowed(self) -> Source | None:
+        narrow = self._source.narrowed()
+        return None if narrow is None else self._again(narrow)
+
+    def empty(self, *shape: int) -> Array:
+        return self._source.empty(*shape)
+
+
+class DeviceSource(_Wrapped):
+    """The rows of another source, one table or several side by side, on a device.
+
+    The next block is read and sent while the last one is in use. At most two blocks are ahead of it.
+    """
+
+    def __init__(self, source: Source, to: Destination) -> None:
+        super().__init__(source, to)
+        self.dtype = to.dtype(source.dtype)
+        self.kind = f"{source.kind} on {to}"
+        itemsize = 4 if self.dtype == to.dtype(np.float32) else 8
+        traits = source.traits
+        self.traits = replace(
+            traits,
+            sent=None,
+            host=False,
+            views=False,
+            column_blocks=False,
+            known_products=False,
+            part_bytes=0,
+            n_bytes=traits.n_bytes * itemsize // traits.itemsize,
+            itemsize=itemsize,
+        )
+
+    @property
+    def members(self) -> list[Source]:
+        members = self._source.members
+        return [self] if len(members) == 1 else [DeviceSource(member, self._to) for member in members]
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        return (block for block, _ in self.blocks_keeping(rows, ()))
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        # The thread that reads ahead ends before the sender does.
+        with ExitStack() as stack:
+            sender = stack.enter_context(closing(sender_to(self._to, self.dtype)))
+            for arrived, kept in stack.enter_context(closing(read_ahead(self._sent(sender, rows, names)))):
+                yield arrived(), kept
+
+    def _sent(self, sender: Any, rows: int, names: Sequence[str]) -> Generator[tuple[Any, Any], None, None]:
+        for block, kept in self._source.blocks_keeping(rows, names):
+            yield sender.send(dense(block)), kept
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        return [self]
+
+    def empty(self, *shape: int) -> Array:
+        return self._to.empty(shape, self.dtype)
+
+    def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
+        return super().place(column) if len(self._source.members) == 1 else self._source.place(column)

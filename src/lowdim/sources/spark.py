@@ -1,0 +1,770 @@
+"""Data frames of Spark: partitions are read by tasks on the executors that hold them, and only summaries travel."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import errors
+from .._core import __version__
+from .._core.arrays import Array, compute_lazy, namespace, to_numpy
+from .base import FAN_IN, Codec, Engine, Place, Source, Traits, later, made, with_places
+from .beside import ColumnsSource
+from .contents import ColumnChoice, Contents
+from .derived import CarriedColumn, LabelCounts
+from .spark_jobs import Form, collected, form_of, in_plain_words, is_list, is_number, n_cores, quoted
+
+# A column of a data frame of Spark that goes along with its rows: weights, labels of folds, groups.
+
+
+class SparkColumn(CarriedColumn):
+    """A column of a data frame, or an expression of its columns.
+
+    Parameters
+    ----------
+    frame : data frame of Spark
+    column : str or Column
+        A name, or an expression that is evaluated for each row when the rows are read.
+    label : str
+        The name in messages.
+    """
+
+    def __init__(self, frame: Any, column: Any, label: str) -> None:
+        from pyspark.sql import functions
+
+        self.frame, self.label = frame, label
+        self.column = functions.col(quoted(column)) if isinstance(column, str) else column
+
+    @classmethod
+    def hashed(cls, source: Source, k: int, seed: int) -> SparkColumn:
+        """A number from 0 to k - 1 for each row, from a hash of its entries: the same for equal rows, however they are
+        divided among partitions."""
+        from pyspark.sql import functions
+
+        base = base_of(source)
+        key = functions.xxhash64(functions.lit(seed), *(functions.col(quoted(name)) for name in base.layout.columns))
+        return cls(base.frame, functions.pmod(key, functions.lit(k)), f"a hash of the rows modulo {k}")
+
+    @cached_property
+    def _sums(self) -> Any:
+        """What is known of the entries as numbers, from one job."""
+        from pyspark.sql import functions
+
+        x = self.column.cast("double")
+        finite = functions.when(x.isNotNull() & ~functions.isnan(x), x)
+        known = self.frame.select(x.alias("x"), finite.alias("finite")).agg(
+            functions.count("*").alias("n"),
+            functions.count("finite").alias("present"),
+            functions.min("finite").alias("least"),
+            functions.max("finite").alias("most"),
+            functions.min(functions.when(functions.col("finite") > 0, functions.col("finite"))).alias("smallest"),
+            functions.sum("finite").alias("total"),
+            functions.count(functions.when(functions.col("finite") > 0, 1)).alias("positive"),
+            functions.count(functions.when(functions.col("finite") != functions.rint("finite"), 1)).alias("broken"),
+        )
+        with in_plain_words():
+            return known.first()
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (int(self._sums["n"]),)
+
+    @property
+    def total(self) -> float:
+        return float(self._sums["total"])
+
+    @property
+    def n_positive(self) -> int:
+        return int(self._sums["positive"])
+
+    @property
+    def is_whole(self) -> bool:
+        return self._sums["broken"] == 0
+
+    def checked(self, source: Source) -> SparkColumn:
+        self._require_frame(source)
+        kind = self.frame.select(self.column.alias("x")).schema["x"].dataType
+        from pyspark.sql import types
+
+        if not isinstance(kind, types.NumericType | types.BooleanType):
+            raise errors.bad_weights("must hold numbers", f"{self.label}, which holds {kind.simpleString()}")
+        found = self._sums
+        if found["present"] < found["n"] or not math.isfinite(max(abs(found["least"]), abs(found["most"]))):
+            raise errors.bad_weights("must be finite", f"a missing or infinite value in {self.label}")
+        if found["least"] < 0:
+            raise errors.bad_weights("must not be negative", f"{found['least']:g} in {self.label}")
+        if found["positive"] == 0:
+            raise errors.bad_weights("must not be all zero", f"{found['n']} zeros in {self.label}")
+        if not math.isfinite(found["total"]):
+            raise errors.bad_weights("must have a sum that fits into float64", f"values up to {found['most']:g}")
+        if source.traits.itemsize < 8:
+            with np.errstate(over="ignore", under="ignore"):
+                ends = np.array([found["smallest"], found["most"], found["total"]], dtype=np.float32)
+            if not np.all(np.isfinite(ends)) or np.any(ends == 0):
+                values = f"values from {found['smallest']:g} to {found['most']:g}"
+                raise errors.bad_weights("must fit the float32 of the rows", values)
+        return self
+
+    def labels(self, weights: CarriedColumn | None) -> LabelCounts:
+        from pyspark.sql import functions
+
+        counted = functions.lit(1.0) if weights is None else self._other(weights).cast("double")
+        known = (
+            self.frame.select(self.column.alias("value"), counted.alias("w"))
+            .groupBy("value")
+            .agg(
+                functions.count("*").alias("rows"),
+                functions.count(functions.when(functions.col("w") > 0, 1)).alias("counted"),
+                functions.sum("w").alias("weight"),
+            )
+        )
+        with in_plain_words():
+            each = known.collect()
+        if any(row["value"] is None or row["value"] != row["value"] for row in each):
+            raise errors.missing_labels(self.label)
+        each.sort(key=lambda row: row["value"])
+        return LabelCounts(
+            [row["value"] for row in each],
+            np.array([row["rows"] for row in each]),
+            np.array([row["counted"] for row in each]),
+            np.array([row["weight"] for row in each], dtype=np.float64),
+        )
+
+    def numbered(self, values: Sequence[Any], numbers: Sequence[int]) -> SparkColumn:
+        from pyspark.sql import functions
+
+        kind = self.frame.select(self.column.alias("value")).schema["value"].dataType
+        known = functions.array(*(functions.lit(value).cast(kind) for value in values))
+        codes = functions.array(*(functions.lit(int(number)) for number in numbers))
+        code = functions.element_at(codes, functions.array_position(known, self.column).cast("int"))
+        return SparkColumn(self.frame, code, self.label)
+
+    def where(self, numbers: Sequence[int], weights: CarriedColumn | None) -> SparkColumn:
+        from pyspark.sql import functions
+
+        kept = functions.lit(1.0) if weights is None else self._other(weights).cast("double")
+        some = functions.when(self.column.isin([int(number) for number in numbers]), kept).otherwise(functions.lit(0.0))
+        return SparkColumn(self.frame, some, f"some of {self.label}")
+
+    def beside(self, source: Source) -> list[Source]:
+        self._require_frame(source)
+        base = base_of(source)
+        wider = base.with_column(self)
+        p = base.shape[1]
+        tables: list[Source] = []
+        for member in source.members:
+            if isinstance(member, ColumnsSource):
+                tables.append(member.of_other(wider))
+            else:
+                same = ColumnsSource(wider, range(p))
+                same.table, same.vector = member.table, member.vector
+                tables.append(same)
+        column = ColumnsSource(wider, [p])
+        column.table = self.label
+        return [*tables, column]
+
+    def _other(self, other: Any) -> Any:
+        """The expression of another column of the same data frame."""
+        if other.frame is not self.frame:
+            raise errors.no_order("columns of two data frames")
+        return other.column
+
+    def _require_frame(self, source: Source) -> None:
+        """Raise an error if the rows are those of another data frame."""
+        if base_of(source).frame is not self.frame:
+            raise errors.no_order("columns of two data frames")
+
+
+def base_of(source: Source) -> Any:
+    """The source of the data frame that the rows of all tables of a source are read from."""
+    found = {id(base): base for member in source.members for base in [_base_of_table(member)]}
+    if len(found) > 1:
+        raise errors.no_order("two tables")
+    return next(iter(found.values()))
+
+
+def _base_of_table(source: Any) -> Any:
+    while not hasattr(source, "layout"):
+        source = source.parent if isinstance(source, ColumnsSource) else source.origin
+        if source is None:
+            raise errors.no_order("tables that are not columns of a data frame of Spark")
+    return source
+
+
+# Sums of a column of a data frame of Spark.
+
+
+def weighted_sum(frame: Any, weights: SparkColumn | None = None) -> tuple[float, float]:
+    """The weighted sum of the entries of the last column, and the sum of the weights, by one job."""
+    from pyspark.sql import functions
+
+    w = functions.lit(1.0) if weights is None else weights.column.cast("double")
+    entry = functions.col(quoted(frame.columns[-1])).cast("double")
+    with in_plain_words():
+        total, weight = frame.where(w > 0).agg(functions.sum(w * entry), functions.sum(w)).first()
+    return float(total), float(weight)
+
+
+# What is sent to the executors of Spark, and what they send back.
+
+
+#: The columns of what tasks send: the number of the partition, and a result or the kind and the message of an error.
+RESULT = "part int, payload binary, kind string, message string"
+
+
+# ---- How a source is made on the executor
+
+
+#: The numbers, in recipes, of the rows of the partition and of the weights that go along with them.
+_ROWS, _ALONG = 0, 1
+
+
+@dataclass(frozen=True)
+class PartitionRows:
+    """Stands for the rows of a partition of a source, until it is known that there is one source only."""
+
+    source: Any
+
+
+def recipe_of(source: Source) -> tuple[Any, Any]:
+    """How a source is made of the rows of a partition and their weights, and the source of the data frame that these
+    belong to."""
+    found: dict[int, Any] = {}
+
+    def place(value: Any) -> Place | None:
+        if isinstance(value, PartitionRows):
+            found[id(value.source)] = value.source
+            return Place(_ROWS)
+        return Place(_ALONG) if isinstance(value, CarriedColumn) else None
+
+    recipe = with_places(source.elsewhere(later), place)
+    if len(found) > 1:
+        raise errors.no_order("two tables")
+    return recipe, next(iter(found.values()))
+
+
+class Arriving:
+    """Weights of the rows of a partition, which are known as far as its batches have been read."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._held, self._n = np.empty(1 << 10, dtype=dtype), 0
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (self._n,)
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self._held[: self._n][rows]
+
+    def append(self, values: np.ndarray) -> None:
+        """Add the weights of the next rows."""
+        n = self._n + len(values)
+        if n > len(self._held):
+            self._held = np.concatenate([self._held, np.empty(n, dtype=self._held.dtype)])
+        self._held[self._n : n] = values
+        self._n = n
+
+
+#: At most this many partitions are named one by one.
+_NAMED = 3
+
+
+class Places:
+    """Names the rows of a task in messages, by their partition and their number in it.
+
+    Parameters
+    ----------
+    number : int
+        The partition whose rows the task reads; if it reads several, `append` says which.
+    """
+
+    def __init__(self, number: int) -> None:
+        #: The partitions that have been read, the first row of each, and those of the last rows that were appended.
+        self._numbers, self._starts, self._last = [number], [0], [number]
+        self._n = 0
+
+    def append(self, numbers: np.ndarray) -> None:
+        """Note the partitions of the next rows."""
+        starts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(numbers))])
+        self._last = [int(numbers[i]) for i in starts]
+        if self._n == 0:
+            self._numbers, self._starts = [], []
+        for i, number in zip(starts, self._last, strict=True):
+            if not self._numbers or number != self._numbers[-1]:
+                self._numbers.append(number)
+                self._starts.append(self._n + int(i))
+        self._n += len(numbers)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        """The row in messages."""
+        k = bisect_right(self._starts, i) - 1
+        return f"row {i - self._starts[k]} of partition {self._numbers[k]}"
+
+    def sentence(self) -> str:
+        """Where the last rows that were read belong. If there are several partitions, the next may have been read."""
+        if self._n == 0:
+            return f" This is in partition {self._numbers[0]}."
+        if len(self._last) <= _NAMED:
+            return f" This is in or near partition {' or '.join(map(str, self._last))}."
+        return f" This is in or near one of the partitions {min(self._last)} to {max(self._last)}."
+
+
+@dataclass(frozen=True)
+class Summing:
+    """Gives the result of a task for one or more partitions, or the error that it raised: Spark would run a task that
+    fails several times, and lose the kind of the error."""
+
+    layout: Form
+    recipe: Any
+    task: Callable[..., Any]
+    codec: Codec
+    #: Whether a column of weights follows those of the rows.
+    weighted: bool
+    #: Whether the task reads several partitions; then the last column holds the number of the partition.
+    joined: bool
+    version: str = __version__
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        part = 0 if context is None else context.partitionId()
+        with_rows = (batch for batch in batches if batch.num_rows)
+        first = next(with_rows, None)
+        if first is None:
+            return
+        places = Places(part)
+        try:
+            if self.version != __version__:
+                raise errors.other_version(self.version, __version__, "an executor of Spark")
+            along = Arriving(self.layout.dtype) if self.weighted else None
+            rows = self.layout.open(self._rows_only(chain([first], with_rows), along, places))
+            rows.origin = places
+            found = self.task(made(self.recipe, [rows, along]), 0, along)
+            yield message(part, payload=self.codec.encode(found))
+        except Exception as error:
+            yield message(part, error=error, note="" if " of partition " in str(error) else places.sentence())
+
+    def _rows_only(self, batches: Iterator[Any], along: Arriving | None, places: Places) -> Iterator[Any]:
+        """Batches with only the columns of the rows: what else they hold is noted."""
+        for batch in batches:
+            columns = batch.columns
+            if self.joined:
+                places.append(columns.pop().to_numpy())
+            if along is not None:
+                along.append(columns.pop().to_numpy(zero_copy_only=False))
+            yield batch.select(list(range(len(columns))))
+
+
+# ---- What comes back
+
+
+def merging(merge: Callable[[list[Any]], Any], codec: Codec) -> Callable[[Any], Any]:
+    """The function that merges what several partitions sent, in their order."""
+
+    # Spark counts the arguments of a function, and takes `self` for one of them.
+    def join(table: Any) -> Any:
+        import pyarrow as pa
+
+        rows = sorted(table.to_pylist(), key=lambda row: row["part"])
+        part = rows[0]["part"] // FAN_IN
+        failed = next((row for row in rows if row["kind"] is not None), None)
+        if failed is not None:
+            row = {name: failed[name] for name in ("payload", "kind", "message")}
+            return pa.Table.from_pylist([{**row, "part": part}], schema=_schema())
+        merged = codec.encode(merge([codec.decode(row["payload"]) for row in rows]))
+        return pa.Table.from_batches([message(part, payload=merged)])
+
+    return join
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    return pa.schema([("part", pa.int32()), ("payload", pa.binary()), ("kind", pa.string()), ("message", pa.string())])
+
+
+def message(part: int, payload: bytes | None = None, error: Exception | None = None, note: str = "") -> Any:
+    """One row for Spark: a result, or an error with the sentence that says where the first missing value is."""
+    import pyarrow as pa
+
+    if isinstance(error, MemoryError):
+        # NumPy has a class of its own for it.
+        error = errors.executor_memory(str(error))
+    kind = None if error is None else type(error).__name__
+    text = None if error is None else f"{error}{note}"
+    if isinstance(error, errors.MissingValues):
+        payload = error.where.encode()
+    row = {"part": part, "payload": payload, "kind": kind, "message": text}
+    return pa.RecordBatch.from_pylist([row], schema=_schema())
+
+
+def result_of(row: Any, codec: Codec) -> Any:
+    """The result that a row holds; the error that it holds is raised."""
+    if row["kind"] is None:
+        return codec.decode(bytes(row["payload"]))
+    kind, text = row["kind"], row["message"]
+    cls = getattr(errors, kind, getattr(builtins, kind, None))
+    if not (isinstance(cls, type) and issubclass(cls, Exception)):
+        raise RuntimeError(f"a task of Spark failed with {kind}: {text}")
+    error = cls(text)
+    if isinstance(error, errors.MissingValues) and row["payload"] is not None:
+        error.where = bytes(row["payload"]).decode()
+    raise error
+
+
+# The engine of data frames of Spark: what its executors do with the rows.
+
+
+#: The column of the results before they are columns of their own, that of weights, and that of partitions.
+_RESULTS, _WEIGHTS, _PARTITION = "lowdim results", "lowdim weights", "lowdim partition"
+
+
+class SparkEngine(Engine):
+    """A session of Spark, classic or by Spark Connect."""
+
+    name = "Spark"
+    keeping = "df.cache()"
+    ordered = False
+
+    def merged(
+        self,
+        source: Source,
+        task: Callable[..., Any],
+        merge: Callable[[list[Any]], Any],
+        *,
+        along: Array | CarriedColumn | None = None,
+        least: int = 1,
+        codec: Codec | None = None,
+        told: Callable[[int], None] | None = None,
+        tick: Callable[[], None] | None = None,
+    ) -> Any:
+        from pyspark.sql import functions
+
+        assert codec is not None, "results travel as bytes"
+        recipe, base = recipe_of(source)
+        others = []
+        if along is not None:
+            if not isinstance(along, SparkColumn):
+                raise errors.no_order("entries of an array")
+            others.append(along.column.cast("float" if base.layout.narrow else "double").alias(_WEIGHTS))
+        n = n_tasks = base.n_tasks
+        if told is not None:
+            told(n)
+        joined = n_tasks < base.n_partitions
+        if joined:
+            others.append(functions.spark_partition_id().alias(_PARTITION))
+        rows = base.selected(base.sent, *others)
+        if joined:
+            rows = rows.coalesce(n_tasks)
+        frame = rows.mapInArrow(Summing(base.sent, recipe, task, codec, along is not None, joined), RESULT)
+        join = merging(merge, codec)
+        while n > 1:
+            bucket = functions.floor(functions.col("part") / FAN_IN).cast("int").alias("bucket")
+            frame = frame.select("*", bucket).groupBy("bucket").applyInArrow(join, RESULT)
+            n = -(-n // FAN_IN)
+        with in_plain_words(base):
+            found = sorted(collected(frame, n_tasks, tick), key=lambda row: row["part"])
+        # A plan that is not the same each time may have more partitions than were counted.
+        results = [result_of(row, codec) for row in found]
+        return results[0] if len(results) == 1 else merge(results)
+
+    def mapped(
+        self,
+        source: Source,
+        task: Callable[..., Array],
+        like: Array,
+        names: Callable[[], Sequence[str]] | None,
+        *,
+        replaces: bool = False,
+    ) -> Any:
+        """The data frame with the results as further columns."""
+        from pyspark.sql import functions
+
+        recipe, base = recipe_of(source)
+        columns = ["result"] if names is None else list(names())
+        if len(columns) != (1 if like.ndim == 1 else like.shape[1]):
+            # The caller would make an array of several results for each row.
+            raise errors.no_array_of_rows()
+        kept = base.frame.columns
+        there = [name for name in columns if name in kept]
+        if there and not (replaces and set(there) <= set(base.layout.columns)):
+            raise errors.column_exists(there)
+        kind = "float" if like.dtype == np.float32 else "double"
+        fields = [f"r{i}" for i in range(len(columns))]
+        add = functions.arrow_udf(
+            _mapping(base.layout, recipe, task, fields), "struct<" + ",".join(f"{name}:{kind}" for name in fields) + ">"
+        )
+        given = functions.struct(*base.layout.selection())
+        # All columns that are there are kept as they are, whatever their types and names.
+        found = base.frame.select("*", add(given).alias(_RESULTS))
+        results = functions.col(quoted(_RESULTS))
+        added = {name: results[field].alias(name) for name, field in zip(columns, fields, strict=True)}
+        if there:
+            in_place = [added.pop(name) if name in added else functions.col(quoted(name)) for name in kept]
+            return found.select(*in_place, *added.values())
+        return found.select("*", *added.values()).drop(_RESULTS)
+
+    def hashed(self, source: Source, k: int, seed: int) -> CarriedColumn:
+        return SparkColumn.hashed(source, k, seed)
+
+    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
+        raise errors.write_with_spark()
+
+
+SPARK = SparkEngine()
+
+
+def _mapping(form: Form, recipe: Any, task: Callable[..., Array], names: list[str]) -> Callable[..., Any]:
+    """The function of Arrow arrays that gives the results of a task as structs, one for each row."""
+    import pyarrow as pa
+
+    def add(arrays: Any) -> Any:
+        return map(partial(_results, form, recipe, task, names), arrays)
+
+    # Spark looks at the annotations, which must not be text.
+    add.__annotations__ = {"arrays": Iterator[pa.Array], "return": Iterator[pa.Array]}
+    return add
+
+
+def _results(form: Form, recipe: Any, task: Callable[..., Array], names: list[str], rows: Any) -> Any:
+    """The results for a batch of rows."""
+    import pyarrow as pa
+
+    if len(rows) == 0:
+        return pa.StructArray.from_arrays([pa.array([], pa.float64()) for _ in names], names)
+    batch = pa.RecordBatch.from_struct_array(rows)
+    found = to_numpy(task(made(recipe, [form.open(iter([batch])), None]), 0, None)).reshape(len(rows), len(names))
+    return pa.StructArray.from_arrays([pa.array(np.ascontiguousarray(column)) for column in found.T], names)
+
+
+# The rows of a data frame of Spark.
+
+
+#: Partitions that Spark keeps in memory are read by fewer tasks if they are smaller than this, but by at least one for
+#: each core.
+_TASK_BYTES = 256 << 20
+
+
+class SparkContents(Contents):
+    """The columns of a data frame of Spark. By default, all columns of numbers are the rows."""
+
+    choice = ColumnChoice
+    label = "the data frame"
+
+    def __init__(self, frame: Any) -> None:
+        self._frame, self.names = frame, list(frame.columns)
+        kinds = [(field.name, field.dataType) for field in frame.schema.fields]
+        numbers = [name for name, kind in kinds if is_number(kind)]
+        #: Columns of arrays and vectors count as numbers if there are no others.
+        self.numeric = numbers or [name for name, kind in kinds if is_list(kind)]
+
+    def source(self, columns: Sequence[str]) -> SparkSource:
+        return SparkSource(self._frame, columns)
+
+    def column(self, name: str) -> Any:
+        return SparkColumn(self._frame, name, f"column {name!r}")
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        return form_of(self._frame.select(*map(quoted, columns))).dtype
+
+
+class SparkSource(Source):
+    """Rows of a data frame of Spark; each partition, or several small ones that are cached, is read by a task.
+
+    Parameters
+    ----------
+    frame : data frame of Spark
+    columns : sequence of str, optional
+        The columns that are the rows; all columns of numbers by default.
+
+    Notes
+    -----
+    The rows and the partitions are counted, by one job, when their number is first asked for. Rows have no order: they
+    are read as partitions give them. As usual in Spark, each pass computes the data frame again; `df.cache()` keeps it
+    in the memory of the executors.
+    """
+
+    def __init__(self, frame: Any, columns: Sequence[str] | None = None) -> None:
+        #: All columns, which `transform` keeps.
+        self.frame = frame
+        #: Which of them are the rows, and how they are stored.
+        self.layout = form_of(frame if columns is None else frame.select(*map(quoted, columns)))
+        self._carried: tuple[SparkColumn, ...] = ()
+        self._describe()
+
+    def _describe(self) -> None:
+        """Set the attributes that follow from the layout."""
+        self._sample = sample = self.layout.sample()
+        self.names, self.kind, self.dtype = self.layout.names, "spark", sample.dtype
+        self.traits = replace(
+            Traits(engine=SPARK, by_feature=False, in_memory=False, itemsize=sample.traits.itemsize),
+            sparse=self.layout.stored is not None,
+            stored=self.layout.stored or 1.0,
+        )
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        return _Shape(self)
+
+    @cached_property
+    def _counts(self) -> _Counts:
+        from pyspark.sql import functions
+
+        # Vectors are looked at only where they need not be computed for that.
+        kind = self.layout.type_of_vectors() if self._is_kept else None
+        kind = functions.lit(0) if kind is None else kind
+        parts = self.frame.select(functions.spark_partition_id().alias("part"), kind.alias("kind"))
+        counted = parts.agg(functions.count("*"), functions.max("part"), functions.min("kind"))
+        with in_plain_words(self):
+            n, last, least = counted.collect()[0]
+        p = self.layout.total_width
+        if n == 0:
+            raise errors.empty(n, p, (n, p))
+        return _Counts(n, 1 + last, least == 1)
+
+    @cached_property
+    def _is_kept(self) -> bool:
+        """Whether the data frame is in the memory of the executors, or will be there once it has been read."""
+        return bool(self.frame.storageLevel.useMemory)
+
+    @property
+    def n_partitions(self) -> int:
+        """One more than the largest number of a partition that has rows."""
+        return self._counts.n_partitions
+
+    @property
+    def sent(self) -> Form:
+        """The form in which rows are sent to be summed up."""
+        return self.layout.all_dense() if self._counts.all_dense else self.layout
+
+    @cached_property
+    def n_tasks(self) -> int:
+        """The number of tasks of a pass.
+
+        It is that of the partitions, or less if these are small and in the memory of the executors: Spark needs up to
+        0.1 s to begin a task in Python, in which a core sums up 50 MB of rows. Where rows are computed when they are
+        read, all partitions are left to Spark, since that may take any time.
+        """
+        n, parts, _ = self._counts
+        at_least = math.ceil(n * self.layout.total_width * self.traits.itemsize * self.traits.stored / _TASK_BYTES)
+        if parts <= at_least or not self._is_kept:
+            return parts
+        return min(parts, max(at_least, n_cores(self.frame.sparkSession)))
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        # All rows are brought to this process.
+        with in_plain_words(self):
+            batches = self.rows.toArrow().to_batches()
+        return self.layout.open(iter(batches)).blocks(rows)
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return PartitionRows(self)
+
+    @property
+    def first_block(self) -> Source:
+        """A source of two made-up rows."""
+        return self._sample
+
+    def empty(self, *shape: int) -> Array:
+        return self._sample.empty(*shape)
+
+    @property
+    def rows(self) -> Any:
+        """The data frame with only the columns that are the rows, and those that go along as the last ones."""
+        return self.selected(self.layout)
+
+    def selected(self, form: Form, *others: Any) -> Any:
+        """The rows in a form, those that go along, and further columns of the data frame."""
+        return self.frame.select(*form.selection([each.column for each in self._carried]), *others)
+
+    def with_column(self, column: SparkColumn) -> SparkSource:
+        """The same rows with one more column of numbers, the last one."""
+        other = SparkSource.__new__(SparkSource)
+        other.__dict__.update(self.__dict__)
+        other._carried = (*self._carried, column)
+        name = f"lowdim label {len(self._carried)}"
+        other.layout = replace(self.layout, carried=(*self.layout.carried, name))
+        other._describe()
+        return other
+
+
+class _Counts(NamedTuple):
+    """What is counted before rows are read."""
+
+    n: int
+    #: One more than the largest number of a partition that has rows.
+    n_partitions: int
+    #: Whether all rows are known to be dense vectors.
+    all_dense: bool
+
+
+class _Shape(Sequence[Any]):
+    """(n, p) of a source, in which n is counted when it is asked for: no job runs for a map of the rows."""
+
+    def __init__(self, source: SparkSource) -> None:
+        self._source = source
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, int) and i % 2:
+            return self._source.layout.total_width
+        return (self._source._counts.n, self._source.layout.total_width)[i]
+
+    def __len__(self) -> int:
+        return 2
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+# Data frames of Spark: partitions are read by tasks on the executors that hold them, and only summaries travel.
+#
+# Only the DataFrame API is used, so that Spark Connect works as well as a classic session. Spark is imported only when
+# such a data frame is opened.
+
+
+def is_spark(X: Any) -> bool:
+    """True for data frames of Spark, of classic sessions and of Spark Connect."""
+    return type(X).__module__.startswith("pyspark.sql.") and hasattr(X, "mapInArrow")
+
+
+# Results with one number for each row, as an array or as the last column of a data frame: their sums.
+
+
+def is_frame_of_engine(results: Any) -> bool:
+    """Whether results are columns of a data frame of an engine, beside the rows that they belong to."""
+    return is_spark(results)
+
+
+def mean_of_results(results: Any, weights: Any = None) -> float:
+    """The mean of numbers, one for each row: of an array, or of the last column of a data frame of Spark. With weights,
+    rows of weight zero are left out."""
+    if is_spark(results):
+        total, weight = weighted_sum(results, weights)
+        return total / weight
+    if weights is None:
+        return float(namespace(results).mean(results))
+    each = to_numpy(compute_lazy(results)).astype(np.float64)
+    return float(np.average(each[weights > 0], weights=weights[weights > 0]))
+
+
+def sum_of_results(results: Any) -> tuple[float, int]:
+    """The sum of such numbers, and how many there are."""
+    if is_spark(results):
+        total, n = weighted_sum(results)
+        return total, int(n)
+    return float(namespace(results).sum(results)), results.shape[0]

@@ -1,0 +1,485 @@
+"""Tables with names: the one kind of object for every table that a model or a function answers with."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, Literal, Self
+
+import narwhals as nw
+import numpy as np
+
+from ._core.arrays import to_numpy
+
+# Tables as text: columns of numbers with the same decimals, awkward labels made harmless, wide tables continued.
+
+
+#: The largest width of a label or an entry of text; longer ones are cut.
+_WIDEST = 40
+#: Columns of numbers within this range are printed without exponents.
+_SMALLEST, _LARGEST = 1e-3, 1e6
+
+
+def text_of(table: Table, *, max_rows: int | None, max_columns: int | None, width: int) -> str:
+    """The text of a table, see `Table.text`."""
+    shown = _shown(len(table), max_rows)
+    labels = _labels(table, shown)
+    blocks = []
+    names = table.columns[: _shown(len(table.columns), max_columns)]
+    more = left_out(len(table) - shown, len(table.columns) - len(names))
+    while True:
+        block, names = _block(table, names, labels, shown, width)
+        blocks.append("\n".join(block))
+        if not names:
+            break
+    lines = [clean(table.title)] if table.title else []
+    lines.append("\n\n".join(blocks))
+    return "\n".join([*lines, *more, *(clean(note) for note in table.notes)])
+
+
+def _shown(count: int, most: int | None) -> int:
+    return count if most is None else min(count, max(most, 0))
+
+
+def left_out(rows: int, columns: int) -> list[str]:
+    """What is said of rows and columns that are not shown: one line, or none."""
+    parts = [_more(count, what) for count, what in ((rows, "row"), (columns, "column")) if count > 0]
+    return ["... " + ", ".join(parts)] if parts else []
+
+
+def _more(count: int, what: str) -> str:
+    return f"{count} more {what}{'' if count == 1 else 's'}"
+
+
+def _labels(table: Table, shown: int) -> list[str]:
+    """The labels of the first rows, padded to the same width; above them their name, if there is room for it."""
+    labels: list[Any] = table.head(shown).rows if table.has_labels else list(range(shown))
+    texts = [cut(clean(str(label)), _WIDEST) for label in labels]
+    width = max(map(cell_width, texts), default=0)
+    name = clean(table.row_name)
+    right = all(isinstance(label, int | np.integer) for label in labels)
+    return [pad(text, width, right=right) for text in [name if cell_width(name) <= width else "", *texts]]
+
+
+def _block(table: Table, names: list[str], labels: list[str], shown: int, width: int) -> tuple[list[str], list[str]]:
+    """The lines of as many columns as fit into the width, at least one, and the names of the columns that remain."""
+    parts = [labels]
+    used = cell_width(labels[0])
+    for position, name in enumerate(names):
+        column = table[name][:shown]
+        cells, right = cells_of(column)
+        head = cut(clean(name), _WIDEST)
+        room = width - used - 2
+        needed = max([cell_width(head), *map(cell_width, cells)])
+        if needed > room:
+            # Text in the last place is cut to the room that is left; anything else continues below.
+            if not right and room >= 20:
+                cells, needed = [cut(cell, room) for cell in cells], room
+            elif position > 0:
+                return _joined(parts), names[position:]
+        parts.append([pad(cell, needed, right=right) for cell in [head, *cells]])
+        used += needed + 2
+    return _joined(parts), []
+
+
+def _joined(parts: list[list[str]]) -> list[str]:
+    """The lines of columns of cells that were padded to the same width."""
+    return ["  ".join(cells).rstrip() for cells in zip(*parts, strict=True)]
+
+
+def cells_of(column: np.ndarray) -> tuple[list[str], bool]:
+    """The entries of a column as text, and whether they are aligned on the right, as numbers are."""
+    if column.dtype.kind == "b":
+        return ["yes" if entry else "no" for entry in column], False
+    if column.dtype.kind in "iu":
+        return [str(entry) for entry in column], True
+    if column.dtype.kind == "f":
+        return _numbers([float(entry) for entry in column]), True
+    entries = list(column)
+    known = [entry for entry in entries if entry is not None]
+    if known and all(isinstance(entry, int | float | np.number) and not isinstance(entry, bool) for entry in known):
+        whole = all(isinstance(entry, int) or float(entry).is_integer() for entry in known)
+        texts = iter([str(int(entry)) for entry in known] if whole else _numbers([float(entry) for entry in known]))
+        return ["-" if entry is None else next(texts) for entry in entries], True
+    return ["" if entry is None else cut(clean(str(entry)), 4 * _WIDEST) for entry in entries], False
+
+
+def _numbers(values: list[float]) -> list[str]:
+    """Numbers with the same decimals: five digits for the largest, and exponents where decimals would not do."""
+    sizes = [abs(value) for value in values if math.isfinite(value) and value != 0.0]
+    largest = max(sizes, default=1.0)
+    if not _SMALLEST <= largest < _LARGEST:
+        return [_exponent(value, 3) for value in values]
+    decimals = min(4, max(0, 4 - math.floor(math.log10(largest))))
+    resolution = 0.5 * 10.0**-decimals
+    return [
+        _exponent(value, 1) if math.isfinite(value) and 0.0 < abs(value) < resolution else f"{value:.{decimals}f}"
+        for value in values
+    ]
+
+
+def _exponent(value: float, digits: int) -> str:
+    return f"{value:.{digits}e}" if math.isfinite(value) and value != 0.0 else f"{value:g}"
+
+
+def clean(text: str) -> str:
+    """Text on one line: line breaks and other control characters are shown as their escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or unicodedata.category(c) == "Cf" else repr(c)[1:-1] for c in text)
+
+
+def cell_width(text: str) -> int:
+    """The number of columns that a text takes in a terminal; East Asian characters and emoji take two."""
+    if text.isascii():
+        return len(text)
+    return sum(_character_width(c) for c in text)
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The text, shortened to the width with an ellipsis at its end if it is longer."""
+    if cell_width(text) <= width:
+        return text
+    used, kept = 0, []
+    for character in text:
+        used += _character_width(character)
+        if used > width - 1:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """The text with blanks up to the width, before it if it is aligned on the right."""
+    blanks = " " * (width - cell_width(text))
+    return blanks + text if right else text + blanks
+
+
+# Tables as HTML, for notebooks. All text is escaped.
+
+
+#: The largest number of rows and columns that are shown.
+_ROWS, _COLUMNS = 40, 20
+_LEFT = "style='text-align:left'"
+
+
+def html_of(table: Table) -> str:
+    """The table as HTML: the first rows and columns, and how many more there are."""
+    shown = table.head(_ROWS)
+    names = table.columns[:_COLUMNS]
+    columns = [cells_of(shown[name]) for name in names]
+    head = "".join(f"<th>{_escaped(name)}</th>" for name in names)
+    body = "".join(
+        f"<tr><th {_LEFT}>{_escaped(str(label))}</th>"
+        + "".join(f"<td{'' if right else ' ' + _LEFT}>{_escaped(cells[i])}</td>" for cells, right in columns)
+        + "</tr>"
+        for i, label in enumerate(shown.rows)
+    )
+    caption = f"<caption {_LEFT}>{_escaped(table.title)}</caption>" if table.title else ""
+    notes = [*left_out(len(table) - len(shown), len(table.columns) - len(names)), *table.notes]
+    below = "".join(f"<p>{_escaped(note)}</p>" for note in notes)
+    corner = f"<th {_LEFT}>{_escaped(table.row_name)}</th>"
+    return f"<table>{caption}<thead><tr>{corner}{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def _escaped(text: str) -> str:
+    return escape(clean(text))
+
+
+# A small table with names of rows and columns, which prints itself and converts to data frames.
+
+
+class Table:
+    """Columns by name, with a label for each row.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        The columns, all of the same length: numbers, text or booleans. None marks a missing entry of a list.
+    rows : sequence, optional
+        The labels of the rows. They may be repeated. Without labels, rows are known by their positions, from 0.
+    title : str
+        One line that says what the table shows.
+    notes : sequence of str
+        Remarks that are printed below the table.
+    row_name : str
+        What the labels are, such as "component" or "column". It becomes the name of the index of a pandas frame.
+
+    Examples
+    --------
+    >>> from lowdim import Table
+    >>> table = Table({"variance": [4.2282, 0.2427], "proportion": [0.9246, 0.0531]}, ["PC1", "PC2"])
+    >>> print(table)
+         variance  proportion
+    PC1    4.2282      0.9246
+    PC2    0.2427      0.0531
+    >>> table["variance"]
+    array([4.2282, 0.2427])
+    >>> table.row("PC2")
+    {'variance': 0.2427, 'proportion': 0.0531}
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        rows: Sequence[Any] | np.ndarray | None = None,
+        *,
+        title: str = "",
+        notes: Sequence[str] = (),
+        row_name: str = "",
+    ) -> None:
+        self._columns = {str(name): _column(values) for name, values in columns.items()}
+        lengths = {len(values) for values in self._columns.values()}
+        if rows is not None:
+            lengths.add(len(rows))
+        if len(lengths) > 1:
+            raise ValueError(f"the columns and the labels of a table need the same length, got {sorted(lengths)}.")
+        self._length = lengths.pop() if lengths else 0
+        self._rows = rows
+        self.title = title
+        self.notes = tuple(notes)
+        self.row_name = row_name
+
+    @classmethod
+    def from_matrix(
+        cls,
+        values: Any,
+        columns: Sequence[Any] | np.ndarray,
+        rows: Sequence[Any] | np.ndarray | None = None,
+        **more: Any,
+    ) -> Self:
+        """The table of a matrix, an array of any library, with a name for each of its columns."""
+        matrix = to_numpy(values)
+        if matrix.ndim != 2 or matrix.shape[1] != len(columns):
+            raise ValueError(f"a matrix of shape {matrix.shape} cannot have {len(columns)} names of columns.")
+        named = {str(name): matrix[:, j] for j, name in enumerate(columns)}
+        if len(named) < len(columns):
+            raise ValueError("two columns of a table cannot have the same name.")
+        return cls(named, rows, **more)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._columns)
+
+    @property
+    def rows(self) -> list[Any]:
+        """The labels of the rows, or their positions if they have no labels."""
+        return list(range(self._length)) if self._rows is None else list(self._rows)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the rows have labels, and not only positions."""
+        return self._rows is not None
+
+    @property
+    def values(self) -> np.ndarray:
+        """The columns of numbers as a matrix of floats; columns of text are left out."""
+        numbers = [column for column in self._columns.values() if column.dtype.kind in "fiub"]
+        return np.column_stack(numbers).astype(float) if numbers else np.empty((self._length, 0))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.values if dtype is None else self.values.astype(dtype)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self._length, len(self._columns)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._columns:
+            raise KeyError(f"there is no column {name!r}; the columns are {', '.join(map(repr, self._columns))}.")
+        return self._columns[name]
+
+    def row(self, label: Any) -> dict[str, Any]:
+        """The entries of the first row with this label, by the names of the columns."""
+        labels = self.rows
+        if label not in labels:
+            raise KeyError(f"there is no row {label!r}; Table.rows lists the labels.")
+        i = labels.index(label)
+        return {name: _plain(column[i]) for name, column in self._columns.items()}
+
+    def select(self, names: Sequence[str]) -> Table:
+        """The table with these columns only, in this order."""
+        columns = {name: self[name] for name in names}
+        return Table(columns, self._rows, title=self.title, notes=self.notes, row_name=self.row_name)
+
+    def head(self, n: int = 5) -> Table:
+        """The first n rows."""
+        return self.take(np.arange(min(max(n, 0), self._length)))
+
+    def sort(self, by: str, *, descending: bool = True, absolute: bool = False) -> Table:
+        """The rows in the order of a column, or of its absolute values; NaN and None come last, ties keep order."""
+        key = self[by]
+        known = np.arange(len(key))
+        if key.dtype.kind == "O":
+            known = np.array([i for i, entry in enumerate(key) if entry is not None and entry == entry], dtype=int)
+        elif key.dtype.kind == "f":
+            known = np.flatnonzero(~np.isnan(key))
+        last = np.setdiff1d(np.arange(len(key)), known)
+        key = key[known]
+        if absolute:
+            key = np.abs(key)
+        order = np.argsort(key, kind="stable")
+        if descending:
+            # Reversing twice keeps the order of ties.
+            order = (len(key) - 1 - np.argsort(key[::-1], kind="stable"))[::-1]
+        return self.take(np.concatenate([known[order], last]))
+
+    def take(self, order: np.ndarray) -> Table:
+        """The rows at these positions, in this order. Rows without labels keep their positions as labels."""
+        labels: Any = None
+        if self._rows is not None:
+            take = getattr(self._rows, "take", None)
+            labels = [self._rows[int(i)] for i in order] if take is None else take(order)
+        elif not np.array_equal(order, np.arange(len(order))):
+            labels = np.asarray(order).tolist()
+        columns = {name: column[order] for name, column in self._columns.items()}
+        return Table(columns, labels, title=self.title, notes=self.notes, row_name=self.row_name)
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame, with the labels as its index."""
+        frame = self._frame("pandas")
+        if self._rows is not None:
+            # Labels that are an index of pandas are kept with their type and name.
+            frame.index = self._rows
+            if self.row_name and frame.index.nlevels == 1:
+                frame = frame.rename_axis(index=self.row_name)
+        return frame
+
+    def to_polars(self) -> Any:
+        """A polars data frame, with the labels as its first column, named by `row_name` (or "row")."""
+        if self._rows is None:
+            return self._frame("polars")
+        name = self.row_name or "row"
+        while name in self._columns:
+            name += "_"
+        labels = self.rows
+        kinds = {type(label) for label in labels}
+        # A column of polars has one type; labels of several levels are tuples.
+        one_type = len(kinds) <= 1 and tuple not in kinds
+        return self._frame("polars", {name: labels if one_type else [str(label) for label in labels]})
+
+    def _frame(self, backend: Literal["pandas", "polars"], first: Mapping[str, Any] | None = None) -> Any:
+        columns = {
+            name: column.tolist() if column.dtype.kind == "O" else column for name, column in self._columns.items()
+        }
+        return nw.from_dict({**(first or {}), **columns}, backend=backend).to_native()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole table as values of JSON. Numbers that are not finite become None."""
+        return {
+            "title": self.title,
+            "rows": [_json(label) for label in self.rows],
+            "columns": {name: [_json(entry) for entry in column] for name, column in self._columns.items()},
+            "notes": list(self.notes),
+        }
+
+    def text(self, *, max_rows: int | None = 40, max_columns: int | None = 20, width: int = 80) -> str:
+        """The table as text.
+
+        Parameters
+        ----------
+        max_rows : int or None
+            The largest number of rows that are shown; a last line tells how many there are beside them.
+        max_columns : int or None
+            The same for columns.
+        width : int
+            The largest width of a line. Columns that do not fit continue below, with the labels repeated.
+        """
+        return text_of(self, max_rows=max_rows, max_columns=max_columns, width=width)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+
+def _column(values: Any) -> np.ndarray:
+    """A column as a vector of numbers, booleans or, for anything else, objects."""
+    array = to_numpy(values) if not isinstance(values, list | tuple | range) else np.asarray(_objects(values))
+    if array.ndim != 1:
+        raise ValueError(f"a column of a table has one dimension, got shape {array.shape}.")
+    if array.dtype.kind in "mM":
+        # As objects of Python, nanoseconds would become whole numbers.
+        array = array.astype(f"{array.dtype.kind}8[us]")
+    return array if array.dtype.kind in "fiubO" else array.astype(object)
+
+
+def _objects(values: Sequence[Any]) -> np.ndarray:
+    """A list as an array: of numbers if it holds only numbers, otherwise of objects."""
+    if values and all(isinstance(value, bool | np.bool_) for value in values):
+        return np.array(values, dtype=bool)
+    if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values):
+        return np.array(values, dtype=float) if not values else np.array(values)
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as the number of Python."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _json(value: Any) -> Any:
+    """A value of JSON; what JSON cannot express becomes text, and NaN and infinities become None."""
+    value = _plain(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+# The base class of results that can be shown as a table.
+
+
+class Tabular:
+    """Base class of results that have a table: they print it, show it in notebooks and convert it to data frames."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """The result as a table."""
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas data frame; pandas has to be installed."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> Any:
+        """The table as a polars data frame; polars has to be installed."""
+        return self.table().to_polars()
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+# Names of things that have none.
+
+
+def numbered(stem: str, count: int) -> list[str]:
+    """Names that count from 1: PC1, PC2, ... for components, x1, x2, ... for columns without names."""
+    return [f"{stem}{i + 1}" for i in range(count)]
