@@ -37,46 +37,11 @@ PUBLIC = {
     """,
     "lowdim.densities": """
         CustomDensity DENSITIES Density Flipped GeneralizedGaussian Infomax Sech Student as_density
-        parse_density
     """,
     "lowdim.errors": """
         ConvergenceWarning DensityWarning FormulaWarning GaussianWarning HeywoodWarning HoldsRowsWarning
         IndefiniteWarning LowdimWarning MissingValues NeedsRowsInMemory NoComponentWarning NoMaximum NoVariance
         NonFiniteBlock RankWarning ResolutionWarning SlowWarning SmallSampleWarning UndeterminedCovariance
-        array_columns_out_of_range array_is_no_table array_without_numbers bad_columns bad_keep bad_min_rows
-        bad_ndim bad_number_latent bad_opset bad_weights being_read beyond_float beyond_onnx_arithmetic
-        cannot_be_replaced cannot_keep changed_file choice column_exists column_label columns_clash complex_data
-        constant_with_holes covariance_not_converged csv_encoding csv_header csv_line_break_in_header
-        damaged_checkpoint damaged_file deleted_file density_not_finite different_columns directory_is_missing
-        does_not_fit duplicate_columns empty empty_directory executor_memory executors_died exhausted_stream
-        fewer_rows_than_allowed file_exceeds_memory fitted_without_summary fold_without_rows foreign_file
-        formula_like heywood_columns holes_after_reading in_partition inconsistent_lengths indices_out_of_range
-        inexact_integer inside_store is_checkpoint kernel_not_finite list_names list_of_paths many_latent
-        missing_chunks missing_columns missing_extra missing_labels mixed_blocks mixed_kinds
-        n_components_out_of_range named_response_not_numbers named_twice names_difference names_of_array_columns
-        nearly_numbers needs_all_rows needs_axes_in_3d needs_columns needs_memory needs_second_reading
-        never_observed newer_file no_array_of_rows no_bootstrap_sample no_checkpoint_elsewhere no_checkpoint_of
-        no_checkpoint_with_holes no_columns_left no_device_library no_inner_name no_kept_columns no_lowdim
-        no_match no_maximum no_order no_partial_fit no_permission_to_write no_positive_eigenvalue no_row_draws
-        no_rows_in_files no_rows_seen no_spark_columns no_splits_without_order no_such_array no_such_device
-        no_such_file no_such_table no_variance not_a_device not_a_module not_a_path not_a_stored_class
-        not_computed not_finite not_for_csv not_html not_in_onnx not_iterable not_loadable not_local not_numbers
-        not_numeric not_one_for_each_row not_permitted not_representable not_so_many_components not_storable
-        not_symmetric not_symmetric_kernel not_variational not_written nothing_missing objects_in_npy
-        objects_on_device
-        older_lowdim one_column_with_holes one_row open_quote other_kept_type other_length other_names
-        other_namespace other_partition other_pass other_python other_response other_rows_than_fit
-        other_separator other_store_width other_stream other_test other_version other_width output_exists
-        output_is_directory output_is_no_path output_is_special over_budget own_module_not_stored ragged_blocks
-        ragged_column ragged_line read_once refit_of_weighted_fit remote_rows_on_device rows_already_on_device
-        rows_exceed_memory rows_in_another_order rows_needed_for_test rule_needs_complete_rows rule_needs_rows
-        saved_object several_devices sklearn_argument sparse_rows_on_device special_file
-        squared_error_out_of_range squares_about_zero text_response too_few_rows too_large too_large_for_onnx
-        too_small training_diverged undetermined_covariance units_too_far unknown_column unknown_component
-        unknown_length unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset
-        warn_user weights_without_column which_array without_warnings workers_died would_lose_arrays
-        write_with_spark wrong_features wrong_image_shape wrong_module_width wrong_number_of_components
-        wrong_onnx_inputs
     """,
     "lowdim.features": """
         AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled SomeColumns UnitLength affine
@@ -92,8 +57,7 @@ PUBLIC = {
     """,
     "lowdim.kernels": """
         Cosine Function Gaussian KERNELS Kernel Laplacian Linear Matern Multiple Polynomial Product
-        Quadratic Sigmoid Sum ThinPlateSpline as_kernel no_frequencies no_width parameters_of
-        refuse_parameters
+        Quadratic Sigmoid Sum ThinPlateSpline as_kernel
     """,
     "lowdim.onnx": """
         CONVERTERS register to_onnx

@@ -1,13 +1,10 @@
 """The few directions that explain a table of numbers: rows -> a mergeable summary -> a solve."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import densities, errors, features, files, inspect, kernels, models, selection, solvers
+from . import densities, errors, features, kernels, models, selection, solvers
 from ._core import __version__ as __version__
-from .files import load, save
-from .models import *  # noqa: F403 (a model is named once, in models.__all__)
-from .onnx import to_onnx
+from ._core import imported_when_used
 from .planning import plan
 from .reading.checkpoint import Checkpoint
 from .reading.summarize import summarize
@@ -27,7 +24,23 @@ from .summaries.triangle import Triangle
 from .table import Table
 
 if TYPE_CHECKING:
-    from .reporting.making import report
+    from . import files, inspect
+    from .files import load, save
+    from .models import *  # noqa: F403 (a model is named once, in models.__all__)
+    from .onnx import to_onnx
+    from .reporting import report
+
+__getattr__ = imported_when_used(
+    __name__,
+    {
+        **dict.fromkeys(models.__all__, "models"),
+        **{module: module for module in ("files", "inspect", "plot", "sklearn")},
+        "load": "files",
+        "report": "reporting",
+        "save": "files",
+        "to_onnx": "onnx",
+    },
+)
 
 __all__ = [
     "Checkpoint",
@@ -64,11 +77,5 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn; so are `lowdim.plot` and
-    what `lowdim.report` needs."""
-    if name in ("plot", "sklearn"):
-        return import_module(f".{name}", __name__)
-    if name == "report":
-        return import_module(".reporting", __name__).report
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -27,7 +27,6 @@ __all__ = [
     "Sech",
     "Student",
     "as_density",
-    "parse_density",
 ]
 
 

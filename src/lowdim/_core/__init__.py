@@ -1,3 +1,22 @@
 """What everything else stands on: arrays, devices, threads, BLAS and files. It knows nothing of statistics."""
 
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
 __version__ = "0.1.0"
+
+
+def imported_when_used(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+    """The function `__getattr__` of a package that imports some of its names only when they are used.
+
+    `places` says in which module of the package each of these names is defined; a module is defined in itself.
+    """
+
+    def find(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(f".{places[name]}", package)
+        return module if places[name] == name else getattr(module, name)
+
+    return find

@@ -25,8 +25,6 @@ from .base import (
     city_block,
     exponential,
     median_distance,
-    no_frequencies,
-    no_width,
     power,
     require_width,
     with_diagonal,
@@ -49,10 +47,6 @@ __all__ = [
     "Sum",
     "ThinPlateSpline",
     "as_kernel",
-    "no_frequencies",
-    "no_width",
-    "parameters_of",
-    "refuse_parameters",
 ]
 
 

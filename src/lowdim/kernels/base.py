@@ -370,7 +370,8 @@ def no_frequencies(kernel: Kernel) -> TypeError:
 
     Examples
     --------
-    >>> from lowdim.kernels import ThinPlateSpline, no_frequencies
+    >>> from lowdim.kernels import ThinPlateSpline
+    >>> from lowdim.kernels.base import no_frequencies
     >>> print(str(no_frequencies(ThinPlateSpline())).partition(";")[0])
     ThinPlateSpline(c=1) is not the Fourier transform of a probability density, so it has no random Fourier features
     """
@@ -385,7 +386,8 @@ def no_width(kernel: Kernel) -> TypeError:
 
     Examples
     --------
-    >>> from lowdim.kernels import Linear, no_width
+    >>> from lowdim.kernels import Linear
+    >>> from lowdim.kernels.base import no_width
     >>> print(no_width(Linear()))
     Linear() has no width to be chosen; 'gaussian', 'laplacian' and 'matern' have one.
     """

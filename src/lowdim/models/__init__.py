@@ -1,6 +1,8 @@
 """The estimators."""
 
-from .auto_encoder import AutoEncoder
+from typing import TYPE_CHECKING
+
+from .._core import imported_when_used
 from .cca import CCA
 from .factor_analysis import FactorAnalysis
 from .feature_map_pca import FeatureMapPCA
@@ -13,6 +15,11 @@ from .pcr import PCR
 from .pls import PLSSVD, PLSCanonical, PLSRegression
 from .ppca import PPCA
 from .whitening import Whitening
+
+if TYPE_CHECKING:
+    from .auto_encoder import AutoEncoder
+
+__getattr__ = imported_when_used(__name__, {"AutoEncoder": "auto_encoder"})
 
 __all__ = [
     "CCA",

@@ -6,6 +6,9 @@ objects with their options to models. The author of a new solver derives a class
 Adding the class to the table of its problem registers it.
 """
 
+from typing import TYPE_CHECKING
+
+from .._core import imported_when_used
 from .ica import ICA_SOLVERS
 from .ica.fixed_point import FixedPointICA
 from .ica.objective import IcaSolver
@@ -20,9 +23,6 @@ from .latent.base import LatentSolver
 from .latent.em import EM
 from .latent.newton import Newton, NewtonCG
 from .latent.rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax
-from .neural import NEURAL_SOLVERS
-from .neural.network import LinearOptimum, NeuralSolver
-from .neural.training import Adam
 from .pairs import REDUCTIONS
 from .pairs.reductions import CovarianceReduction, GramReduction, Reduction, TriangleReduction
 from .problem import (
@@ -47,6 +47,21 @@ from .spectra.base import Solver
 from .spectra.covariance import Covariance, Triangle
 from .spectra.gram import Gram
 from .spectra.krylov import Krylov
+
+if TYPE_CHECKING:
+    from .neural import NEURAL_SOLVERS
+    from .neural.network import LinearOptimum, NeuralSolver
+    from .neural.training import Adam
+
+__getattr__ = imported_when_used(
+    __name__,
+    {
+        "NEURAL_SOLVERS": "neural",
+        "LinearOptimum": "neural.network",
+        "NeuralSolver": "neural.network",
+        "Adam": "neural.training",
+    },
+)
 
 __all__ = [
     "EM",
