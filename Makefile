@@ -22,33 +22,38 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # the environment says.
 TEST_SETTINGS := SCIPY_ARRAY_API=1 PYTHONDONTWRITEBYTECODE= $(ONE_THREAD)
 
-.PHONY: demo test test-oldest test-spark test-spark-oldest test-torch lint lint-page bench sweep docs linkcheck dist clean
+.PHONY: demo test test-all test-oldest test-spark test-spark-oldest test-torch lint lint-page bench sweep docs linkcheck dist clean
 
 demo: $(VENV)/.demo
 	@echo "The command is $(PROGRAMS)/lowdim."
 	$(PY) examples/demo.py
 
+# Of tests with very many cases (every check of scikit-learn for every estimator, every model for every kind of input),
+# `make test` runs a sample, and the other goals run all of them.
 test: $(VENV)/.test
 	$(TEST_SETTINGS) $(PY) -m pytest $(ARGS)
 
+test-all: $(VENV)/.test
+	$(TEST_SETTINGS) $(PY) -m pytest --whole-grids $(ARGS)
+
 test-oldest: $(OLDEST)/.test
-	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest $(ARGS)
+	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest --whole-grids $(ARGS)
 
 # The tests of Spark, which `make test` skips as long as pyspark is not installed. They need Java 17 as well.
 SPARK_TESTS := tests/sources/spark tests/sources/test_engines.py tests/sources/test_engine_parity.py
 
 test-spark: $(VENV)/.test $(VENV)/.spark
-	$(TEST_SETTINGS) $(PY) -m pytest $(SPARK_TESTS) $(ARGS)
+	$(TEST_SETTINGS) $(PY) -m pytest --whole-grids $(SPARK_TESTS) $(ARGS)
 
 test-spark-oldest: $(OLDEST)/.spark
-	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest $(SPARK_TESTS) $(ARGS)
+	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest --whole-grids $(SPARK_TESTS) $(ARGS)
 
 # The tests of torch, which `make test` skips as long as it is not installed: those that have it in their name or in the
 # name of their case, and all of the files that name it.
 TORCH_FILES = $(shell grep -rlw torch tests --include='test_*.py' | sed 's|.*/||; s|[.]py$$| or|')
 
 test-torch: $(VENV)/.test $(VENV)/.torch
-	$(TEST_SETTINGS) $(PY) -m pytest -k "$(TORCH_FILES) torch" $(ARGS)
+	$(TEST_SETTINGS) $(PY) -m pytest --whole-grids -k "$(TORCH_FILES) torch" $(ARGS)
 
 lint: $(VENV)/.lint
 	$(PROGRAMS)/ruff check .

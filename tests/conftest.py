@@ -3,9 +3,14 @@
 Hypothesis draws the same examples in every run; `--hypothesis-profile=explore` draws others. BLAS is limited to one
 thread, unless a test raises the limit itself, and scikit-learn's checks of other array libraries are enabled. These two
 are environment variables that are read when NumPy and SciPy are first imported.
+
+Of a grid, a test with very many cases, a sample runs, unless `--whole-grids` asks for all of them, as `make test-all`
+does.
 """
 
 import os
+import random
+from collections import defaultdict
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -31,10 +36,43 @@ def pytest_sessionstart():
             torch.backends.cuda.is_built = lambda: False
 
 
-def pytest_collection_modifyitems(items):
-    """Heywood cases are a property of the rows, and common in small random tables: they are no errors in tests.
+#: A test with more cases than this is a grid. Of a grid, at least this many cases run, or this share of them.
+_FEWEST, _SHARE = 40, 0.1
+
+
+def pytest_addoption(parser):
+    parser.addoption("--whole-grids", action="store_true", help="run all cases of tests that have very many")
+
+
+def sample_of(cases):
+    """Cases of a grid, the same ones in every run: first those with values of its parameters that none before had."""
+    shuffled = random.Random(0).sample(cases, len(cases))
+    seen, new, others = set(), [], []
+    for case in shuffled:
+        values = set(enumerate(case.callspec.id.split("-")))
+        (others if values <= seen else new).append(case)
+        seen |= values
+    # Where nearly every case has a value of its own, there is but one parameter.
+    size = max(_FEWEST, int(_SHARE * len(cases)), len(new) if len(new) < len(cases) / 2 else 0)
+    return {*[*new, *others][:size]}
+
+
+def pytest_collection_modifyitems(config, items):
+    """The sample of each grid; and no errors of Heywood cases in any test.
+
+    Heywood cases are a property of the rows, and common in small random tables: they are no errors in tests.
 
     This is not in the settings of pytest, because these would import lowdim before the variables above are set.
     """
+    grids = defaultdict(list)
+    for item in items:
+        grids[item.nodeid.partition("[")[0]].append(item)
+    left_out = set()
+    for cases in grids.values():
+        if len(cases) > _FEWEST and hasattr(cases[0], "callspec") and not config.getoption("--whole-grids"):
+            left_out |= {*cases} - sample_of(cases)
+    if left_out:
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         item.add_marker(pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning"))
