@@ -40,7 +40,7 @@ test-oldest: $(OLDEST)/.test
 	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest --whole-grids $(ARGS)
 
 # The tests of Spark, which `make test` skips as long as pyspark is not installed. They need Java 17 as well.
-SPARK_TESTS := tests/sources/spark tests/sources/test_engines.py tests/sources/test_engine_parity.py
+SPARK_TESTS := tests/sources/spark tests/sources/test_base_engines.py tests/sources/test_base_engine_parity.py
 
 test-spark: $(VENV)/.test $(VENV)/.spark
 	$(TEST_SETTINGS) $(PY) -m pytest --whole-grids $(SPARK_TESTS) $(ARGS)

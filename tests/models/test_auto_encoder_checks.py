@@ -1,4 +1,4 @@
-"""scikit-learn's checks of auto-encoders that are trained; test_estimators.py has those without hidden layers."""
+"""scikit-learn's checks of auto-encoders that are trained; test_base_estimators.py has those without hidden layers."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks

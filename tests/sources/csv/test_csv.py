@@ -9,7 +9,7 @@ import pytest
 
 from lowdim import PCA, PPCA, PLSRegression, open_source, scan
 from lowdim.sources import csv as csv_files
-from sources.arrow.csv_rows import rows
+from sources.csv.csv_rows import rows
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

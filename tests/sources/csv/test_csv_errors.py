@@ -8,7 +8,7 @@ import pytest
 
 from lowdim import PCA, PLSRegression, scan
 from lowdim.sources import csv as csv_files
-from sources.arrow.csv_rows import rows
+from sources.csv.csv_rows import rows
 
 
 def test_text_in_the_first_block_is_named_with_its_line(csv):

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from container.children import SIZE, save, save_again_and_again, save_and_die, save_on_a_full_disk
+from _core.container_children import SIZE, save, save_again_and_again, save_and_die, save_on_a_full_disk
 from lowdim._core import container as files
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
