@@ -1,43 +1,37 @@
-"""Acceleration of expectation maximisation by the combination of its steps; what all accelerations have in common."""
+"""Accelerations of expectation maximisation: Anderson's, which combines its steps, and a quasi-Newton method.
+
+Each proposes models of higher likelihood than the one that a plain step leads to: `propose` a model to try after the
+present one (None if there is none yet), `retry` another one after that changed the likelihood by `change` (None to take
+the plain step); `clear` forgets all steps.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import deque
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..._core.arrays import asarray_like, namespace, to_numpy
 from ...summaries.latent import Latent, LatentGaussian, unpack
+from ..lbfgs import LimitedMemory
 
 #: Number of steps that are combined into one.
 _MEMORY = 10
 #: Number of plain steps before the first combined one.
 _PLAIN = 2
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """A model, and the prior variances of its loadings if they have a prior."""
-
-    model: LatentGaussian
-    relevance: np.ndarray | None = None
-
-
-class Acceleration(Protocol):
-    """Proposes models of higher likelihood than the one that a plain step of EM leads to."""
-
-    def propose(self, expected: Any, at: Iterate, plain: Iterate, residual: float) -> Iterate | None:
-        """A model to try after `at`, whose expected statistics are given, and from which a plain step of size
-        `residual` leads to `plain`; None if there is none yet."""
-
-    def retry(self, change: float) -> Iterate | None:
-        """Another model to try after the last one changed the likelihood by `change`; None to take the plain step."""
-
-    def clear(self) -> None:
-        """Forget all steps."""
+#: Number of steps that the quasi-Newton method remembers.
+_QUASI_NEWTON_MEMORY = 10
+#: A step that decreases the likelihood is shortened this many times before a plain step of EM is taken instead.
+_RETRIES = 4
+#: Largest change of the logarithm of a noise variance in one step.
+_LARGEST_CHANGE = 1.0
+#: The information of the observed entries is not taken to be less than this share of that of complete data, so that
+#: a step is at most so many times longer than one of EM.
+_LEAST_SHARE = 0.05
+#: Every so often, so many of the last steps of Anderson acceleration tell how many more are needed; if these are more
+#: than so many, the quasi-Newton method takes over.
+_LOOK_EVERY, _LOOK_BACK, _MANY_STEPS = 10, 20, 100
 
 
 def steps_left(residuals: list[float], tol: float) -> float:
@@ -50,10 +44,15 @@ def steps_left(residuals: list[float], tol: float) -> float:
 
 
 class Anderson:
-    """Anderson acceleration: the combination of the last steps g(x) whose residual g(x) - x is smallest."""
+    """Anderson acceleration: the combination of the last steps g(x) whose residual g(x) - x is smallest.
 
-    def __init__(self, start: Iterate, floor: float) -> None:
-        self._coordinates = _Coordinates(start.model, floor)
+    Models are vectors in units of the noise at the start. Noise variances are included without a logarithm: one that
+    converges to zero then gets there in a few steps, which it never would with its logarithm.
+    """
+
+    def __init__(self, start: LatentGaussian, floor: float) -> None:
+        self._start, self._floor = start, floor
+        self._sd = namespace(start.noise).sqrt(start.noise)
         self.clear()
 
     def clear(self) -> None:
@@ -62,9 +61,10 @@ class Anderson:
         self._dr: list[np.ndarray] = []
         self._dg: list[np.ndarray] = []
 
-    def propose(self, expected: Any, at: Iterate, plain: Iterate, residual: float) -> Iterate | None:
-        coordinates = self._coordinates
-        x, g = coordinates.of(at), coordinates.of(plain)
+    def propose(
+        self, expected: Any, at: LatentGaussian, plain: LatentGaussian, residual: float
+    ) -> LatentGaussian | None:
+        x, g = self._vector(at), self._vector(plain)
         r = g - x
         if self._last is not None:
             self._dr.append(r - self._last[0])
@@ -81,58 +81,20 @@ class Anderson:
             self.clear()
             return None
         weights = np.linalg.lstsq(gram, R @ r, rcond=1e-14)[0]
-        return coordinates.model_at(g - weights @ np.stack(self._dg), plain)
+        combined = asarray_like(g - weights @ np.stack(self._dg), at.noise, dtype=at.noise.dtype)
+        start, xp, (k, p) = self._start, namespace(at.noise), at.loadings.shape
+        noise = xp.clip(combined[(k + 1) * p :] * start.noise, self._floor, None)
+        loadings = xp.reshape(combined[: k * p], (k, p)) * self._sd
+        mean = start.mean + combined[k * p : (k + 1) * p] * start.scale * self._sd
+        return LatentGaussian(mean, start.scale, loadings, noise)
 
-    def retry(self, change: float) -> Iterate | None:
+    def retry(self, change: float) -> LatentGaussian | None:
         return None
 
-
-class _Coordinates:
-    """Models as vectors, in units of the noise at the start, with the logarithms of prior variances.
-
-    Noise variances are included without a logarithm: one that converges to zero then gets there in a few steps, which
-    it never would with its logarithm.
-    """
-
-    def __init__(self, start: LatentGaussian, floor: float) -> None:
-        self._origin, self._scale, self._floor = start.mean, start.scale, floor
-        self._noise, self._sd = start.noise, namespace(start.noise).sqrt(start.noise)
-
-    def of(self, at: Iterate) -> np.ndarray:
-        """The vector of a model."""
-        model = at.model
-        xp = namespace(model.noise)
-        mean = (model.mean - self._origin) / self._scale / self._sd
-        vector = to_numpy(xp.concat([xp.reshape(model.loadings / self._sd, (-1,)), mean, model.noise / self._noise]))
-        return vector if at.relevance is None else np.concatenate([vector, np.log(at.relevance)])
-
-    def model_at(self, vector: np.ndarray, like: Iterate) -> Iterate:
-        """The model of a vector; quantities that the vector does not include are taken from `like`."""
-        model = like.model
-        xp, (k, p) = namespace(model.noise), model.loadings.shape
-        x = asarray_like(vector[: (k + 2) * p], model.noise, dtype=model.noise.dtype)
-        noise = xp.clip(x[(k + 1) * p :] * self._noise, self._floor, None)
-        loadings = xp.reshape(x[: k * p], (k, p)) * self._sd
-        mean = self._origin + x[k * p : (k + 1) * p] * self._scale * self._sd
-        relevance = None if like.relevance is None else np.exp(np.clip(vector[(k + 2) * p :], -100.0, 100.0))
-        return Iterate(LatentGaussian(mean, self._scale, loadings, noise, model.spread), relevance)
-
-
-# A quasi-Newton method for the likelihood of observed entries, with derivatives from the expected statistics of EM.
-
-
-#: Number of steps that L-BFGS remembers.
-_QUASI_NEWTON_MEMORY = 10
-#: A step that decreases the likelihood is shortened this many times before a plain step of EM is taken instead.
-_RETRIES = 4
-#: Largest change of the logarithm of a noise variance in one step.
-_LARGEST_CHANGE = 1.0
-#: The information of the observed entries is not taken to be less than this share of that of complete data, so that
-#: a step is at most so many times longer than one of EM.
-_LEAST_SHARE = 0.05
-#: Every so often, so many of the last steps of Anderson acceleration tell how many more are needed; if these are more
-#: than so many, the quasi-Newton method takes over.
-_LOOK_EVERY, _LOOK_BACK, _MANY_STEPS = 10, 20, 100
+    def _vector(self, model: LatentGaussian) -> np.ndarray:
+        xp, start = namespace(model.noise), self._start
+        mean = (model.mean - start.mean) / start.scale / self._sd
+        return to_numpy(xp.concat([xp.reshape(model.loadings / self._sd, (-1,)), mean, model.noise / start.noise]))
 
 
 class AndersonThenQuasiNewton:
@@ -141,15 +103,10 @@ class AndersonThenQuasiNewton:
     Anderson acceleration combines steps with parameter expansion, and ends after a few of them unless the likelihood is
     ill-conditioned. If no step of the quasi-Newton method increases the likelihood, Anderson acceleration goes on.
 
-    Parameters
-    ----------
-    start, tied, floor
-        As for `QuasiNewton`.
-    tol : float
-        The tolerance of the iteration.
+    `tol` is the tolerance of the iteration.
     """
 
-    def __init__(self, start: Iterate, tied: bool, floor: float, tol: float) -> None:
+    def __init__(self, start: LatentGaussian, tied: bool, floor: float, tol: float) -> None:
         self._tol = tol
         self._first, self._second = Anderson(start, floor), QuasiNewton(start, tied, floor)
         self._now: Anderson | QuasiNewton = self._first
@@ -160,7 +117,9 @@ class AndersonThenQuasiNewton:
         if self._now is self._second:
             self._now, self._residuals = self._first, []
 
-    def propose(self, expected: Latent, at: Iterate, plain: Iterate, residual: float) -> Iterate | None:
+    def propose(
+        self, expected: Latent, at: LatentGaussian, plain: LatentGaussian, residual: float
+    ) -> LatentGaussian | None:
         self._residuals.append(residual)
         done = len(self._residuals)
         if self._now is self._first and done > _LOOK_BACK and done % _LOOK_EVERY == 0:
@@ -168,7 +127,7 @@ class AndersonThenQuasiNewton:
             self._now = self._second if left > _MANY_STEPS else self._first
         return self._now.propose(expected, at, plain, residual)
 
-    def retry(self, change: float) -> Iterate | None:
+    def retry(self, change: float) -> LatentGaussian | None:
         return self._now.retry(change)
 
 
@@ -177,7 +136,7 @@ class QuasiNewton:
 
     Parameters
     ----------
-    start : Iterate
+    start : LatentGaussian
     tied : bool
         One noise variance for all columns, or one per column.
     floor : float
@@ -203,44 +162,42 @@ class QuasiNewton:
     .. [1] Jamshidian, Jennrich (1997), Acceleration of the EM algorithm by using quasi-Newton methods.
     """
 
-    def __init__(self, start: Iterate, tied: bool, floor: float) -> None:
-        self._tied, self._log_floor = tied, float(np.log(floor))
-        self._origin = start.model.mean
-        self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=_QUASI_NEWTON_MEMORY)
+    def __init__(self, start: LatentGaussian, tied: bool, floor: float) -> None:
+        self._tied, self._log_floor, self._origin = tied, float(np.log(floor)), start.mean
+        self._memory = LimitedMemory(_QUASI_NEWTON_MEMORY)
         self.clear()
 
     def clear(self) -> None:
-        self._pairs.clear()
+        self._memory.clear()
         self._last: tuple[np.ndarray, np.ndarray] | None = None
 
-    def propose(self, expected: Latent, at: Iterate, plain: Iterate, residual: float) -> Iterate | None:
-        x, derivatives = self._vector(at.model), _Derivatives(expected, self._tied)
+    def propose(
+        self, expected: Latent, at: LatentGaussian, plain: LatentGaussian, residual: float
+    ) -> LatentGaussian | None:
+        x, derivatives = self._vector(at), _Derivatives(expected, self._tied)
         gradient = derivatives.gradient
         # Noise variances at their lower bound stay there as long as the likelihood increases below it.
-        noise = slice(len(x) - derivatives.n_noise, None)
+        noise = slice(at.mean.shape[0] * (at.k + 1), None)
         fixed = np.zeros(len(x), dtype=bool)
         fixed[noise] = (x[noise] <= self._log_floor) & (gradient[noise] < 0.0)
         gradient = np.where(fixed, 0.0, gradient)
         if self._last is not None:
-            step, change = x - self._last[0], self._last[1] - gradient
-            product = float(step @ change)
-            if product > 1e-10 * np.linalg.norm(step) * np.linalg.norm(change):
-                self._pairs.append((step, change, product))
+            self._memory.add(x - self._last[0], self._last[1] - gradient)
         self._last = x, gradient
-        direction = self._direction(gradient, derivatives)
+        direction = self._memory.direction(gradient, derivatives.solve)
         if not float(direction @ gradient) > 0.0:
-            self._pairs.clear()
-            direction = self._direction(gradient, derivatives)
+            self._memory.clear()
+            direction = derivatives.solve(gradient)
         direction[noise] = np.clip(direction[noise], -_LARGEST_CHANGE, _LARGEST_CHANGE)
         direction[fixed] = 0.0
         slope = float(direction @ gradient)
         if not (np.all(np.isfinite(direction)) and slope > 0.0):
             self.clear()
             return None
-        self._model, self._direction_now, self._slope, self._length, self._tries = at.model, direction, slope, 1.0, 0
+        self._model, self._direction, self._slope, self._length, self._tries = at, direction, slope, 1.0, 0
         return self._at_length()
 
-    def retry(self, change: float) -> Iterate | None:
+    def retry(self, change: float) -> LatentGaussian | None:
         self._tries += 1
         if self._tries > _RETRIES:
             return None
@@ -250,35 +207,24 @@ class QuasiNewton:
         self._length *= min(max(share, 0.1), 0.5)
         return self._at_length()
 
-    def _at_length(self) -> Iterate:
+    def _at_length(self) -> LatentGaussian:
         """The model at the current length of the step."""
         model = self._model
         k, p = model.loadings.shape
-        x = self._vector(model) + self._length * self._direction_now
+        x = self._vector(model) + self._length * self._direction
         log_noise = np.maximum(x[(k + 1) * p :], self._log_floor)
         noise = np.broadcast_to(np.exp(log_noise), (p,))
         W, step, noise = (
             asarray_like(np.ascontiguousarray(a), model.noise, dtype=model.noise.dtype)
             for a in (x[: k * p].reshape(k, p), x[k * p : (k + 1) * p], noise)
         )
-        return Iterate(LatentGaussian(self._origin + step * model.scale, model.scale, W, noise))
+        return LatentGaussian(self._origin + step * model.scale, model.scale, W, noise)
 
     def _vector(self, model: LatentGaussian) -> np.ndarray:
         """W, the mean in units of the scale, and ln(noise), as one vector."""
         step = to_numpy((model.mean - self._origin) / model.scale)
         log_noise = np.log(to_numpy(model.noise[:1] if self._tied else model.noise))
         return np.concatenate([to_numpy(model.loadings).ravel(), step, log_noise])
-
-    def _direction(self, gradient: np.ndarray, derivatives: _Derivatives) -> np.ndarray:
-        """The approximate inverse of the second derivatives of -l times the gradient: the two loops of L-BFGS."""
-        q, factors = gradient.copy(), []
-        for step, change, product in reversed(self._pairs):
-            factors.append(float(step @ q) / product)
-            q -= factors[-1] * change
-        z = derivatives.solve(q)
-        for (step, change, product), factor in zip(self._pairs, reversed(factors), strict=True):
-            z += (factor - float(change @ z) / product) * step
-        return z
 
 
 class _Derivatives:
@@ -296,7 +242,6 @@ class _Derivatives:
         by_columns = rest / noise[:, None]
         residual = to_numpy(latent.squares) - np.sum((c[:, :k] + rest[:, :k]) * W, axis=1)
         by_noise = 0.5 * (residual / noise - count)
-        self.n_noise = 1 if tied else p
         parts = by_columns[:, :k].T.ravel(), by_columns[:, k], by_noise.sum(keepdims=True) if tied else by_noise
         self.gradient = np.concatenate(parts)
         # What the observed entries leave over for the noise, n_d - sum_i m_id w_d^T T_i w_d / noise_d.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -12,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.arrays import asarray_like, namespace, to_numpy
+from ..._core.arrays import asarray_like, to_numpy
 from ...errors import no_variance
 from ...linalg import quiet_blas, require_size
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
+from ..lbfgs import LimitedMemory
 from ..problem import EIGH_WORK, Cost, LatentFit, SpectraLike, Status
-from .base import LatentJob, LatentRequest, LatentSolver, check_components
+from .base import LatentJob, LatentRequest, LatentSolver, check_components, column_squares
 from .concentrated import Objective, OfCovariance, OfRows, Point, Step
 
 # Corrections of approximate second derivatives by what the last steps have shown of them.
@@ -34,42 +34,27 @@ _LONGEST, _LONGER = 1.0, 4.0
 
 
 class Corrections:
-    """Newton's steps with second derivatives that are corrected by those of Broyden, Fletcher, Goldfarb and Shanno.
-
-    Notes
-    -----
-    With steps s and differences z of gradients, the inverse H of the second derivatives is replaced in turn by
-
-        (I - s z^T / z^T s) H (I - z s^T / z^T s) + s s^T / z^T s,
-
-    which maps z to s. It is applied to a vector by the two loops of [1]_, and is exact where the approximation is.
-
-    References
-    ----------
-    .. [1] Nocedal (1980), Updating quasi-Newton matrices with limited storage.
-    """
+    """Newton's steps with second derivatives that are corrected by `LimitedMemory`."""
 
     def __init__(self) -> None:
-        self._pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_REMEMBERED)
+        self._memory = LimitedMemory(_REMEMBERED, _LEAST_CURVATURE)
         self._free: np.ndarray | None = None
 
     def step(self, at: Point, free: np.ndarray) -> Step:
         """The corrected step in the coordinates that are `free`; the plain one if these are others than before."""
         if self._free is None or not np.array_equal(free, self._free):
-            self._pairs.clear()
+            self._memory.clear()
             self._free = free.copy()
-        if not self._pairs:
-            return at.newton_step(free)
-        q, shares = np.where(free, at.gradient, 0.0), []
-        for s, z in reversed(self._pairs):
-            shares.append(float(s @ q) / float(s @ z))
-            q = q - shares[-1] * z
-        plain = at.newton_step(free, q)
-        move = -plain.move
-        for (s, z), share in zip(self._pairs, reversed(shares), strict=True):
-            move = move + s * (share - float(z @ move) / float(s @ z))
+        plain = Step(np.zeros(0), False)
+
+        def solve(q: np.ndarray) -> np.ndarray:
+            nonlocal plain
+            plain = at.newton_step(free, q)
+            return -plain.move
+
+        move = self._memory.direction(np.where(free, at.gradient, 0.0), solve)
         if np.abs(move).max() > max(_LONGEST, _LONGER * np.abs(plain.move).max()):
-            self._pairs.clear()
+            self._memory.clear()
             return at.newton_step(free)
         return Step(-move, plain.convex)
 
@@ -77,8 +62,7 @@ class Corrections:
         """Remember a step."""
         assert self._free is not None
         s, z = (np.where(self._free, b - a, 0.0) for a, b in ((before.y, after.y), (before.gradient, after.gradient)))
-        if float(s @ z) > _LEAST_CURVATURE * float(np.linalg.norm(s) * np.linalg.norm(z)):
-            self._pairs.append((s, z))
+        self._memory.add(s, z)
 
 
 # Minimisation of the objective of factor analysis over bounded log-uniquenesses: from one start, and from several.
@@ -137,15 +121,12 @@ class Descent:
     ----------
     objective : Objective
     k : int
-    tol, max_iter, floor
-        As those of `Newton`.
+    options : Newton
     """
 
     objective: Objective
     k: int
-    tol: float
-    max_iter: int
-    floor: float
+    options: Newton
 
     def run(self, start: np.ndarray) -> FactorSolution:
         """The local minimum found from the uniquenesses `start`."""
@@ -156,18 +137,18 @@ class Descent:
     def _run(self, start: np.ndarray, best: FactorSolution | None) -> FactorSolution | None:
         """The local minimum found from `start`. If one is known already, that is returned if it is found again, and
         None if no better one would be found."""
-        low = math.log(self.floor)
+        low = math.log(self.options.floor)
         at = self._first(np.clip(np.log(start), low, 0.0), low)
         history = [at.value]
         status, size, idle, polished = Status.NOT_CONVERGED, math.inf, 0, False
         near, close, corrections = False, _CLOSE, Corrections()
-        for _ in range(self.max_iter):
+        for _ in range(self.options.max_iter):
             g = at.gradient
             free = ~(((at.y <= low) & (g > 0)) | ((at.y >= 0.0) & (g < 0)))
             before, size = size, float(np.abs(g[free]).max(initial=0.0))
             if not (near or at.exact) and self._is_worth_exact_steps(before, size, close):
                 near, at = True, self.objective.at(at.y, self.k, near=True)
-            small = size <= max(self.tol, at.rounding)
+            small = size <= max(self.options.tol, at.rounding)
             if small and (polished or not at.exact or size == 0.0):
                 status = Status.CONVERGED
                 break
@@ -211,9 +192,9 @@ class Descent:
     def _is_worth_exact_steps(self, before: float, size: float, close: float) -> bool:
         """Whether a few exact steps take less time than the usual ones that are still to come, if the largest
         derivative goes on to fall as it did in the last step."""
-        if not self.tol < size <= close or not size < before < math.inf:
+        if not self.options.tol < size <= close or not size < before < math.inf:
             return False
-        steps = math.log(self.tol / size) / math.log(size / before)
+        steps = math.log(self.options.tol / size) / math.log(size / before)
         return steps > _LAST_STEPS * self.objective.price(self.k)
 
     def _search(self, at: Point, d: np.ndarray, low: float, near: bool = False) -> Point | None:
@@ -287,7 +268,7 @@ class Descent:
 
     def _is_clear(self, found: FactorSolution) -> bool:
         """Whether a descent has converged to an optimum that is not a Heywood case."""
-        return found.status is Status.CONVERGED and not np.any(self.at_floor(found.psi))
+        return found.status is Status.CONVERGED and not np.any(found.psi <= 1.01 * self.options.floor)
 
     def _further_starts(
         self, simple: Iterator[np.ndarray], first: FactorSolution, n_before: int
@@ -309,14 +290,10 @@ class Descent:
         starts, values = [], []
         for column in np.argsort(psi, kind="stable")[:_COLUMNS]:
             start = np.clip(1.0 - self.objective.correlations(column) ** 2, 0.1, 0.9)
-            start[column] = max(_SMALL, 2 * self.floor)
+            start[column] = max(_SMALL, 2 * self.options.floor)
             starts.append(start)
             values.append(self.objective.at(np.log(start), self.k).value)
         return [starts[i] for i in np.argsort(values, kind="stable")]
-
-    def at_floor(self, psi: np.ndarray) -> np.ndarray:
-        """Which uniquenesses are at the floor."""
-        return psi <= 1.01 * self.floor
 
 
 #: Number of steps, and of products with the second derivatives in each, that the estimated work assumes.
@@ -399,21 +376,9 @@ class Newton(LatentSolver):
         why = "Newton's method needs the covariance alone and few steps"
         return Cost(job.rows * p**2 + _CG_STEPS * 3 * p**3, 1, int(8 * 8 * p**2), why)
 
-    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+    def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit complete rows, given their moments; the loadings of constant columns are zero."""
-        S = moments.scatter
-        squares = to_numpy(namespace(S).linalg.diagonal(S))
-
-        def objective(index: np.ndarray, sd: np.ndarray) -> Objective:
-            R = S if len(index) == len(squares) else asarray_like(to_numpy(S)[np.ix_(index, index)], S)
-            unit = asarray_like(sd, S, dtype=S.dtype)
-            return OfCovariance(R / moments.weight / unit / unit[:, None])
-
-        return self._fit(moments, squares, objective, request)
-
-    def _fit(self, summary: Any, squares: np.ndarray, objective: Any, request: LatentRequest) -> LatentFit:
-        """Fit rows, given a summary of them, the sums of squares of the centred columns, and a function from the
-        numbers and deviations of the columns that vary to the objective."""
+        summary, squares = moments, column_squares(moments)
         k, n, p = request.k, summary.weight, summary.n_features
         check_components(k, summary.n_rows, n, p)
         require_size(squares, to_numpy(summary.mean), n, each=True)
@@ -425,7 +390,8 @@ class Newton(LatentSolver):
         sd = np.sqrt(np.where(varies, variances, np.mean(variances)))
         index = np.flatnonzero(varies)
         start = None if request.start is None else np.clip(request.start[index], _LEAST_START, 1.0)
-        found = self.minimise(objective(index, sd[index]), min(k, len(index)), request.seed, start, near=request.near)
+        objective = self._objective(summary, index, sd[index])
+        found = self.minimise(objective, min(k, len(index)), request.seed, start, near=request.near)
         W, psi = np.zeros((k, p)), np.full(p, self.floor)
         W[: len(found.loadings), index], psi[index] = found.loadings, found.psi
         constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(sd))) + np.sum(~varies) * math.log(self.floor)
@@ -444,6 +410,13 @@ class Newton(LatentSolver):
             passes=1,
         )
 
+    def _objective(self, summary: Any, index: np.ndarray, sd: np.ndarray) -> Objective:
+        """The objective, from a summary of the rows, for columns that vary and have these standard deviations."""
+        S = summary.scatter
+        R = S if len(index) == S.shape[0] else asarray_like(to_numpy(S)[np.ix_(index, index)], S)
+        unit = asarray_like(sd, S, dtype=S.dtype)
+        return OfCovariance(R / summary.weight / unit / unit[:, None])
+
     def minimise(
         self, objective: Objective, k: int, seed: int = 0, start: np.ndarray | None = None, *, near: bool = False
     ) -> FactorSolution:
@@ -452,7 +425,7 @@ class Newton(LatentSolver):
         If `start` is given, it is the first of them, unless their number is fixed by `n_init`. If the solution is
         expected `near` it, there is one other start at most.
         """
-        descent = Descent(objective, k, self.tol, self.max_iter, self.floor)
+        descent = Descent(objective, k, self)
         with quiet_blas(objective.p):
             if start is not None and near:
                 return descent.search_near(start)
@@ -462,14 +435,6 @@ class Newton(LatentSolver):
             random = np.random.default_rng(seed)
             starts = (random.uniform(0.05, 0.95, objective.p) for _ in range(self.n_init))
             return descent.best(first, starts, agreeing=self.n_init + 2)
-
-    def solve(self, R: np.ndarray, k: int, seed: int = 0) -> FactorSolution:
-        """Uniquenesses and loadings for a correlation matrix `R` without constant columns."""
-        return self.minimise(OfCovariance(R), k, seed)
-
-    def descend(self, R: np.ndarray, k: int, start: np.ndarray) -> FactorSolution:
-        """The local minimum found from the uniquenesses `start`."""
-        return Descent(OfCovariance(R), k, self.tol, self.max_iter, self.floor).run(start)
 
 
 @dataclass(frozen=True)
@@ -517,19 +482,19 @@ class NewtonCG(Newton):
         # A root of a known scatter would take as long as Newton's method.
         return not job.squared and super().is_sensible(job)
 
-    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-        return self.fit_triangle(_triangle(moments), request)
+    def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+        triangle = moments if isinstance(moments, Triangle) else _triangle(moments)
+        return super().fit_moments(triangle, request, spectra)
 
-    def fit_triangle(self, triangle: Triangle, request: LatentRequest) -> LatentFit:
-        """Fit complete rows, given a root of their scatter matrix."""
-        root = to_numpy(triangle.root)
-
-        def objective(index: np.ndarray, sd: np.ndarray) -> Objective:
-            Z = root if len(index) == root.shape[1] else root[:, index]
-            Z = Z / (sd * math.sqrt(triangle.weight))
-            return OfRows(Z if len(Z) <= triangle.n_rows else _compressed(Z))
-
-        return self._fit(triangle, np.einsum("ij,ij->j", root, root), objective, request)
+    def _objective(self, summary: Triangle, index: np.ndarray, sd: np.ndarray) -> Objective:
+        root = to_numpy(summary.root)
+        Z = root if len(index) == root.shape[1] else root[:, index]
+        Z = Z / (sd * math.sqrt(summary.weight))
+        if len(Z) > summary.n_rows:
+            # Blocks of rows that were merged leave more rows than the rank needs; fewer have the same inner products.
+            values, U = np.linalg.eigh(Z @ Z.T)
+            Z = U[:, values > len(Z) * np.finfo(np.float64).eps * values[-1]].T @ Z
+        return OfRows(Z)
 
 
 def _triangle(moments: Moments) -> Triangle:
@@ -542,10 +507,3 @@ def _triangle(moments: Moments) -> Triangle:
     root = (vectors * np.sqrt(np.clip(values, 0.0, None))).T * sd
     out.rows = asarray_like(root, moments.mean, dtype=moments.mean.dtype)
     return out
-
-
-def _compressed(Z: np.ndarray) -> np.ndarray:
-    """Fewer rows with the same inner products of columns: blocks of rows that were merged leave more rows than the rank
-    needs."""
-    values, U = np.linalg.eigh(Z @ Z.T)
-    return U[:, values > len(Z) * np.finfo(np.float64).eps * values[-1]].T @ Z
