@@ -6,6 +6,7 @@ matrix, and `maps` those that use a feature map followed by PCA. All are listed 
 
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,12 @@ KERNEL_SOLVERS: dict[str, KernelSolver] = {
 }
 #: Names of solvers in other libraries, and the corresponding names here.
 _OTHER_NAMES = {"arpack": "krylov", "randomized": "krylov", "eigh": "dense"}
+
+
+def _advice(name: str) -> str:
+    return f"It is {_OTHER_NAMES[name]!r} here." if name in _OTHER_NAMES else ""
+
+
 #: Number of rows from which the width of a kernel is estimated.
 _MEDIAN = 500
 
@@ -69,18 +76,28 @@ def solve(
     """
     job = _job(rows, request)
     the_plan = plan_job(job, asked)
-    if is_auto(asked):
-        _warn_of_hours(the_plan.solver, job)
+    hours = the_plan.solver.hours(job) if is_auto(asked) and isinstance(the_plan.solver, ExactKernel) else 0.0
+    if hours > 1.0:
+        warn_user(
+            f"exact components of a kernel of {job.rows} rows will take about {hours:.0f} hours; solver='nystrom' "
+            "approximates them in minutes. Pass solver='krylov' if you want to wait.",
+            SlowWarning,
+        )
     # Overflow is detected by checking the results.
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-        sample = _sample(rows, request, the_plan.solver) if job.draws_sample else None
-        job = replace(job, kernel=_complete_kernel(job.kernel, sample, rows.empty(0)))
-        found, the_plan, passes = escalate(
-            the_plan,
-            lambda solver: solver.components(rows, job, sample, request.seed, spectra),
-            job,
-            allowed=is_auto(asked),
-        )
+        sample = None
+        if job.draws_sample:
+            size = max(_MEDIAN, request.n_examples, the_plan.solver.sample_size)
+            sample = rows.summarize(Sample(rows.shape[1], size, seed=request.sample_seed))
+        if job.kernel is not None and not job.kernel.is_complete:
+            assert sample is not None, "refusal() rejects streams that can be read once if the width is unknown"
+            # Widths are estimated by the median rule, on the device of the rows. A larger sample begins with the rows
+            # of a smaller one, so the width does not depend on the solver.
+            some = sample.rows[:_MEDIAN]
+            some = some if isinstance(rows.empty(0), np.ndarray) else array_like(some, rows.empty(0))
+            job = replace(job, kernel=job.kernel.fitted(some, sample.weights[:_MEDIAN]))
+        run = methodcaller("components", rows, job, sample, request.seed, spectra)
+        found, the_plan, passes = escalate(the_plan, run, job, allowed=is_auto(asked))
         if found.values.shape[0] == 0:
             raise no_positive_eigenvalue("the centred kernel matrix")
         if request.share is not None:
@@ -89,17 +106,6 @@ def solve(
     examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
     passes += sample is not None
     return replace(found, kernel=job.kernel, examples=examples, passes=passes), with_passes(the_plan, passes)
-
-
-def _warn_of_hours(solver: KernelSolver, job: KernelJob) -> None:
-    """Warn before an exact solve that would take hours, since an approximation takes minutes."""
-    hours = solver.hours(job) if isinstance(solver, ExactKernel) else 0.0
-    if hours > 1.0:
-        warn_user(
-            f"exact components of a kernel of {job.rows} rows will take about {hours:.0f} hours; solver='nystrom' "
-            "approximates them in minutes. Pass solver='krylov' if you want to wait.",
-            SlowWarning,
-        )
 
 
 def plan(rows: RowsLike, request: KernelRequest, asked: str | KernelSolver = "auto") -> Plan:
@@ -170,26 +176,6 @@ def _job(rows: RowsLike, request: KernelRequest) -> KernelJob:
     free = free_device_bytes(rows.empty(0))
     allowed = memory_allowed(request.memory) if request.memory is not None or free is None else max(1, free // 2)
     return KernelJob(*rows.shape, request.k, rows.traits, request.kernel, allowed, request.objects)
-
-
-def _advice(name: str) -> str:
-    return f"It is {_OTHER_NAMES[name]!r} here." if name in _OTHER_NAMES else ""
-
-
-def _sample(rows: RowsLike, request: KernelRequest, solver: KernelSolver) -> Sample:
-    """A sample of the rows, in one pass."""
-    size = max(_MEDIAN, request.n_examples, solver.sample_size)
-    return rows.summarize(Sample(rows.shape[1], size, seed=request.sample_seed))
-
-
-def _complete_kernel(kernel: Kernel | None, sample: Sample | None, like: Array) -> Kernel | None:
-    """The kernel with a value for each parameter; widths are estimated by the median rule, on the device of `like`."""
-    if kernel is None or kernel.is_complete:
-        return kernel
-    assert sample is not None, "refusal() rejects streams that can be read once if the width is unknown"
-    # A larger sample begins with the rows of a smaller one, so the width does not depend on the solver.
-    some = sample.rows[:_MEDIAN]
-    return kernel.fitted(some if isinstance(like, np.ndarray) else array_like(some, like), sample.weights[:_MEDIAN])
 
 
 def _signs(found: Components, sample: Sample | None, rows: RowsLike) -> Array:
