@@ -23,6 +23,7 @@ from ...kernels.base import Kernel, no_frequencies
 from ...linalg import eigh_descending, require_normal, require_rows
 from ...summaries.moments import Moments
 from ...summaries.sample import Sample
+from ..iteration import check_whole
 from ..problem import EIGH_WORK, Cost, Request, RowsLike, SpectraLike, Spectrum
 from .matrix import Components, KernelJob, KernelSolver, MapError, array_like, kernel_columns
 
@@ -489,8 +490,7 @@ class FourierFeatures(MapSolver):
     features: int = 1000
 
     def __post_init__(self) -> None:
-        if isinstance(self.features, bool) or not isinstance(self.features, int | np.integer) or self.features < 2:
-            raise ValueError(f"FourierFeatures(features={self.features!r}): a whole number of at least 2 is needed.")
+        check_whole(self, "features", 2)
 
     def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> KernelFeatureMap:
         p = int(sample.shape[1])

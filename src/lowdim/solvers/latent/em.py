@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...errors import choice, never_observed, no_variance, read_once
 from ...linalg import require_size
 from ...summaries.latent import Completed, Latent, LatentGaussian, Observed, pack, unpack
 from ...summaries.moments import Moments
+from ..iteration import check_share, check_whole
 from ..problem import Cost, LatentFit, Plan, Request, RowsLike, SpectraLike, Spectrum, Status, checked_plan, with_passes
 from .base import LatentJob, LatentRequest, LatentSolver, check_components, rows_job
 from .concentrated import OfCovariance
@@ -122,16 +122,12 @@ class EM(LatentSolver):
     n_init: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.tol, Real) or not 0.0 < self.tol < 1.0:
-            raise ValueError(f"EM(tol={self.tol!r}): a number between 0 and 1 is needed.")
-        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"EM(max_iter={self.max_iter!r}): a whole number of at least 1 is needed.")
+        check_share(self, "tol")
+        check_whole(self, "max_iter")
         if not isinstance(self.accelerate, bool | np.bool_):
             raise ValueError(f"EM(accelerate={self.accelerate!r}): True or False is needed.")
-        if self.n_init is not None and (
-            isinstance(self.n_init, bool) or not isinstance(self.n_init, Integral) or self.n_init < 0
-        ):
-            raise ValueError(f"EM(n_init={self.n_init!r}): a whole number of at least 0 is needed, or None.")
+        if self.n_init is not None:
+            check_whole(self, "n_init", 0, ", or None")
         if self.start not in ("spectrum", "random"):
             raise choice("EM start", self.start, ("spectrum", "random"))
 

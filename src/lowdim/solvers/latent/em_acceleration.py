@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._core.arrays import asarray_like, namespace, to_numpy
 from ...summaries.latent import Latent, LatentGaussian, unpack
-from ..lbfgs import LimitedMemory
+from ..iteration import LimitedMemory
 
 #: Number of steps that are combined into one.
 _MEMORY = 10

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ...errors import no_variance
 from ...linalg import quiet_blas, require_size
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
-from ..lbfgs import LimitedMemory
+from ..iteration import LimitedMemory, check_share, check_whole
 from ..problem import EIGH_WORK, Cost, LatentFit, SpectraLike, Status
 from .base import LatentJob, LatentRequest, LatentSolver, check_components, column_squares
 from .concentrated import Objective, OfCovariance, OfRows, Point, Step
@@ -359,17 +358,11 @@ class Newton(LatentSolver):
     n_init: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("tol", "floor"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
-                raise ValueError(f"{type(self).__name__}({name}={value!r}): a number between 0 and 1 is needed.")
-        for name, least in (("max_iter", 1), ("n_init", 0)):
-            value = getattr(self, name)
-            if name == "n_init" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                message = f"{type(self).__name__}({name}={value!r}): a whole number of at least {least} is needed."
-                raise ValueError(message)
+        check_share(self, "tol")
+        check_share(self, "floor")
+        check_whole(self, "max_iter")
+        if self.n_init is not None:
+            check_whole(self, "n_init", 0)
 
     def cost(self, job: LatentJob) -> Cost:
         p = float(job.p)

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..._core.threads import check_stop
 from ...errors import choice
+from ..iteration import check_whole
 from ..problem import Status
 
 #: Tolerance for the norm of the projected gradient, and the maximal number of steps.
@@ -79,9 +80,7 @@ class Rotation(ABC):
     n_init: int = 10
 
     def __post_init__(self) -> None:
-        if isinstance(self.n_init, bool) or not isinstance(self.n_init, int | np.integer) or self.n_init < 0:
-            raise ValueError(f"{type(self).__name__}(n_init={self.n_init!r}): a whole number of at least 0 is needed.")
-
+        check_whole(self, "n_init", 0)
         for name in ("gamma", "power"):
             low, high = _LIMITS[name]
             value = getattr(self, name, low)

@@ -1,11 +1,28 @@
-"""Second derivatives as the last steps of an iteration have shown them: the memory of all quasi-Newton methods here."""
+"""What iterations of several problems share: checks of their options, and the memory of quasi-Newton methods."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+
+
+def check_whole(options: Any, name: str, least: int = 1, instead: str = "") -> None:
+    """Refuse an option that is not a whole number of at least `least`; the message adds what is allowed `instead`."""
+    value = getattr(options, name)
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        kind = type(options).__name__
+        raise ValueError(f"{kind}({name}={value!r}): a whole number of at least {least} is needed{instead}.")
+
+
+def check_share(options: Any, name: str) -> None:
+    """Refuse an option that is not a number between 0 and 1."""
+    value = getattr(options, name)
+    if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+        raise ValueError(f"{type(options).__name__}({name}={value!r}): a number between 0 and 1 is needed.")
 
 
 class LimitedMemory:
