@@ -71,7 +71,7 @@ class Unmixer:
         for i, W in enumerate(starts):
             # Every second start skips the initial steps, because these prefer sources far from Gaussian, which do not
             # always have the highest likelihood.
-            end = self._search(W, quick, on_sample) if i % 2 == 0 else self._iterate(W, quick, _none_of(W))
+            end = self._search(W, quick, on_sample) if i % 2 == 0 else self._iterate(W, quick)
             if many and end.status is Status.NOT_CONVERGED and end.n_iter < self.solver.max_iter:
                 # No step made progress, possibly because of rounding in float32 or because of the sample.
                 ends = end, self._search(W, careful, None)
@@ -86,7 +86,7 @@ class Unmixer:
     def _search(self, W: np.ndarray, objective: Objective, on_sample: Objective | None) -> Unmixing:
         """The result from one start, which is first improved on the sample, or else by a few fast steps on all rows."""
         solver, density, extended = self.solver, self.request.density, self.request.extended
-        flipped, near = _none_of(W), not self.job.search
+        flipped, near = np.zeros(len(W), dtype=bool), not self.job.search
         if on_sample is not None:
             W, flipped, near = self._improve_on_sample(on_sample, W, flipped)
         if near:
@@ -96,8 +96,9 @@ class Unmixer:
         answer = solver.run(objective, W, flipped, extended, spent=steps)
         return replace(answer, n_iter=steps + answer.n_iter)
 
-    def _iterate(self, W: np.ndarray, objective: Objective, flipped: np.ndarray) -> Unmixing:
+    def _iterate(self, W: np.ndarray, objective: Objective, flipped: np.ndarray | None = None) -> Unmixing:
         """The result of the solver from W, without initial steps."""
+        flipped = np.zeros(len(W), dtype=bool) if flipped is None else flipped
         return self.solver.run(objective, W, flipped, self.request.extended)
 
     def _improve_on_sample(
@@ -120,11 +121,6 @@ class Unmixer:
                 # The likelihood of the sample has no maximum, but that of all rows may have one.
                 return found.W, flipped, False
         return found.W, found.flipped, True
-
-
-def _none_of(W: np.ndarray) -> np.ndarray:
-    """That no source is flipped."""
-    return np.zeros(len(W), dtype=bool)
 
 
 def check_start(w_init: Any, k: int, ortho: bool) -> np.ndarray:

@@ -680,11 +680,6 @@ class IcaFit:
     #: Standard deviation of the contribution of each source, ||a_i|| sd(u_i), descending, (k,).
     sizes: np.ndarray
 
-    @property
-    def status(self) -> Status:
-        """How the iteration ended."""
-        return self.best.status
-
 
 def sort_sources(best: Unmixing, stability: np.ndarray | None, passes: int, lift: np.ndarray) -> IcaFit:
     """The result with its sources in order of their variance in the rows, which are mean + z `lift`.

@@ -309,18 +309,9 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
     noise = max(noise, rank_cut(1.0, p, spectrum.epsilon))
     lengths = np.sqrt(np.clip(values - noise, 0.0, None))
     kept = np.clip(values, noise, None)
-    log_likelihood = (
-        -0.5
-        * n
-        * (
-            p * math.log(2 * math.pi)
-            + 2 * p * math.log(unit)
-            + float(np.sum(np.log(kept)))
-            + (p - k) * math.log(noise)
-            + float(np.sum(values / kept))
-            + (spectrum.tail.total / largest / noise if k < p else 0.0)
-        )
-    )
+    deviance = p * math.log(2 * math.pi) + 2 * p * math.log(unit) + float(np.sum(np.log(kept)))
+    deviance = deviance + (p - k) * math.log(noise) + float(np.sum(values / kept))
+    log_likelihood = -0.5 * n * (deviance + (spectrum.tail.total / largest / noise if k < p else 0.0))
     if spectrum.scale is not None:
         # Standardized columns have a size of about one, and their standard deviations remain the units.
         log_likelihood -= n * float(np.sum(np.log(to_numpy(spectrum.scale))))

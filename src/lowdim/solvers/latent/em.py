@@ -158,9 +158,8 @@ class EM(LatentSolver):
         else:
             spectrum, _ = spectra.solve_summary(moments, Request(request.k, ddof=0, standardize=request.by_column))
             first = starts.spectral(spectrum, 1.0 if request.by_column else float(starts.scale[0]))
-        step = VariationalBayes(request.floor) if request.bayes else MaximumLikelihood(request.tied, request.floor)
         models = [first, *starts.further(self.n_init)]
-        fit = run_from_best(self, models, step, lambda model: Latent.from_moments(moments, model), observed)
+        fit = run_from_best(self, models, _step(request), partial(Latent.from_moments, moments), observed)
         return replace(fit, passes=1)
 
     def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
@@ -184,17 +183,14 @@ class EM(LatentSolver):
                 asked = Request(k=k, ddof=0, seed=request.seed)
                 spectrum: Spectrum = spectra.plan(filled, asked).solver.solve(filled, asked)
                 first, passes = starts.spectral(spectrum), 1 + spectrum.passes
-        step: _Step
+        step = _step(request)
+        summary: Callable[[LatentGaussian], Any] = partial(Latent, unstored=unstored, informed=not request.bayes)
+        enough = False
         if not request.tied and _use_completed_rows(observed, k):
-            step = CompletedFactors(request.floor)
+            step, summary = CompletedFactors(request.floor), partial(Completed, unstored=unstored)
             # A start from factors is already the best of several.
             enough = self.start == "spectrum" and self.n_init is None
-            models = [first] if enough else [first, *starts.further(self.n_init)]
-            summary: Callable[[LatentGaussian], Any] = partial(Completed, unstored=unstored)
-        else:
-            step = VariationalBayes(request.floor) if request.bayes else MaximumLikelihood(request.tied, request.floor)
-            models = [first, *starts.further(self.n_init)]
-            summary = partial(Latent, unstored=unstored, informed=not request.bayes)
+        models = [first] if enough else [first, *starts.further(self.n_init)]
         # A prior keeps the noise from being fitted away.
         undetermined = None if request.bayes else too_few_entries(observed, k)
         limited = self
@@ -650,6 +646,10 @@ class VariationalBayes:
 
 
 _Step = MaximumLikelihood | CompletedFactors | VariationalBayes
+
+
+def _step(request: LatentRequest) -> _Step:
+    return VariationalBayes(request.floor) if request.bayes else MaximumLikelihood(request.tied, request.floor)
 
 
 def _tied_noise(rest: Array, count: Array, floor: float) -> Array:
