@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.arrays import Array
+from ..._core.arrays import astype
 from ..._core.devices import free_device_bytes
 from ...errors import SlowWarning, no_positive_eigenvalue, warn_user
 from ...features import affine
@@ -20,7 +20,7 @@ from ...kernels.base import Kernel
 from ...linalg import signs
 from ...sources.base import Traits
 from ...summaries.sample import Sample
-from ..problem import Plan, RowsLike, SpectraLike, cheapest_plan, escalate, is_auto, make_plan, with_passes
+from ..problem import Plan, RowsLike, SpectraLike, cheapest_plan, count_to_reach, escalate, is_auto, make_plan
 from .exact import DenseKernel, ExactKernel, KrylovKernel
 from .maps import Features, FourierFeatures, Nystrom
 from .matrix import Components, KernelJob, KernelSolver, array_like, memory_allowed
@@ -100,12 +100,29 @@ def solve(
         found, the_plan, passes = escalate(the_plan, run, job, allowed=is_auto(asked))
         if found.values.shape[0] == 0:
             raise no_positive_eigenvalue("the centred kernel matrix")
-        if request.share is not None:
-            found = found.keep_share(request.share)
-        found = found.with_signs(_signs(found, sample, rows))
+        # The first k components, times the signs that make the largest score of each positive: scores of all rows are
+        # used if they are available, otherwise those of the sample.
+        k = None if request.share is None else count_to_reach(found, request.share)
+        projection, vectors = found.projection[:, :k], found.eigenvectors
+        if vectors is not None:
+            vectors = vectors[:, :k]
+            turn = signs(vectors.T)
+        elif sample is None:
+            turn = signs(projection.T)
+        else:
+            some = rows.of(array_like(sample.rows, rows.empty(0)))
+            turn = signs(some.mapped(found.phi, widen=True).map(affine(projection, found.offset, 1.0)).T)
+        turn = astype(turn, projection.dtype)
+        found = replace(
+            found,
+            values=found.values[:k],
+            projection=projection * turn,
+            expansion=found.expansion and (found.expansion[0][:k, :] * turn[:, None], found.expansion[1]),
+            eigenvectors=None if vectors is None else vectors * turn,
+        )
     examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
     passes += sample is not None
-    return replace(found, kernel=job.kernel, examples=examples, passes=passes), with_passes(the_plan, passes)
+    return replace(found, kernel=job.kernel, examples=examples, passes=passes), replace(the_plan, passes=passes)
 
 
 def plan(rows: RowsLike, request: KernelRequest, asked: str | KernelSolver = "auto") -> Plan:
@@ -176,14 +193,3 @@ def _job(rows: RowsLike, request: KernelRequest) -> KernelJob:
     free = free_device_bytes(rows.empty(0))
     allowed = memory_allowed(request.memory) if request.memory is not None or free is None else max(1, free // 2)
     return KernelJob(*rows.shape, request.k, rows.traits, request.kernel, allowed, request.objects)
-
-
-def _signs(found: Components, sample: Sample | None, rows: RowsLike) -> Array:
-    """The signs that make the largest score of each component positive.
-
-    Scores of all rows are used if they are available, otherwise those of the sample.
-    """
-    if sample is None or found.eigenvectors is not None:
-        return signs((found.projection if found.eigenvectors is None else found.eigenvectors).T)
-    some = rows.of(array_like(sample.rows, rows.empty(0)))
-    return signs(some.mapped(found.phi, widen=True).map(affine(found.projection, found.offset, 1.0)).T)

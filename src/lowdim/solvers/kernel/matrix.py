@@ -7,7 +7,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from numbers import Real
 from typing import Any
@@ -33,7 +33,7 @@ from ...kernels import Gaussian
 from ...kernels.base import Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS
 from ...summaries.sample import Sample
-from ..problem import AnySolver, Cost, Job, Plan, RowsLike, SpectraLike, Status, count_to_reach
+from ..problem import AnySolver, Cost, Job, Plan, RowsLike, SpectraLike, Status
 
 # The memory that kernel PCA may use in addition to the rows.
 
@@ -228,27 +228,6 @@ class Components:
     kernel: Kernel | None = None
     #: Distinct rows of the fit, from which a map from scores to rows can be learned; None if not available.
     examples: Any = None
-
-    def keep_share(self, share: float) -> Components:
-        """The fewest components that reach this share of the variance."""
-        k = count_to_reach(self, share)
-        return replace(
-            self,
-            values=self.values[:k],
-            projection=self.projection[:, :k],
-            expansion=None if self.expansion is None else (self.expansion[0][:k, :], self.expansion[1]),
-            eigenvectors=None if self.eigenvectors is None else self.eigenvectors[:, :k],
-        )
-
-    def with_signs(self, signs: Array) -> Components:
-        """The components multiplied by `signs`, +1 or -1 each."""
-        turn = astype(signs, self.projection.dtype)
-        return replace(
-            self,
-            projection=self.projection * turn,
-            expansion=None if self.expansion is None else (self.expansion[0] * turn[:, None], self.expansion[1]),
-            eigenvectors=None if self.eigenvectors is None else self.eigenvectors * turn,
-        )
 
 
 def array_like(rows: Any, like: Array) -> Any:

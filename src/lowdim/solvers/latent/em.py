@@ -361,7 +361,7 @@ def run_from_best(
         found = run(em, ats[0])
     else:
         short = replace(em, tol=max(em.tol, _SHORT_TOL), max_iter=min(em.max_iter, _SHORT_STEPS))
-        tried = [run(short, at) for at in ats]
+        tried = list(map(partial(run, short), ats))
         found = max(tried, key=lambda outcome: outcome.loglike[-1])
         passes += sum(outcome.passes for outcome in tried) - found.passes
         left = em.max_iter - (len(found.loglike) - 1)
