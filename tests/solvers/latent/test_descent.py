@@ -5,8 +5,8 @@ import pytest
 
 from lowdim import Moments
 from lowdim.solvers import Newton, NewtonCG, Status
-from lowdim.solvers.latent import concentrated
-from lowdim.solvers.latent.concentrated import OfCovariance, OfRows, Step
+from lowdim.solvers.latent import factor_likelihood
+from lowdim.solvers.latent.factor_likelihood import OfCovariance, OfRows, Step
 from lowdim.solvers.latent.newton import Corrections, Descent
 from parity.reference import data
 
@@ -163,7 +163,7 @@ def misfit(p=40, factors=6, seed=3):
 def test_exact_steps_near_the_end_find_the_same_optimum(monkeypatch, k):
     R = misfit()
     expected = descent(R, k, tol=1e-10).search()
-    monkeypatch.setattr(concentrated, "_EXACT_UP_TO", 0)
+    monkeypatch.setattr(factor_likelihood, "_EXACT_UP_TO", 0)
     found = descent(R, k, tol=1e-10).search()
     assert found.status is Status.CONVERGED
     assert found.objective == pytest.approx(expected.objective, rel=1e-12)
@@ -178,7 +178,7 @@ def test_exact_steps_replace_many_usual_ones(monkeypatch):
             used.append(near)
             return super().at(y, k, near=near)
 
-    monkeypatch.setattr(concentrated, "_EXACT_UP_TO", 0)
+    monkeypatch.setattr(factor_likelihood, "_EXACT_UP_TO", 0)
     monkeypatch.setattr(Watched, "price", lambda self, k: 0.5)
     found = Descent(Watched(R), k, Newton(tol=1e-10, floor=FLOOR)).search()
     assert any(used) and not used[0]

@@ -18,7 +18,7 @@ from ...summaries.triangle import Triangle
 from ..iteration import LimitedMemory, check_share, check_whole
 from ..problem import EIGH_WORK, Cost, LatentFit, SpectraLike, Status
 from .base import LatentJob, LatentRequest, LatentSolver, check_components, column_squares
-from .concentrated import Objective, OfCovariance, OfRows, Point, Step
+from .factor_likelihood import Objective, OfCovariance, OfRows, Point, Step
 
 # Corrections of approximate second derivatives by what the last steps have shown of them.
 
