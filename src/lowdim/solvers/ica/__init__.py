@@ -34,6 +34,69 @@ from .objective import (
 )
 from .quasi_newton import QuasiNewtonICA
 
+#: Solvers by shorthand.
+ICA_SOLVERS: dict[str, type[IcaSolver]] = {cls.name: cls for cls in (QuasiNewtonICA, FixedPointICA)}
+
+
+def plan(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-newton") -> Plan:
+    """The plan for these rows, before any is read. The cost of whitening is not included."""
+    return _plan(_job(rows, request), asked)
+
+
+def solve(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-newton") -> tuple[IcaFit, Plan]:
+    """The result of highest likelihood from all starts, with its sources in order of their variance in the rows.
+
+    Each step from a start is one pass over the rows, or over the whitened rows if those are kept; `IcaSolver.cost`
+    states the cost.
+    """
+    whitener = request.whitener
+    if whitener is None:
+        raise TypeError("a request without a whitener can be planned but not solved; create one by make_whitener.")
+    k = int(whitener.matrix.shape[0])
+    job = _job(rows, replace(request, k=k), whitener.n_rows)
+    the_plan = _plan(job, asked)
+    solver: IcaSolver = the_plan.solver
+    if request.start is None:
+        random = np.random.default_rng(request.seed)
+        starts = [np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(request.n_init)]
+    else:
+        starts = [check_start(request.start, k, solver.ortho)]
+    mean, matrix = whitener.mean, whitener.matrix
+    if job.keeps_white_rows:
+        white = rows.map(whitening_map(matrix, mean, rows))
+        rows, mean, matrix = rows.of(white, rows.weights, rows.progress), np.zeros(k), np.eye(k)
+    unmixer = Unmixer(rows, mean, matrix, request, solver, job)
+    with single_threaded_blas():
+        answers, passes = unmixer.run(starts)
+    best = min(answers, key=unmixer.loss)
+    stability = None if len(answers) == 1 else agreement(best, answers)
+    return sort_sources(best, stability, passes, whitener.lift), replace(the_plan, passes=passes)
+
+
+def _plan(job: IcaJob, asked: str | IcaSolver) -> Plan:
+    # There is no "auto", because the better solver does not depend on the shape of the rows.
+    if isinstance(asked, str) and asked not in ICA_SOLVERS:
+        raise choice("solver", asked, tuple(ICA_SOLVERS))
+    return make_plan(job, asked, ICA_SOLVERS, IcaSolver, what="a solver object such as QuasiNewtonICA()")
+
+
+def _job(rows: RowsLike, request: IcaRequest, n_rows: int | None = None) -> IcaJob:
+    n, p = rows.shape
+    search = request.start is None
+    free = free_device_bytes(rows.empty(0))
+    return IcaJob(n if n_rows is None else n_rows, p, request.k, rows.traits, request.n_init, search, free)
+
+
+def check_start(w_init: Any, k: int, ortho: bool) -> np.ndarray:
+    """Check the start given by the user, and return it as an array; if `ortho`, the nearest rotation."""
+    W = np.asarray(to_numpy(w_init), dtype=float)
+    if W.shape != (k, k):
+        raise ValueError(f"w_init must have shape ({k}, {k}), one row and column per source, got {W.shape}.")
+    if not np.all(np.isfinite(W)) or np.linalg.matrix_rank(W) < k:
+        raise ValueError("w_init must hold finite numbers and have an inverse.")
+    return nearest_orthogonal(W) if ortho else W
+
+
 # Independent sources from several starts; with many rows, each start is first improved on a sample of them.
 
 
@@ -121,66 +184,3 @@ class Unmixer:
                 # The likelihood of the sample has no maximum, but that of all rows may have one.
                 return found.W, flipped, False
         return found.W, found.flipped, True
-
-
-def check_start(w_init: Any, k: int, ortho: bool) -> np.ndarray:
-    """Check the start given by the user, and return it as an array; if `ortho`, the nearest rotation."""
-    W = np.asarray(to_numpy(w_init), dtype=float)
-    if W.shape != (k, k):
-        raise ValueError(f"w_init must have shape ({k}, {k}), one row and column per source, got {W.shape}.")
-    if not np.all(np.isfinite(W)) or np.linalg.matrix_rank(W) < k:
-        raise ValueError("w_init must hold finite numbers and have an inverse.")
-    return nearest_orthogonal(W) if ortho else W
-
-
-#: Solvers by shorthand.
-ICA_SOLVERS: dict[str, type[IcaSolver]] = {cls.name: cls for cls in (QuasiNewtonICA, FixedPointICA)}
-
-
-def plan(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-newton") -> Plan:
-    """The plan for these rows, before any is read. The cost of whitening is not included."""
-    return _plan(_job(rows, request), asked)
-
-
-def solve(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-newton") -> tuple[IcaFit, Plan]:
-    """The result of highest likelihood from all starts, with its sources in order of their variance in the rows.
-
-    Each step from a start is one pass over the rows, or over the whitened rows if those are kept; `IcaSolver.cost`
-    states the cost.
-    """
-    whitener = request.whitener
-    if whitener is None:
-        raise TypeError("a request without a whitener can be planned but not solved; create one by make_whitener.")
-    k = int(whitener.matrix.shape[0])
-    job = _job(rows, replace(request, k=k), whitener.n_rows)
-    the_plan = _plan(job, asked)
-    solver: IcaSolver = the_plan.solver
-    if request.start is None:
-        random = np.random.default_rng(request.seed)
-        starts = [np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(request.n_init)]
-    else:
-        starts = [check_start(request.start, k, solver.ortho)]
-    mean, matrix = whitener.mean, whitener.matrix
-    if job.keeps_white_rows:
-        white = rows.map(whitening_map(matrix, mean, rows))
-        rows, mean, matrix = rows.of(white, rows.weights, rows.progress), np.zeros(k), np.eye(k)
-    unmixer = Unmixer(rows, mean, matrix, request, solver, job)
-    with single_threaded_blas():
-        answers, passes = unmixer.run(starts)
-    best = min(answers, key=unmixer.loss)
-    stability = None if len(answers) == 1 else agreement(best, answers)
-    return sort_sources(best, stability, passes, whitener.lift), replace(the_plan, passes=passes)
-
-
-def _plan(job: IcaJob, asked: str | IcaSolver) -> Plan:
-    # There is no "auto", because the better solver does not depend on the shape of the rows.
-    if isinstance(asked, str) and asked not in ICA_SOLVERS:
-        raise choice("solver", asked, tuple(ICA_SOLVERS))
-    return make_plan(job, asked, ICA_SOLVERS, IcaSolver, what="a solver object such as QuasiNewtonICA()")
-
-
-def _job(rows: RowsLike, request: IcaRequest, n_rows: int | None = None) -> IcaJob:
-    n, p = rows.shape
-    search = request.start is None
-    free = free_device_bytes(rows.empty(0))
-    return IcaJob(n if n_rows is None else n_rows, p, request.k, rows.traits, request.n_init, search, free)

@@ -24,40 +24,6 @@ from .matrix import TILE, Components, KernelJob, KernelMatrix, KernelSolver, Til
 _SYMMETRIC = 1e-8
 #: Number of rows compared at a time.
 _STRIP = 1024
-
-
-def _mean(rows: Array, weights: Array | None) -> Array | None:
-    """The mean of the rows; None if they are not dense numbers."""
-    if is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.dtype.kind not in "f"):
-        return None
-    xp = namespace(rows)
-    w = xp.ones_like(rows[:, 0]) if weights is None else astype(weights, rows.dtype)
-    return w @ rows / xp.sum(w)
-
-
-def require_symmetric(K: Array, table: str = "X") -> None:
-    """Raise an error if a precomputed kernel matrix is not symmetric."""
-    if is_sparse(K):
-        gap = abs(K - K.T).tocoo()
-        at = int(gap.data.argmax()) if gap.nnz else 0
-        if gap.nnz and gap.data[at] > _SYMMETRIC * abs(K).max():
-            raise not_symmetric(float(gap.data[at]), (int(gap.row[at]), int(gap.col[at])), table)
-        return
-    xp = namespace(K)
-    largest, worst, place = 0.0, 0.0, (0, 0)
-    for start in range(0, K.shape[0], _STRIP):
-        stop = min(start + _STRIP, K.shape[0])
-        left = K[start:stop, :]
-        largest = max(largest, float(xp.max(xp.abs(left))))
-        apart = to_numpy(xp.abs(left - K[:, start:stop].T))
-        if apart.max() > worst:
-            worst = float(apart.max())
-            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
-            place = (start + int(i), int(j))
-    if worst > max(_SYMMETRIC, 100 * eps(K)) * largest:
-        raise not_symmetric(worst, place, table)
-
-
 #: Residuals below this multiple of eps * gamma_1 are rounding noise.
 _NOISE = 30
 #: Numbers of vectors and of steps for the estimate of the negative mass.
@@ -415,3 +381,35 @@ def _krylov_space(
         Q = xp.concat([Q, V], axis=1)
     T = np.triu(T[fixed : fixed + T.shape[1]])
     return Q[:, fixed:], T + np.triu(T, 1).T
+
+
+def _mean(rows: Array, weights: Array | None) -> Array | None:
+    """The mean of the rows; None if they are not dense numbers."""
+    if is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.dtype.kind not in "f"):
+        return None
+    xp = namespace(rows)
+    w = xp.ones_like(rows[:, 0]) if weights is None else astype(weights, rows.dtype)
+    return w @ rows / xp.sum(w)
+
+
+def require_symmetric(K: Array, table: str = "X") -> None:
+    """Raise an error if a precomputed kernel matrix is not symmetric."""
+    if is_sparse(K):
+        gap = abs(K - K.T).tocoo()
+        at = int(gap.data.argmax()) if gap.nnz else 0
+        if gap.nnz and gap.data[at] > _SYMMETRIC * abs(K).max():
+            raise not_symmetric(float(gap.data[at]), (int(gap.row[at]), int(gap.col[at])), table)
+        return
+    xp = namespace(K)
+    largest, worst, place = 0.0, 0.0, (0, 0)
+    for start in range(0, K.shape[0], _STRIP):
+        stop = min(start + _STRIP, K.shape[0])
+        left = K[start:stop, :]
+        largest = max(largest, float(xp.max(xp.abs(left))))
+        apart = to_numpy(xp.abs(left - K[:, start:stop].T))
+        if apart.max() > worst:
+            worst = float(apart.max())
+            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+            place = (start + int(i), int(j))
+    if worst > max(_SYMMETRIC, 100 * eps(K)) * largest:
+        raise not_symmetric(worst, place, table)

@@ -20,48 +20,211 @@ from ..problem import EIGH_WORK, Cost, LatentFit, SpectraLike, Status
 from .base import LatentJob, LatentRequest, LatentSolver, check_components, column_squares
 from .factor_likelihood import Objective, OfCovariance, OfRows, Point, Step
 
-# Corrections of approximate second derivatives by what the last steps have shown of them.
+#: Number of steps, and of products with the second derivatives in each, that the estimated work assumes.
+_CG_STEPS, _PRODUCTS = 12, 4
+#: Uniquenesses to start from are at least this: it takes more steps to leave the floor than to get there.
+_LEAST_START = 0.05
 
 
-#: How many steps are remembered.
-_REMEMBERED = 5
-#: A step shows a curvature if s^T z is more than this share of |s| |z|.
-_LEAST_CURVATURE = 1e-8
-#: Corrections that make the largest entry of a step larger than this, and than so many times that of the plain step,
-#: are forgotten.
-_LONGEST, _LONGER = 1.0, 4.0
+@dataclass(frozen=True)
+class Newton(LatentSolver):
+    """Minimise -2 log-likelihood / n over the logarithms of the uniquenesses, with the optimal loadings for each.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when no derivative with respect to a log-uniqueness is larger in magnitude, after one more step if second
+        derivatives are exact. Derivatives are per row and do not depend on units.
+    max_iter : int
+        Maximal number of steps.
+    floor : float
+        Lower bound on the uniquenesses, as a fraction of the variance of their column. A uniqueness that ends there is
+        a Heywood case. R's factanal uses 0.005.
+    n_init : int, optional
+        Number of random starts in addition to the standard one; the best result is kept. By default there are no random
+        starts, but a few chosen ones, some with a small uniqueness in one column: for up to 30 columns, or if the first
+        result is a Heywood case, until three of them end at the best result.
+
+    Notes
+    -----
+    With S the covariance, y = ln psi, and theta_1 >= ... the eigenvalues of S* = Psi^{-1/2} S Psi^{-1/2} with vectors
+    omega_j, the loadings Psi^{1/2} omega_j (theta_j - 1)^{1/2} are optimal for given psi [1]_, and
+
+        L(y) = sum y + tr S* + sum_{j <= k} (ln theta_j - theta_j + 1),
+        dL/dy = 1 + sum_{j <= k} (theta_j - 1) omega_j^2 - diag S*.
+
+    The second derivatives [2]_ are exact if they are affordable. With many columns and factors, only their leading part
+    is used, corrected by what the last steps have shown, until the iteration is so near the end that a few exact steps
+    take less time. Where the second derivatives are not positive definite, curvatures are replaced by their absolute
+    values. The method takes p^2 numbers of memory and does not need the rows. For the moments of rows on a device, it
+    finds eigenpairs and second derivatives there if there are many columns.
+
+    References
+    ----------
+    .. [1] Joreskog (1967), Some contributions to maximum likelihood factor analysis.
+    .. [2] Clarke (1970), A rapidly convergent method for maximum-likelihood factor analysis.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis
+    >>> from lowdim.solvers import Newton
+    >>> fa = FactorAnalysis(2, standardize=True, solver=Newton(floor=0.005)).fit(load_wine().data)
+    >>> fa.uniquenesses_[:3].round(3)
+    array([0.466, 0.763, 0.895])
+    """
+
+    name = "newton"
+    on_host = "the solve, of many columns all but eigenpairs and second derivatives,"
+    ties_noise = False
+    tol: float = 1e-8
+    max_iter: int = 200
+    floor: float = 1e-6
+    n_init: int | None = None
+
+    def __post_init__(self) -> None:
+        check_share(self, "tol")
+        check_share(self, "floor")
+        check_whole(self, "max_iter")
+        if self.n_init is not None:
+            check_whole(self, "n_init", 0)
+
+    def cost(self, job: LatentJob) -> Cost:
+        p = float(job.p)
+        why = "Newton's method needs the covariance alone and few steps"
+        return Cost(job.rows * p**2 + _CG_STEPS * 3 * p**3, 1, int(8 * 8 * p**2), why)
+
+    def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+        """Fit complete rows, given their moments; the loadings of constant columns are zero."""
+        summary, squares = moments, column_squares(moments)
+        k, n, p = request.k, summary.weight, summary.n_features
+        check_components(k, summary.n_rows, n, p)
+        require_size(squares, to_numpy(summary.mean), n, each=True)
+        variances = squares / n
+        varies = variances > 0.0
+        if not np.any(varies):
+            raise no_variance("factor analysis")
+        # Constant columns get the scale of a typical column.
+        sd = np.sqrt(np.where(varies, variances, np.mean(variances)))
+        index = np.flatnonzero(varies)
+        start = None if request.start is None else np.clip(request.start[index], _LEAST_START, 1.0)
+        objective = self._objective(summary, index, sd[index])
+        found = self.minimise(objective, min(k, len(index)), request.seed, start, near=request.near)
+        W, psi = np.zeros((k, p)), np.full(p, self.floor)
+        W[: len(found.loadings), index], psi[index] = found.loadings, found.psi
+        constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(sd))) + np.sum(~varies) * math.log(self.floor)
+        like, dtype = summary.mean, summary.mean.dtype
+        return LatentFit(
+            mean=summary.mean,
+            scale=asarray_like(sd, like, dtype=dtype),
+            loadings=asarray_like(W, like, dtype=dtype),
+            noise=asarray_like(psi, like, dtype=dtype),
+            spread=None,
+            weight=n,
+            n_rows=summary.n_rows,
+            loglike=[-0.5 * n * (constant + value) for value in found.history],
+            status=found.status,
+            residual=found.residual,
+            passes=1,
+        )
+
+    def _objective(self, summary: Any, index: np.ndarray, sd: np.ndarray) -> Objective:
+        """The objective, from a summary of the rows, for columns that vary and have these standard deviations."""
+        S = summary.scatter
+        R = S if len(index) == S.shape[0] else asarray_like(to_numpy(S)[np.ix_(index, index)], S)
+        unit = asarray_like(sd, S, dtype=S.dtype)
+        return OfCovariance(R / summary.weight / unit / unit[:, None])
+
+    def minimise(
+        self, objective: Objective, k: int, seed: int = 0, start: np.ndarray | None = None, *, near: bool = False
+    ) -> FactorSolution:
+        """The best minimum of `objective` from several starts.
+
+        If `start` is given, it is the first of them, unless their number is fixed by `n_init`. If the solution is
+        expected `near` it, there is one other start at most.
+        """
+        descent = Descent(objective, k, self)
+        with quiet_blas(objective.p):
+            if start is not None and near:
+                return descent.search_near(start)
+            if self.n_init is None:
+                return descent.search(start)
+            first = descent.run(next(objective.starts(k)))
+            random = np.random.default_rng(seed)
+            starts = (random.uniform(0.05, 0.95, objective.p) for _ in range(self.n_init))
+            return descent.best(first, starts, agreeing=self.n_init + 2)
 
 
-class Corrections:
-    """Newton's steps with second derivatives that are corrected by `LimitedMemory`."""
+@dataclass(frozen=True)
+class NewtonCG(Newton):
+    """The same minimum from the rows themselves, without a matrix of size p x p: for fewer rows than columns.
 
-    def __init__(self) -> None:
-        self._memory = LimitedMemory(_REMEMBERED, _LEAST_CURVATURE)
-        self._free: np.ndarray | None = None
+    Parameters
+    ----------
+    tol, max_iter, floor, n_init
+        As those of `Newton`.
 
-    def step(self, at: Point, free: np.ndarray) -> Step:
-        """The corrected step in the coordinates that are `free`; the plain one if these are others than before."""
-        if self._free is None or not np.array_equal(free, self._free):
-            self._memory.clear()
-            self._free = free.copy()
-        plain = Step(np.zeros(0), False)
+    Notes
+    -----
+    S has rank n at most, so the eigenpairs of S* are those of an n x n matrix of inner products, and products with the
+    second derivatives need only the rows. Newton's equations are solved by conjugate gradients. One pass over the rows;
+    n^2 p + 40 n p k operations for a step, and 5 n p numbers of memory. If there are more rows than columns, their R
+    factor takes their place.
 
-        def solve(q: np.ndarray) -> np.ndarray:
-            nonlocal plain
-            plain = at.newton_step(free, q)
-            return -plain.move
+    With fewer rows than columns the likelihood has many local optima, some of them Heywood cases; if there are so many
+    factors that they explain the rows completely, it is bounded only by `floor`.
 
-        move = self._memory.direction(np.where(free, at.gradient, 0.0), solve)
-        if np.abs(move).max() > max(_LONGEST, _LONGER * np.abs(plain.move).max()):
-            self._memory.clear()
-            return at.newton_step(free)
-        return Step(-move, plain.convex)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import FactorAnalysis
+    >>> from lowdim.solvers import NewtonCG
+    >>> random = np.random.default_rng(0)
+    >>> wide = random.standard_normal((30, 1)) @ random.standard_normal((1, 200)) + random.standard_normal((30, 200))
+    >>> FactorAnalysis(1, solver=NewtonCG()).fit(wide).loadings_.shape
+    (200, 1)
+    """
 
-    def note(self, before: Point, after: Point) -> None:
-        """Remember a step."""
-        assert self._free is not None
-        s, z = (np.where(self._free, b - a, 0.0) for a, b in ((before.y, after.y), (before.gradient, after.gradient)))
-        self._memory.add(s, z)
+    name = "newton-cg"
+    on_host = "the solve, of min(n, p) rows,"
+    starts_from = Triangle
+
+    def cost(self, job: LatentJob) -> Cost:
+        n, p, k = float(min(job.rows, job.p)), float(job.p), float(job.k or 1)
+        first = job.rows * p * n if job.rows > n else 0.0
+        steps = _CG_STEPS * (n * n * p + EIGH_WORK * n**3 + 4 * _PRODUCTS * n * p * k)
+        why = f"{job.rows} rows of {job.p} columns need no matrix of all pairs of columns"
+        return Cost(first + steps, 1, int(8 * p * (5 * n + 6 * k)), why)
+
+    def is_sensible(self, job: LatentJob) -> bool:
+        # A root of a known scatter would take as long as Newton's method.
+        return not job.squared and super().is_sensible(job)
+
+    def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+        triangle = moments if isinstance(moments, Triangle) else _triangle(moments)
+        return super().fit_moments(triangle, request, spectra)
+
+    def _objective(self, summary: Triangle, index: np.ndarray, sd: np.ndarray) -> Objective:
+        root = to_numpy(summary.root)
+        Z = root if len(index) == root.shape[1] else root[:, index]
+        Z = Z / (sd * math.sqrt(summary.weight))
+        if len(Z) > summary.n_rows:
+            # Blocks of rows that were merged leave more rows than the rank needs; fewer have the same inner products.
+            values, U = np.linalg.eigh(Z @ Z.T)
+            Z = U[:, values > len(Z) * np.finfo(np.float64).eps * values[-1]].T @ Z
+        return OfRows(Z)
+
+
+def _triangle(moments: Moments) -> Triangle:
+    """A summary of the same rows that holds a root of their scatter matrix."""
+    out = Triangle(moments.n_features)
+    out.n_rows, out.weight, out.mean, out.rest = moments.n_rows, moments.weight, moments.mean, moments.rest
+    S = to_numpy(moments.scatter)
+    sd = np.sqrt(np.where(np.diagonal(S) > 0.0, np.diagonal(S), 1.0))
+    values, vectors = np.linalg.eigh(S / sd / sd[:, None])
+    root = (vectors * np.sqrt(np.clip(values, 0.0, None))).T * sd
+    out.rows = asarray_like(root, moments.mean, dtype=moments.mean.dtype)
+    return out
 
 
 # Minimisation of the objective of factor analysis over bounded log-uniquenesses: from one start, and from several.
@@ -295,208 +458,42 @@ class Descent:
         return [starts[i] for i in np.argsort(values, kind="stable")]
 
 
-#: Number of steps, and of products with the second derivatives in each, that the estimated work assumes.
-_CG_STEPS, _PRODUCTS = 12, 4
-#: Uniquenesses to start from are at least this: it takes more steps to leave the floor than to get there.
-_LEAST_START = 0.05
+#: How many steps are remembered.
+_REMEMBERED = 5
+#: A step shows a curvature if s^T z is more than this share of |s| |z|.
+_LEAST_CURVATURE = 1e-8
+#: Corrections that make the largest entry of a step larger than this, and than so many times that of the plain step,
+#: are forgotten.
+_LONGEST, _LONGER = 1.0, 4.0
 
 
-@dataclass(frozen=True)
-class Newton(LatentSolver):
-    """Minimise -2 log-likelihood / n over the logarithms of the uniquenesses, with the optimal loadings for each.
+class Corrections:
+    """Newton's steps with second derivatives that are corrected by `LimitedMemory`."""
 
-    Parameters
-    ----------
-    tol : float
-        Stop when no derivative with respect to a log-uniqueness is larger in magnitude, after one more step if second
-        derivatives are exact. Derivatives are per row and do not depend on units.
-    max_iter : int
-        Maximal number of steps.
-    floor : float
-        Lower bound on the uniquenesses, as a fraction of the variance of their column. A uniqueness that ends there is
-        a Heywood case. R's factanal uses 0.005.
-    n_init : int, optional
-        Number of random starts in addition to the standard one; the best result is kept. By default there are no random
-        starts, but a few chosen ones, some with a small uniqueness in one column: for up to 30 columns, or if the first
-        result is a Heywood case, until three of them end at the best result.
+    def __init__(self) -> None:
+        self._memory = LimitedMemory(_REMEMBERED, _LEAST_CURVATURE)
+        self._free: np.ndarray | None = None
 
-    Notes
-    -----
-    With S the covariance, y = ln psi, and theta_1 >= ... the eigenvalues of S* = Psi^{-1/2} S Psi^{-1/2} with vectors
-    omega_j, the loadings Psi^{1/2} omega_j (theta_j - 1)^{1/2} are optimal for given psi [1]_, and
+    def step(self, at: Point, free: np.ndarray) -> Step:
+        """The corrected step in the coordinates that are `free`; the plain one if these are others than before."""
+        if self._free is None or not np.array_equal(free, self._free):
+            self._memory.clear()
+            self._free = free.copy()
+        plain = Step(np.zeros(0), False)
 
-        L(y) = sum y + tr S* + sum_{j <= k} (ln theta_j - theta_j + 1),
-        dL/dy = 1 + sum_{j <= k} (theta_j - 1) omega_j^2 - diag S*.
+        def solve(q: np.ndarray) -> np.ndarray:
+            nonlocal plain
+            plain = at.newton_step(free, q)
+            return -plain.move
 
-    The second derivatives [2]_ are exact if they are affordable. With many columns and factors, only their leading part
-    is used, corrected by what the last steps have shown, until the iteration is so near the end that a few exact steps
-    take less time. Where the second derivatives are not positive definite, curvatures are replaced by their absolute
-    values. The method takes p^2 numbers of memory and does not need the rows. For the moments of rows on a device, it
-    finds eigenpairs and second derivatives there if there are many columns.
+        move = self._memory.direction(np.where(free, at.gradient, 0.0), solve)
+        if np.abs(move).max() > max(_LONGEST, _LONGER * np.abs(plain.move).max()):
+            self._memory.clear()
+            return at.newton_step(free)
+        return Step(-move, plain.convex)
 
-    References
-    ----------
-    .. [1] Joreskog (1967), Some contributions to maximum likelihood factor analysis.
-    .. [2] Clarke (1970), A rapidly convergent method for maximum-likelihood factor analysis.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from lowdim import FactorAnalysis
-    >>> from lowdim.solvers import Newton
-    >>> fa = FactorAnalysis(2, standardize=True, solver=Newton(floor=0.005)).fit(load_wine().data)
-    >>> fa.uniquenesses_[:3].round(3)
-    array([0.466, 0.763, 0.895])
-    """
-
-    name = "newton"
-    on_host = "the solve, of many columns all but eigenpairs and second derivatives,"
-    ties_noise = False
-    tol: float = 1e-8
-    max_iter: int = 200
-    floor: float = 1e-6
-    n_init: int | None = None
-
-    def __post_init__(self) -> None:
-        check_share(self, "tol")
-        check_share(self, "floor")
-        check_whole(self, "max_iter")
-        if self.n_init is not None:
-            check_whole(self, "n_init", 0)
-
-    def cost(self, job: LatentJob) -> Cost:
-        p = float(job.p)
-        why = "Newton's method needs the covariance alone and few steps"
-        return Cost(job.rows * p**2 + _CG_STEPS * 3 * p**3, 1, int(8 * 8 * p**2), why)
-
-    def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-        """Fit complete rows, given their moments; the loadings of constant columns are zero."""
-        summary, squares = moments, column_squares(moments)
-        k, n, p = request.k, summary.weight, summary.n_features
-        check_components(k, summary.n_rows, n, p)
-        require_size(squares, to_numpy(summary.mean), n, each=True)
-        variances = squares / n
-        varies = variances > 0.0
-        if not np.any(varies):
-            raise no_variance("factor analysis")
-        # Constant columns get the scale of a typical column.
-        sd = np.sqrt(np.where(varies, variances, np.mean(variances)))
-        index = np.flatnonzero(varies)
-        start = None if request.start is None else np.clip(request.start[index], _LEAST_START, 1.0)
-        objective = self._objective(summary, index, sd[index])
-        found = self.minimise(objective, min(k, len(index)), request.seed, start, near=request.near)
-        W, psi = np.zeros((k, p)), np.full(p, self.floor)
-        W[: len(found.loadings), index], psi[index] = found.loadings, found.psi
-        constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(sd))) + np.sum(~varies) * math.log(self.floor)
-        like, dtype = summary.mean, summary.mean.dtype
-        return LatentFit(
-            mean=summary.mean,
-            scale=asarray_like(sd, like, dtype=dtype),
-            loadings=asarray_like(W, like, dtype=dtype),
-            noise=asarray_like(psi, like, dtype=dtype),
-            spread=None,
-            weight=n,
-            n_rows=summary.n_rows,
-            loglike=[-0.5 * n * (constant + value) for value in found.history],
-            status=found.status,
-            residual=found.residual,
-            passes=1,
-        )
-
-    def _objective(self, summary: Any, index: np.ndarray, sd: np.ndarray) -> Objective:
-        """The objective, from a summary of the rows, for columns that vary and have these standard deviations."""
-        S = summary.scatter
-        R = S if len(index) == S.shape[0] else asarray_like(to_numpy(S)[np.ix_(index, index)], S)
-        unit = asarray_like(sd, S, dtype=S.dtype)
-        return OfCovariance(R / summary.weight / unit / unit[:, None])
-
-    def minimise(
-        self, objective: Objective, k: int, seed: int = 0, start: np.ndarray | None = None, *, near: bool = False
-    ) -> FactorSolution:
-        """The best minimum of `objective` from several starts.
-
-        If `start` is given, it is the first of them, unless their number is fixed by `n_init`. If the solution is
-        expected `near` it, there is one other start at most.
-        """
-        descent = Descent(objective, k, self)
-        with quiet_blas(objective.p):
-            if start is not None and near:
-                return descent.search_near(start)
-            if self.n_init is None:
-                return descent.search(start)
-            first = descent.run(next(objective.starts(k)))
-            random = np.random.default_rng(seed)
-            starts = (random.uniform(0.05, 0.95, objective.p) for _ in range(self.n_init))
-            return descent.best(first, starts, agreeing=self.n_init + 2)
-
-
-@dataclass(frozen=True)
-class NewtonCG(Newton):
-    """The same minimum from the rows themselves, without a matrix of size p x p: for fewer rows than columns.
-
-    Parameters
-    ----------
-    tol, max_iter, floor, n_init
-        As those of `Newton`.
-
-    Notes
-    -----
-    S has rank n at most, so the eigenpairs of S* are those of an n x n matrix of inner products, and products with the
-    second derivatives need only the rows. Newton's equations are solved by conjugate gradients. One pass over the rows;
-    n^2 p + 40 n p k operations for a step, and 5 n p numbers of memory. If there are more rows than columns, their R
-    factor takes their place.
-
-    With fewer rows than columns the likelihood has many local optima, some of them Heywood cases; if there are so many
-    factors that they explain the rows completely, it is bounded only by `floor`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import FactorAnalysis
-    >>> from lowdim.solvers import NewtonCG
-    >>> random = np.random.default_rng(0)
-    >>> wide = random.standard_normal((30, 1)) @ random.standard_normal((1, 200)) + random.standard_normal((30, 200))
-    >>> FactorAnalysis(1, solver=NewtonCG()).fit(wide).loadings_.shape
-    (200, 1)
-    """
-
-    name = "newton-cg"
-    on_host = "the solve, of min(n, p) rows,"
-    starts_from = Triangle
-
-    def cost(self, job: LatentJob) -> Cost:
-        n, p, k = float(min(job.rows, job.p)), float(job.p), float(job.k or 1)
-        first = job.rows * p * n if job.rows > n else 0.0
-        steps = _CG_STEPS * (n * n * p + EIGH_WORK * n**3 + 4 * _PRODUCTS * n * p * k)
-        why = f"{job.rows} rows of {job.p} columns need no matrix of all pairs of columns"
-        return Cost(first + steps, 1, int(8 * p * (5 * n + 6 * k)), why)
-
-    def is_sensible(self, job: LatentJob) -> bool:
-        # A root of a known scatter would take as long as Newton's method.
-        return not job.squared and super().is_sensible(job)
-
-    def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-        triangle = moments if isinstance(moments, Triangle) else _triangle(moments)
-        return super().fit_moments(triangle, request, spectra)
-
-    def _objective(self, summary: Triangle, index: np.ndarray, sd: np.ndarray) -> Objective:
-        root = to_numpy(summary.root)
-        Z = root if len(index) == root.shape[1] else root[:, index]
-        Z = Z / (sd * math.sqrt(summary.weight))
-        if len(Z) > summary.n_rows:
-            # Blocks of rows that were merged leave more rows than the rank needs; fewer have the same inner products.
-            values, U = np.linalg.eigh(Z @ Z.T)
-            Z = U[:, values > len(Z) * np.finfo(np.float64).eps * values[-1]].T @ Z
-        return OfRows(Z)
-
-
-def _triangle(moments: Moments) -> Triangle:
-    """A summary of the same rows that holds a root of their scatter matrix."""
-    out = Triangle(moments.n_features)
-    out.n_rows, out.weight, out.mean, out.rest = moments.n_rows, moments.weight, moments.mean, moments.rest
-    S = to_numpy(moments.scatter)
-    sd = np.sqrt(np.where(np.diagonal(S) > 0.0, np.diagonal(S), 1.0))
-    values, vectors = np.linalg.eigh(S / sd / sd[:, None])
-    root = (vectors * np.sqrt(np.clip(values, 0.0, None))).T * sd
-    out.rows = asarray_like(root, moments.mean, dtype=moments.mean.dtype)
-    return out
+    def note(self, before: Point, after: Point) -> None:
+        """Remember a step."""
+        assert self._free is not None
+        s, z = (np.where(self._free, b - a, 0.0) for a, b in ((before.y, after.y), (before.gradient, after.gradient)))
+        self._memory.add(s, z)
