@@ -12,7 +12,7 @@ from lowdim.errors import ConvergenceWarning
 from lowdim.reading.rows import Rows
 from lowdim.solvers import EM, Status
 from lowdim.solvers.latent.em import Iterate, MaximumLikelihood, QuasiNewton, _Derivatives, iterate, steps_left
-from lowdim.summaries import Latent, LatentGaussian
+from lowdim.summaries import Latent, LatentGaussian, Observed
 from models.ppca_rows import HOLES, rows
 from oracles import observed_loglike
 
@@ -72,8 +72,9 @@ def test_it_ends_where_plain_steps_end(tied):
             Iterate(start),
             step,
             lambda model: source.summarize(Latent(model, informed=True)),
+            source.summarize(Observed(P)),
             accelerate,
-        )
+        )[1]
         for accelerate in (None, lambda at: QuasiNewton(at, tied, floor))
     ]
     plain, fast = outcomes

@@ -330,18 +330,6 @@ class Iterate:
     prior_term: float = 0.0
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The result of an iteration."""
-
-    at: Iterate
-    loglike: list[float]
-    status: Status
-    residual: float
-    passes: int
-    advice: str
-
-
 def run_from_best(
     em: EM,
     starts: list[LatentGaussian],
@@ -351,37 +339,27 @@ def run_from_best(
 ) -> LatentFit:
     """Take a few steps from each of several starts, and continue from the best."""
     ats, passes = [Iterate(start) for start in starts], 0
-    accelerate = partial(step.acceleration, tol=em.tol) if em.accelerate else None
+    accelerate: Callable[[LatentGaussian], _Acceleration] | None = None
     if isinstance(step, VariationalBayes):
         # The first posterior of the loadings.
         ats, passes = [step(expect(at.model), at) for at in ats], len(ats)
-    run = partial(iterate, step=step, expect=expect, accelerate=accelerate)
+    elif em.accelerate and isinstance(step, CompletedFactors):
+        accelerate = partial(Anderson, floor=step.floor)
+    elif em.accelerate:
+        accelerate = partial(AndersonThenQuasiNewton, tied=step.tied, floor=step.floor, tol=em.tol)
+    run = partial(iterate, step=step, expect=expect, observed=observed, accelerate=accelerate)
     if len(ats) == 1:
-        found = run(em, ats[0])
-    else:
-        short = replace(em, tol=max(em.tol, _SHORT_TOL), max_iter=min(em.max_iter, _SHORT_STEPS))
-        tried = list(map(partial(run, short), ats))
-        found = max(tried, key=lambda outcome: outcome.loglike[-1])
-        passes += sum(outcome.passes for outcome in tried) - found.passes
-        left = em.max_iter - (len(found.loglike) - 1)
-        if left >= 1 and not (found.status is Status.CONVERGED and short.tol == em.tol):
-            last = run(replace(em, max_iter=left), found.at)
-            found = replace(last, loglike=found.loglike[:-1] + last.loglike, passes=found.passes + last.passes)
-    model = found.at.model
-    return LatentFit(
-        mean=model.mean,
-        scale=model.scale,
-        loadings=model.loadings,
-        noise=model.noise,
-        spread=model.spread,
-        weight=observed.weight,
-        n_rows=observed.n_rows,
-        loglike=found.loglike,
-        status=found.status,
-        residual=found.residual,
-        passes=passes + found.passes,
-        advice=found.advice,
-    )
+        fit = run(em, ats[0])[1]
+        return replace(fit, passes=passes + fit.passes)
+    short = replace(em, tol=max(em.tol, _SHORT_TOL), max_iter=min(em.max_iter, _SHORT_STEPS))
+    tried = list(map(partial(run, short), ats))
+    passes += sum(fit.passes for _, fit in tried)
+    at, first = max(tried, key=lambda end: end[1].loglike[-1])
+    left = em.max_iter - (len(first.loglike) - 1)
+    if left < 1 or (first.status is Status.CONVERGED and short.tol == em.tol):
+        return replace(first, passes=passes)
+    fit = run(replace(em, max_iter=left), at)[1]
+    return replace(fit, loglike=first.loglike[:-1] + fit.loglike, passes=passes + fit.passes)
 
 
 def iterate(
@@ -389,9 +367,10 @@ def iterate(
     start: Iterate,
     step: _Step,
     expect: Callable[[LatentGaussian], Any],
-    accelerate: Callable[[LatentGaussian], Anderson | AndersonThenQuasiNewton | QuasiNewton | None] | None = None,
-) -> Outcome:
-    """Repeat `step(expect(...))` until the parameters no longer change.
+    observed: Observed,
+    accelerate: Callable[[LatentGaussian], _Acceleration] | None = None,
+) -> tuple[Iterate, LatentFit]:
+    """Repeat `step(expect(...))` until the parameters no longer change; the end, and the record of it.
 
     The models that an acceleration proposes are kept only if the likelihood does not decrease.
     """
@@ -446,7 +425,22 @@ def iterate(
         if value >= history[-1] - 1e-11 * abs(value):
             best = at
             history.append(value)
-    return Outcome(best, history, status, residual, passes, advice)
+    model = best.model
+    fit = LatentFit(
+        mean=model.mean,
+        scale=model.scale,
+        loadings=model.loadings,
+        noise=model.noise,
+        spread=model.spread,
+        weight=observed.weight,
+        n_rows=observed.n_rows,
+        loglike=history,
+        status=status,
+        residual=residual,
+        passes=passes,
+        advice=advice,
+    )
+    return best, fit
 
 
 def _too_many_steps(residuals: list[float], history: list[float], em: EM) -> str | None:
@@ -536,9 +530,6 @@ class MaximumLikelihood:
         step = step + centre @ W
         return Iterate(LatentGaussian(model.mean + step * model.scale, model.scale, root @ W, noise))
 
-    def acceleration(self, start: LatentGaussian, tol: float) -> AndersonThenQuasiNewton:
-        return AndersonThenQuasiNewton(start, self.tied, self.floor, tol)
-
 
 @dataclass(frozen=True)
 class CompletedFactors:
@@ -569,9 +560,6 @@ class CompletedFactors:
         U, _, Vt = np.linalg.svd(to_numpy(model.loadings) @ to_numpy(W).T)
         W = asarray_like(U @ Vt, W, dtype=W.dtype) @ W
         return Iterate(LatentGaussian(model.mean + shift * model.scale, model.scale, W, noise))
-
-    def acceleration(self, start: LatentGaussian, tol: float) -> Anderson:
-        return Anderson(start, self.floor)
 
 
 @dataclass(frozen=True)
@@ -609,9 +597,6 @@ class VariationalBayes:
         relevance = np.maximum(relevance / theta.shape[0], self.floor)
         model = LatentGaussian(mean, model.scale, theta[:, :k].T, noise, packed)
         return Iterate(model, relevance, self._prior_term(model, relevance))
-
-    def acceleration(self, start: LatentGaussian, tol: float) -> None:
-        return None
 
     @staticmethod
     def _expansion(latent: Latent, second: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -922,3 +907,6 @@ class _Derivatives:
         W = np.linalg.solve(self._information, by_columns[:, :, None])[:, :, 0].T
         mean = gradient[k * p : (k + 1) * p] / self._of_mean
         return np.concatenate([W.ravel(), mean, gradient[(k + 1) * p :] / self._of_noise])
+
+
+_Acceleration = Anderson | AndersonThenQuasiNewton | QuasiNewton
