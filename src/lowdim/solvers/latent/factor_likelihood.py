@@ -114,7 +114,10 @@ class OfCovariance:
     """
 
     def __init__(self, R: Array) -> None:
-        self._on_device = R if _is_faster_on_device(R) else None
+        xp, large = namespace(R), R.shape[0] >= _ON_DEVICE_FROM
+        # A device that computes in float64 finds eigenpairs of large matrices faster than the host.
+        faster = large and not isinstance(R, np.ndarray) and wide_dtype(xp, device(R)) == xp.float64
+        self._on_device = R if faster else None
         self.R, self.p = to_numpy(R), R.shape[0]
 
     def at(self, y: np.ndarray, k: int, *, near: bool = False) -> Point:
@@ -197,14 +200,6 @@ class OfRows:
 
 
 Objective = OfCovariance | OfRows
-
-
-def _is_faster_on_device(R: Array) -> bool:
-    """Whether a matrix is on a device that finds its eigenpairs faster than the host."""
-    if isinstance(R, np.ndarray) or R.shape[0] < _ON_DEVICE_FROM:
-        return False
-    xp = namespace(R)
-    return bool(wide_dtype(xp, device(R)) == xp.float64)
 
 
 class _CovariancePoint(Point):

@@ -437,25 +437,19 @@ class Descent:
     ) -> Iterator[np.ndarray]:
         """The simple starts and those of Heywood cases, of which the best comes after `n_before` simple ones."""
         yield from islice(simple, n_before)
-        heywood = iter(self._heywood_starts(first.psi))
-        yield next(heywood)
-        yield from simple
-        yield from heywood
-
-    def _heywood_starts(self, psi: np.ndarray) -> list[np.ndarray]:
-        """Starts with one column, of those with the least `psi`, as a factor: other columns have the variance that is
-        left given this one.
-
-        Each Heywood case is a separate local optimum, and the objective at the start foretells fairly well which is the
-        best, so the starts are in the order of their objectives.
-        """
+        # Each Heywood case is a separate local optimum, and the objective at the start foretells fairly well which is
+        # the best. One column, of those with the least psi, is a factor: other columns have the variance that is left
+        # given this one.
         starts, values = [], []
-        for column in np.argsort(psi, kind="stable")[:_COLUMNS]:
+        for column in np.argsort(first.psi, kind="stable")[:_COLUMNS]:
             start = np.clip(1.0 - self.objective.correlations(column) ** 2, 0.1, 0.9)
             start[column] = max(_SMALL, 2 * self.options.floor)
             starts.append(start)
             values.append(self.objective.at(np.log(start), self.k).value)
-        return [starts[i] for i in np.argsort(values, kind="stable")]
+        heywood = (starts[i] for i in np.argsort(values, kind="stable"))
+        yield next(heywood)
+        yield from simple
+        yield from heywood
 
 
 #: How many steps are remembered.

@@ -108,19 +108,15 @@ class Rotation(ABC):
             A = A[lengths > 1e-8 * lengths.max()] / lengths[lengths > 1e-8 * lengths.max(), None]
         # The rotation does not depend on units, but the tolerance does.
         A = A / np.sqrt(np.sum(A * A) / k)
-        return self._rotate(A, seed)
-
-    def criterion(self, L: np.ndarray) -> float:
-        """The minimised criterion, for rotated (and, with `kaiser`, normalised) loadings."""
-        return self._criterion(L)[0]
-
-    def _rotate(self, A: np.ndarray, seed: int) -> RotationFit:
         random = np.random.default_rng(seed)
-        k = A.shape[1]
         starts = [np.eye(k), *(np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(self.n_init))]
         ends = [self._descend(A, self._at(A, start), _ROUGH, _ROUGH_STEPS)[0] for start in starts]
         end, steps = self._descend(A, min(ends, key=lambda end: end.value), ROTATION_TOLERANCE, _STEPS)
         return RotationFit(end.M, math.sqrt(end.size), steps)
+
+    def criterion(self, L: np.ndarray) -> float:
+        """The minimised criterion, for rotated (and, with `kaiser`, normalised) loadings."""
+        return self._criterion(L)[0]
 
     @abstractmethod
     def _criterion(self, L: np.ndarray) -> tuple[float, np.ndarray]:
