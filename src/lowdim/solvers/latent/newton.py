@@ -96,10 +96,10 @@ class Newton(LatentSolver):
 
     def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit complete rows, given their moments; the loadings of constant columns are zero."""
-        summary, squares = moments, column_squares(moments)
-        k, n, p = request.k, summary.weight, summary.n_features
-        check_components(k, summary.n_rows, n, p)
-        require_size(squares, to_numpy(summary.mean), n, each=True)
+        squares = column_squares(moments)
+        k, n, p = request.k, moments.weight, moments.n_features
+        check_components(k, moments.n_rows, n, p)
+        require_size(squares, to_numpy(moments.mean), n, each=True)
         variances = squares / n
         varies = variances > 0.0
         if not np.any(varies):
@@ -108,20 +108,20 @@ class Newton(LatentSolver):
         sd = np.sqrt(np.where(varies, variances, np.mean(variances)))
         index = np.flatnonzero(varies)
         start = None if request.start is None else np.clip(request.start[index], _LEAST_START, 1.0)
-        objective = self._objective(summary, index, sd[index])
+        objective = self._objective(moments, index, sd[index])
         found = self.minimise(objective, min(k, len(index)), request.seed, start, near=request.near)
         W, psi = np.zeros((k, p)), np.full(p, self.floor)
         W[: len(found.loadings), index], psi[index] = found.loadings, found.psi
         constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(sd))) + np.sum(~varies) * math.log(self.floor)
-        like, dtype = summary.mean, summary.mean.dtype
+        like, dtype = moments.mean, moments.mean.dtype
         return LatentFit(
-            mean=summary.mean,
+            mean=moments.mean,
             scale=asarray_like(sd, like, dtype=dtype),
             loadings=asarray_like(W, like, dtype=dtype),
             noise=asarray_like(psi, like, dtype=dtype),
             spread=None,
             weight=n,
-            n_rows=summary.n_rows,
+            n_rows=moments.n_rows,
             loglike=[-0.5 * n * (constant + value) for value in found.history],
             status=found.status,
             residual=found.residual,
