@@ -303,7 +303,7 @@ class _Starts:
         sd = np.sqrt(np.diagonal(R))
         completed = _use_completed_rows(self._observed, request.k)
         floor = request.floor if completed else max(request.floor, _START_FLOOR)
-        found = Newton(floor=floor).minimise(OfCovariance(R / sd / sd[:, None]), request.k, request.seed)
+        found = Newton(floor=floor).solve(R / sd / sd[:, None], request.k, request.seed)
         return self._model(found.loadings, found.psi)
 
     def _with_loadings(self, W: np.ndarray) -> LatentGaussian:

@@ -193,14 +193,14 @@ class Rotation(ABC):
 class _Orthomax(Rotation):
     """Minimise -(1/4) sum_j [sum_i l_ij^4 - (gamma / p) (sum_i l_ij^2)^2] over orthogonal rotations."""
 
-    #: gamma, or None for k / 2.
-    weight: ClassVar[float | None] = None
+    #: None for k / 2.
+    _gamma: ClassVar[float | None] = None
 
     def _criterion(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         p, k = L.shape
         squares = L * L
         columns = np.sum(squares, axis=0)
-        gamma = (k / 2.0 if self.weight is None else self.weight) / p
+        gamma = (k / 2.0 if self._gamma is None else self._gamma) / p
         value = -0.25 * float(np.sum(squares * squares) - gamma * np.sum(columns * columns))
         return value, -(L * squares - gamma * L * columns)
 
@@ -226,7 +226,7 @@ class Varimax(_Orthomax):
     """
 
     name = "varimax"
-    weight = 1.0
+    _gamma = 1.0
     kaiser: bool = True
 
 
@@ -247,7 +247,7 @@ class Quartimax(_Orthomax):
     """
 
     name = "quartimax"
-    weight = 0.0
+    _gamma = 0.0
 
 
 @dataclass(frozen=True)
