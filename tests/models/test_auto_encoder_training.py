@@ -23,7 +23,7 @@ from lowdim.sources.opening import open_source
 from recorder import RecordedProgress, heard
 
 torch = pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")
-supply, training = (importlib.import_module(f"lowdim.solvers.neural.{name}") for name in ("supply", "training"))
+training = importlib.import_module("lowdim.solvers.neural.training")
 
 DIGITS = datasets.load_digits().data[np.random.default_rng(0).permutation(1797)]
 #: Whole numbers, which every kind of input holds exactly.
@@ -167,7 +167,7 @@ def test_held_out_rows_depend_on_nothing_but_their_numbers():
 @pytest.mark.parametrize("size", [200, 1000])
 def test_rows_are_either_trained_on_or_held_out(size):
     network = AutoEncoder(3, hidden=()).fit(X)._network
-    rows = supply.Supply(Rows(open_source(X)), network, 0.1, size, 0, torch.zeros(0, dtype=torch.float64))
+    rows = training.Supply(Rows(open_source(X)), network, 0.1, size, 0, torch.zeros(0, dtype=torch.float64))
     chosen = HeldOut(0.1, 20, 0).chosen(X)
     taken = [torch.vstack([each.take(slice(None))[0] for each in part]) for part in (rows.epoch(), rows.judges)]
     for V, expected in zip(taken, (X[~chosen], X[chosen]), strict=True):
@@ -375,9 +375,9 @@ def test_what_is_no_module_is_refused(wrong):
 
 def test_activations_are_those_of_torch():
     H = np.linspace(-50, 50, 1001)[:, None]
-    for activation in ACTIVATIONS.values():
-        expected = getattr(torch.nn.functional, activation.in_torch)(torch.from_numpy(H))
-        np.testing.assert_allclose(activation.of(H), expected, atol=1e-14)
+    for name, activation in ACTIVATIONS.items():
+        expected = getattr(torch.nn.functional, name)(torch.from_numpy(H))
+        np.testing.assert_allclose(activation(H), expected, atol=1e-14)
 
 
 # ---- Files and graphs

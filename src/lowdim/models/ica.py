@@ -344,7 +344,7 @@ class ICA(Model):
         best, lift, n = fit.best, whitener.lift, divisor(spectrum.weight, 0)
         k, p = lift.shape
         self.n_components_, self.n_samples_ = k, spectrum.n_rows
-        self.solver_, self.status_, self.n_passes_ = self.plan_.solver.name, fit.status, self.plan_.passes
+        self.solver_, self.status_, self.n_passes_ = self.plan_.solver.name, best.status, self.plan_.passes
         self.n_iter_, self.gradient_norm_ = max(1, best.n_iter), best.gradient_norm
         self.mean_ = to_numpy(spectrum.mean).astype(dtype)
 

@@ -252,7 +252,7 @@ def test_solve_gives_sources_in_order(solver):
     whitener = make_whitener(rows, spectrum, 1e-6)
     fit, plan = ica.solve(rows, IcaRequest(Sech(), n_init=3, seed=1, whitener=whitener), solver)
     assert plan.passes == fit.passes
-    assert fit.status is Status.CONVERGED
+    assert fit.best.status is Status.CONVERGED
     assert np.all(np.diff(fit.sizes) <= 0)
     np.testing.assert_allclose(fit.best.W @ whitener.matrix @ fit.mixing.T, np.eye(4), atol=1e-10)
     assert fit.stability.shape == (4,)

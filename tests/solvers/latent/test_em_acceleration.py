@@ -11,9 +11,8 @@ from lowdim import PPCA, open_source
 from lowdim.errors import ConvergenceWarning
 from lowdim.reading.rows import Rows
 from lowdim.solvers import EM, Status
-from lowdim.solvers.latent.em import MaximumLikelihood, iterate
-from lowdim.solvers.latent.em_acceleration import Iterate, QuasiNewton, _Derivatives, steps_left
-from lowdim.summaries import Latent, LatentGaussian
+from lowdim.solvers.latent.em import Iterate, MaximumLikelihood, QuasiNewton, _Derivatives, iterate, steps_left
+from lowdim.summaries import Latent, LatentGaussian, Observed
 from models.ppca_rows import HOLES, rows
 from oracles import observed_loglike
 
@@ -71,12 +70,11 @@ def test_it_ends_where_plain_steps_end(tied):
         iterate(
             EM(tol=1e-8, max_iter=5000),
             Iterate(start),
-            lambda model: source.summarize(Latent(model, informed=True)),
             step,
-            tied=tied,
-            floor=floor,
-            accelerate=accelerate,
-        )
+            lambda model: source.summarize(Latent(model, informed=True)),
+            source.summarize(Observed(P)),
+            accelerate,
+        )[1]
         for accelerate in (None, lambda at: QuasiNewton(at, tied, floor))
     ]
     plain, fast = outcomes

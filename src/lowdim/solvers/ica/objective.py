@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from ...linalg import FLOAT32_EPS, divisor, signs
 from ...summaries.moments import Moments
 from ...summaries.sample import Sample
 from ...summaries.scores import ScoreMoments
+from ..iteration import check_whole
 from ..problem import AnySolver, Cost, Job, RowsLike, Spectrum, Status, Unmixing
 
 # The whitening matrix of rows, from their spectrum.
@@ -86,13 +87,6 @@ def whitening_map(K: np.ndarray, mean: np.ndarray, rows: RowsLike) -> Any:
     """The function block -> (block - mean) K^T for blocks of these rows, on their device."""
     like = rows.empty(0)
     return affine(asarray_like(K.T, like), asarray_like(mean, like), 1.0)
-
-
-def whiten_rows(rows: RowsLike, whitener: Whitener) -> tuple[RowsLike, np.ndarray, np.ndarray]:
-    """All whitened rows as an array in memory, and their mean and whitening matrix, which are zero and I."""
-    white = rows.of(rows.map(whitening_map(whitener.matrix, whitener.mean, rows)), rows.weights, rows.progress)
-    k = len(whitener.matrix)
-    return white, np.zeros(k), np.eye(k)
 
 
 def symmetric_power(C: np.ndarray, power: float) -> np.ndarray:
@@ -174,10 +168,6 @@ class Point:
             curvature=None if h is None else np.where(flipped[:, None], c * variances[None, :] - h, h),
         )
 
-    def has(self, curved: bool, measured: bool) -> bool:
-        """Whether the requested moments are available."""
-        return (self.curvature is not None or not curved) and (self.energy is not None or not measured)
-
     def gradient(self, ortho: bool) -> np.ndarray:
         """The relative gradient E[psi(y) y^T] - I, or, if `ortho`, its skew part, the gradient over rotations."""
         if ortho:
@@ -233,22 +223,26 @@ class Objective:
         """
         last, narrow = self._last, narrow and self.may_narrow
         epsilon = FLOAT32_EPS if narrow else eps(self._whitening)
-        if last is not None and last.W is W and last.narrow <= narrow and last.has(curved, measured):
+        if (
+            last is not None
+            and (last.W is W and last.narrow <= narrow)
+            and (last.curvature is not None or not curved)
+            and (last.energy is not None or not measured)
+        ):
             return last
         self.passes += 1
-        options = {"curved": curved, "measured": measured, "narrow": narrow}
+        rows, A, origin = self._rows, self._whitening.T @ W.T, self._mean
         if narrow and self._narrow_rows is not None:
-            zero = np.zeros(len(W))
-            sums = self._narrow_rows.summarize(ScoreMoments(W.T, zero, self.density, **options))
-        else:
-            A = self._whitening.T @ W.T
-            sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, **options))
+            rows, A, origin = self._narrow_rows, W.T, np.zeros(len(W))
+        moments = ScoreMoments(A, origin, self.density, curved=curved, measured=measured, narrow=narrow)
+        sums = rows.summarize(moments)
         self.weight = sums.weight
-        names = ("products", "slopes", "energy", "fourth", "curvature")
-        products, slopes, energy, fourth, curvature = (
-            None if part is None else part / sums.weight for part in (getattr(sums, name) for name in names)
-        )
-        assert products is not None and slopes is not None
+
+        def mean(total: np.ndarray | None) -> Any:
+            return None if total is None else total / sums.weight
+
+        products, slopes, energy = mean(sums.products), mean(sums.slopes), mean(sums.energy)
+        fourth, curvature = mean(sums.fourth), mean(sums.curvature)
         self._last = Point(W, products, slopes, energy, fourth, curvature, narrow, epsilon)
         return self._last
 
@@ -607,10 +601,10 @@ class IcaSolver(AnySolver):
 
     def __post_init__(self) -> None:
         if isinstance(self.tol, bool) or not isinstance(self.tol, Real) or not 0.0 < self.tol < math.inf:
-            raise self._refuse("tol", "a positive number")
-        self._check_whole("max_iter", least=1)
+            raise ValueError(f"{type(self).__name__}(tol={self.tol!r}): a positive number is needed.")
+        check_whole(self, "max_iter")
         if not isinstance(self.ortho, bool | np.bool_):
-            raise self._refuse("ortho", "True or False")
+            raise ValueError(f"{type(self).__name__}(ortho={self.ortho!r}): True or False is needed.")
 
     def job_of(self, sources: Sequence[Any], k: int | None) -> IcaJob:
         n, p = sources[0].shape
@@ -620,14 +614,6 @@ class IcaSolver(AnySolver):
     def options(cls) -> list[str]:
         """The names of the options."""
         return [option.name for option in fields(cls) if option.init]
-
-    def _check_whole(self, name: str, least: int) -> None:
-        value: Any = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise self._refuse(name, f"a whole number of at least {least}")
-
-    def _refuse(self, name: str, needed: str) -> ValueError:
-        return ValueError(f"{type(self).__name__}({name}={getattr(self, name)!r}): {needed} is needed.")
 
     @abstractmethod
     def run(
@@ -693,11 +679,6 @@ class IcaFit:
     mixing: np.ndarray
     #: Standard deviation of the contribution of each source, ||a_i|| sd(u_i), descending, (k,).
     sizes: np.ndarray
-
-    @property
-    def status(self) -> Status:
-        """How the iteration ended."""
-        return self.best.status
 
 
 def sort_sources(best: Unmixing, stability: np.ndarray | None, passes: int, lift: np.ndarray) -> IcaFit:

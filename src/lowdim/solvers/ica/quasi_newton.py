@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import no_maximum
+from ...errors import NoMaximum
+from ..iteration import LimitedMemory, check_whole
 from ..problem import Unmixing
 from .objective import NARROW_ABOVE, Flips, GaussianBlock, IcaSolver, Objective, Point, status_of_end
 
@@ -77,7 +77,7 @@ class QuasiNewtonICA(IcaSolver):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_whole("memory", least=0)
+        check_whole(self, "memory", 0)
 
     def run(
         self,
@@ -108,7 +108,9 @@ class QuasiNewtonICA(IcaSolver):
                 best, idle = np.inf, 0
             gradient = self._gradient(point, block)
             norm = float(np.abs(gradient).max())
-            idle = 0 if norm < best or not _is_level([*losses[-1:], point.loss], base.epsilon) else idle + 1
+            # Whether the last step decreased the loss by no more than the rounding error.
+            level = bool(losses) and losses[-1] - point.loss <= _rounding(point.loss, base.epsilon)
+            idle = 0 if norm < best or not level else idle + 1
             best = min(best, norm)
             taken = None
             doubtful = steps == 0 and norm <= NARROW_ABOVE and base.narrow
@@ -122,7 +124,7 @@ class QuasiNewtonICA(IcaSolver):
                 # A gradient in float64 may be above the limit again; float32 would only lead back to this point.
                 all_wide = all_wide or not base.narrow
                 if before.narrow == base.narrow:
-                    history.record_step(gradient, step)
+                    history.last = gradient, step
                 else:
                     # Near the solution, changes of a gradient in float32 are mostly rounding error.
                     history.clear()
@@ -158,14 +160,14 @@ class QuasiNewtonICA(IcaSolver):
     ) -> tuple[Point, np.ndarray] | None:
         """The next point, whose loss is not larger, and the step to it; None if no such point was found. For the first
         point in float64, a smaller gradient is enough."""
-        preconditioner = self._preconditioner(point)
+        h = curvatures(point, self.ortho)
         if not self.ortho and np.abs(np.diagonal(gradient)).max() > _FAR_SCALE:
             # While the scales are far from right, second derivatives between sources are of little use.
             history.clear()
             gradient = np.diag(np.diagonal(gradient))
         # The gradient is that without rotations in the block, so that only steps without them surely go downhill.
-        direction = block.without_rotations(history.direction(gradient, preconditioner), point.variances**-0.5)
-        direction = self._shorten(-direction)
+        direction = history.direction(gradient, lambda G: preconditioned(G, h, self.ortho))
+        direction = self._shorten(-block.without_rotations(direction, point.variances**-0.5))
         if np.sum(direction * gradient) >= 0.0:
             direction = self._downhill(gradient, history)
         loss = point.loss
@@ -180,7 +182,11 @@ class QuasiNewtonICA(IcaSolver):
                     return None
             if accepted:
                 if base.variances.max() > _LARGEST_VARIANCE:
-                    raise no_maximum()
+                    raise NoMaximum(
+                        "the likelihood has no maximum: it grows without bound with the scale of a source. This "
+                        "happens if the source has exactly the same value in most rows and the density has heavy "
+                        "tails. Use ortho=True, or density='sech'."
+                    )
                 return base, direction
             if attempt == _TRIES:
                 direction = self._downhill(gradient, history)
@@ -210,92 +216,48 @@ class QuasiNewtonICA(IcaSolver):
             return np.asarray(np.linalg.solve(identity - 0.5 * M, (identity + 0.5 * M) @ W))
         return (identity + M) @ W
 
-    def _preconditioner(self, point: Point) -> _Rotations | _Pairs:
-        return _Rotations(point) if self.ortho else _Pairs(point)
 
+def curvatures(point: Point, ortho: bool) -> np.ndarray:
+    """The numbers h of the approximate second derivatives H.
 
-class _Rotations:
-    """Approximate second derivatives for skew M, and their inverse.
-
-    (H M)_ij = (1/2) (E[psi'(y_i)] + E[psi'(y_j)] - E[psi(y_i) y_i] - E[psi(y_j) y_j]) M_ij
+    For skew M, (H M)_ij = h_ij M_ij = (1/2) (E[psi'(y_i)] + E[psi'(y_j)] - E[psi(y_i) y_i] - E[psi(y_j) y_j]) M_ij. For
+    any M, (H M)_ij = h_ij M_ij + M_ji with h_ij = E[psi'(y_i) y_j^2]; small eigenvalues of the 2 x 2 blocks are raised.
+    The diagonal entries are not paired: (h_ii + 1) M_ii.
     """
-
-    def __init__(self, point: Point) -> None:
+    if ortho:
         stability = point.slopes - np.diagonal(point.products)
-        self._h = np.maximum(0.5 * (stability[:, None] + stability[None, :]), _LEAST_CURVATURE)
-
-    def solve(self, G: np.ndarray) -> np.ndarray:
-        """M with H M = G."""
-        return G / self._h
-
-
-class _Pairs:
-    """Approximate second derivatives for any M, and their inverse.
-
-    (H M)_ij = E[psi'(y_i) y_j^2] M_ij + M_ji; small eigenvalues of the 2 x 2 blocks are raised.
-    """
-
-    def __init__(self, point: Point) -> None:
-        h = point.curvature
-        assert h is not None, "computed only with curved=True"
-        smallest = 0.5 * (h + h.T - np.sqrt((h - h.T) ** 2 + 4.0))
-        raised = h + np.maximum(_LEAST_CURVATURE - smallest, 0.0)
-        np.fill_diagonal(raised, np.maximum(np.diagonal(h) + 1.0, _LEAST_CURVATURE))
-        self._h = raised
-        # The diagonal entries are not paired: (h_ii + 1) M_ii.
-        self._other = 1.0 - np.eye(len(h))
-
-    def solve(self, G: np.ndarray) -> np.ndarray:
-        """M with H M = G."""
-        h, other = self._h, self._other
-        determinant = np.where(other > 0.0, h * h.T - 1.0, h)
-        return np.where(other > 0.0, h.T * G - G.T, G) / determinant
+        return np.maximum(0.5 * (stability[:, None] + stability[None, :]), _LEAST_CURVATURE)
+    h = point.curvature
+    assert h is not None, "computed only with curved=True"
+    smallest = 0.5 * (h + h.T - np.sqrt((h - h.T) ** 2 + 4.0))
+    raised = h + np.maximum(_LEAST_CURVATURE - smallest, 0.0)
+    np.fill_diagonal(raised, np.maximum(np.diagonal(h) + 1.0, _LEAST_CURVATURE))
+    return raised
 
 
-class _History:
-    """The steps that L-BFGS remembers, and its two-loop recursion over them."""
+def preconditioned(G: np.ndarray, h: np.ndarray, ortho: bool) -> np.ndarray:
+    """M with H M = G."""
+    if ortho:
+        return G / h
+    own = np.eye(len(h)) > 0.0
+    return np.where(own, G, h.T * G - G.T) / np.where(own, h, h * h.T - 1.0)
 
-    def __init__(self, memory: int) -> None:
-        self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=memory)
-        self._last: tuple[np.ndarray, np.ndarray] | None = None
+
+class _History(LimitedMemory):
+    """The steps that L-BFGS remembers, and the last gradient and step, of which the change is not yet known."""
+
+    last: tuple[np.ndarray, np.ndarray] | None = None
 
     def clear(self) -> None:
-        """Forget everything."""
-        self._pairs.clear()
-        self._last = None
-
-    def record_step(self, gradient: np.ndarray, step: np.ndarray) -> None:
-        """Record a step and the gradient at the point before it."""
-        self._last = gradient, step
+        super().clear()
+        self.last = None
 
     def update(self, gradient: np.ndarray) -> None:
         """Add the change of the gradient along the last step, given the gradient after it."""
-        if self._last is None:
-            return
-        change, step = gradient - self._last[0], self._last[1]
-        product = float(np.sum(change * step))
-        if product > 1e-10 * np.linalg.norm(change) * np.linalg.norm(step):
-            self._pairs.append((step, change, product))
-
-    def direction(self, gradient: np.ndarray, preconditioner: _Rotations | _Pairs) -> np.ndarray:
-        """The approximate inverse of the second derivatives times the gradient."""
-        q, factors = gradient.copy(), []
-        for step, change, product in reversed(self._pairs):
-            factors.append(float(np.sum(step * q)) / product)
-            q -= factors[-1] * change
-        z = preconditioner.solve(q)
-        for (step, change, product), factor in zip(self._pairs, reversed(factors), strict=True):
-            z += (factor - float(np.sum(change * z)) / product) * step
-        return z
+        if self.last is not None:
+            self.add(self.last[1], gradient - self.last[0])
 
 
 def _rounding(loss: float, epsilon: float) -> float:
     """The rounding error of a loss."""
     return _ROUNDINGS * epsilon * max(1.0, abs(loss))
-
-
-def _is_level(losses: list[float], epsilon: float) -> bool:
-    """Whether the last step decreased the loss by no more than the rounding error."""
-    if len(losses) < 2:
-        return False
-    return losses[-2] - losses[-1] <= _rounding(losses[-1], epsilon)

@@ -6,11 +6,12 @@ matrix, and `maps` those that use a feature map followed by PCA. All are listed 
 
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
-from ..._core.arrays import Array
+from ..._core.arrays import astype
 from ..._core.devices import free_device_bytes
 from ...errors import SlowWarning, no_positive_eigenvalue, warn_user
 from ...features import affine
@@ -19,7 +20,7 @@ from ...kernels.base import Kernel
 from ...linalg import signs
 from ...sources.base import Traits
 from ...summaries.sample import Sample
-from ..problem import Plan, RowsLike, SpectraLike, cheapest_plan, escalate, is_auto, make_plan, with_passes
+from ..problem import Plan, RowsLike, SpectraLike, cheapest_plan, count_to_reach, escalate, is_auto, make_plan
 from .exact import DenseKernel, ExactKernel, KrylovKernel
 from .maps import Features, FourierFeatures, Nystrom
 from .matrix import Components, KernelJob, KernelSolver, array_like, memory_allowed
@@ -35,6 +36,12 @@ KERNEL_SOLVERS: dict[str, KernelSolver] = {
 }
 #: Names of solvers in other libraries, and the corresponding names here.
 _OTHER_NAMES = {"arpack": "krylov", "randomized": "krylov", "eigh": "dense"}
+
+
+def _advice(name: str) -> str:
+    return f"It is {_OTHER_NAMES[name]!r} here." if name in _OTHER_NAMES else ""
+
+
 #: Number of rows from which the width of a kernel is estimated.
 _MEDIAN = 500
 
@@ -69,37 +76,53 @@ def solve(
     """
     job = _job(rows, request)
     the_plan = plan_job(job, asked)
-    if is_auto(asked):
-        _warn_of_hours(the_plan.solver, job)
-    # Overflow is detected by checking the results.
-    with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-        sample = _sample(rows, request, the_plan.solver) if job.draws_sample else None
-        job = replace(job, kernel=_complete_kernel(job.kernel, sample, rows.empty(0)))
-        found, the_plan, passes = escalate(
-            the_plan,
-            lambda solver: solver.components(rows, job, sample, request.seed, spectra),
-            job,
-            allowed=is_auto(asked),
-        )
-        if found.values.shape[0] == 0:
-            raise no_positive_eigenvalue("the centred kernel matrix")
-        if request.share is not None:
-            found = found.keep_share(request.share)
-        found = found.with_signs(_signs(found, sample, rows))
-    examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
-    passes += sample is not None
-    return replace(found, kernel=job.kernel, examples=examples, passes=passes), with_passes(the_plan, passes)
-
-
-def _warn_of_hours(solver: KernelSolver, job: KernelJob) -> None:
-    """Warn before an exact solve that would take hours, since an approximation takes minutes."""
-    hours = solver.hours(job) if isinstance(solver, ExactKernel) else 0.0
+    hours = the_plan.solver.hours(job) if is_auto(asked) and isinstance(the_plan.solver, ExactKernel) else 0.0
     if hours > 1.0:
         warn_user(
             f"exact components of a kernel of {job.rows} rows will take about {hours:.0f} hours; solver='nystrom' "
             "approximates them in minutes. Pass solver='krylov' if you want to wait.",
             SlowWarning,
         )
+    # Overflow is detected by checking the results.
+    with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
+        sample = None
+        if job.draws_sample:
+            size = max(_MEDIAN, request.n_examples, the_plan.solver.sample_size)
+            sample = rows.summarize(Sample(rows.shape[1], size, seed=request.sample_seed))
+        if job.kernel is not None and not job.kernel.is_complete:
+            assert sample is not None, "refusal() rejects streams that can be read once if the width is unknown"
+            # Widths are estimated by the median rule, on the device of the rows. A larger sample begins with the rows
+            # of a smaller one, so the width does not depend on the solver.
+            some = sample.rows[:_MEDIAN]
+            some = some if isinstance(rows.empty(0), np.ndarray) else array_like(some, rows.empty(0))
+            job = replace(job, kernel=job.kernel.fitted(some, sample.weights[:_MEDIAN]))
+        run = methodcaller("components", rows, job, sample, request.seed, spectra)
+        found, the_plan, passes = escalate(the_plan, run, job, allowed=is_auto(asked))
+        if found.values.shape[0] == 0:
+            raise no_positive_eigenvalue("the centred kernel matrix")
+        # The first k components, times the signs that make the largest score of each positive: scores of all rows are
+        # used if they are available, otherwise those of the sample.
+        k = None if request.share is None else count_to_reach(found, request.share)
+        projection, vectors = found.projection[:, :k], found.eigenvectors
+        if vectors is not None:
+            vectors = vectors[:, :k]
+            turn = signs(vectors.T)
+        elif sample is None:
+            turn = signs(projection.T)
+        else:
+            some = rows.of(array_like(sample.rows, rows.empty(0)))
+            turn = signs(some.mapped(found.phi, widen=True).map(affine(projection, found.offset, 1.0)).T)
+        turn = astype(turn, projection.dtype)
+        found = replace(
+            found,
+            values=found.values[:k],
+            projection=projection * turn,
+            expansion=found.expansion and (found.expansion[0][:k, :] * turn[:, None], found.expansion[1]),
+            eigenvectors=None if vectors is None else vectors * turn,
+        )
+    examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
+    passes += sample is not None
+    return replace(found, kernel=job.kernel, examples=examples, passes=passes), replace(the_plan, passes=passes)
 
 
 def plan(rows: RowsLike, request: KernelRequest, asked: str | KernelSolver = "auto") -> Plan:
@@ -170,34 +193,3 @@ def _job(rows: RowsLike, request: KernelRequest) -> KernelJob:
     free = free_device_bytes(rows.empty(0))
     allowed = memory_allowed(request.memory) if request.memory is not None or free is None else max(1, free // 2)
     return KernelJob(*rows.shape, request.k, rows.traits, request.kernel, allowed, request.objects)
-
-
-def _advice(name: str) -> str:
-    return f"It is {_OTHER_NAMES[name]!r} here." if name in _OTHER_NAMES else ""
-
-
-def _sample(rows: RowsLike, request: KernelRequest, solver: KernelSolver) -> Sample:
-    """A sample of the rows, in one pass."""
-    size = max(_MEDIAN, request.n_examples, solver.sample_size)
-    return rows.summarize(Sample(rows.shape[1], size, seed=request.sample_seed))
-
-
-def _complete_kernel(kernel: Kernel | None, sample: Sample | None, like: Array) -> Kernel | None:
-    """The kernel with a value for each parameter; widths are estimated by the median rule, on the device of `like`."""
-    if kernel is None or kernel.is_complete:
-        return kernel
-    assert sample is not None, "refusal() rejects streams that can be read once if the width is unknown"
-    # A larger sample begins with the rows of a smaller one, so the width does not depend on the solver.
-    some = sample.rows[:_MEDIAN]
-    return kernel.fitted(some if isinstance(like, np.ndarray) else array_like(some, like), sample.weights[:_MEDIAN])
-
-
-def _signs(found: Components, sample: Sample | None, rows: RowsLike) -> Array:
-    """The signs that make the largest score of each component positive.
-
-    Scores of all rows are used if they are available, otherwise those of the sample.
-    """
-    if sample is None or found.eigenvectors is not None:
-        return signs((found.projection if found.eigenvectors is None else found.eigenvectors).T)
-    some = rows.of(array_like(sample.rows, rows.empty(0)))
-    return signs(some.mapped(found.phi, widen=True).map(affine(found.projection, found.offset, 1.0)).T)

@@ -18,111 +18,12 @@ from ...linalg import eigh_descending, orthonormal_block, rank_cut, require_norm
 from ...summaries.sample import Sample
 from ..lanczos import Lanczos, check_limits
 from ..problem import Cost, KernelFit, RowsLike, SpectraLike, Status
-from .matrix import (
-    TILE,
-    Components,
-    GivenTiles,
-    KernelJob,
-    KernelMatrix,
-    KernelSolver,
-    KernelTiles,
-    kernel_columns,
-    tile_rows,
-)
-
-# Components from the kernel matrix of all rows.
-
+from .matrix import TILE, Components, KernelJob, KernelMatrix, KernelSolver, Tiles, kernel_columns, tile_rows
 
 #: A precomputed matrix may differ from its transpose by this share of its largest entry.
 _SYMMETRIC = 1e-8
 #: Number of rows compared at a time.
 _STRIP = 1024
-
-
-def exact_components(rows: RowsLike, job: KernelJob, solver: ExactKernel, seed: int) -> Components:
-    """Components from the eigenpairs of the kernel matrix of all rows.
-
-    If the job has no kernel, the rows are this matrix. Passes over pairs of rows and memory are those of the solver.
-    """
-    X, weights = rows.whole("KernelPCA")
-    basis = None
-    phi: Any
-    if job.kernel is None:
-        K, phi = X, Same()
-        if K.shape[0] < K.shape[1]:
-            # Rows of weight zero are left out, and so are the corresponding columns.
-            phi = SomeColumns(np.flatnonzero(to_numpy(rows.weights) > 0))
-            K = phi(K)
-        require_symmetric(K)
-        tiles: Any = GivenTiles(K)
-    else:
-        # A copy, because the user may change the rows after the fit.
-        basis = X.copy() if isinstance(X, np.ndarray) or is_sparse(X) else namespace(X).asarray(X, copy=True)
-        phi = kernel_columns(job.kernel, basis, _mean(basis, weights))
-        known = phi.feature_map.rows if isinstance(phi, Scaled) else phi.rows
-        if solver.in_float64 and job.traits.itemsize < 8 and not is_sparse(known):
-            known = astype(known, namespace(known).float64)
-        tiles = KernelTiles(job.kernel, known)
-    matrix = KernelMatrix(tiles, weights, solver.kept_bytes(job), rows.progress)
-    fit = solver.solve(matrix, job.k, seed)
-    if fit.values.shape[0]:
-        like = tiles.empty_tiles(0, 0)
-        require_normal(float(fit.values[0]), like, "the features of the kernel", matrix.weight)
-    xp = namespace(fit.vectors)
-    deviations = asarray_like(np.sqrt(fit.values), fit.vectors, dtype=fit.vectors.dtype)
-    projection = matrix.root[:, None] * fit.vectors / deviations[None, :]
-    # Centring makes the columns sum to zero; after an iteration they do so only up to its tolerance.
-    projection = projection - matrix.share[:, None] * xp.sum(projection, axis=0)[None, :]
-    return Components(
-        phi=phi,
-        projection=projection,
-        offset=matrix.means,
-        values=fit.values,
-        total=fit.total,
-        negative_mass=fit.negative_mass,
-        status=fit.status,
-        residual=fit.residual,
-        passes=fit.passes,
-        n_rows=matrix.n,
-        weight=matrix.weight,
-        basis=basis,
-        expansion=(projection.T, matrix.share),
-        eigenvectors=fit.vectors / matrix.root[:, None],
-    )
-
-
-def _mean(rows: Array, weights: Array | None) -> Array | None:
-    """The mean of the rows; None if they are not dense numbers."""
-    if is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.dtype.kind not in "f"):
-        return None
-    xp = namespace(rows)
-    w = xp.ones_like(rows[:, 0]) if weights is None else astype(weights, rows.dtype)
-    return w @ rows / xp.sum(w)
-
-
-def require_symmetric(K: Array, table: str = "X") -> None:
-    """Raise an error if a precomputed kernel matrix is not symmetric."""
-    if is_sparse(K):
-        gap = abs(K - K.T).tocoo()
-        at = int(gap.data.argmax()) if gap.nnz else 0
-        if gap.nnz and gap.data[at] > _SYMMETRIC * abs(K).max():
-            raise not_symmetric(float(gap.data[at]), (int(gap.row[at]), int(gap.col[at])), table)
-        return
-    xp = namespace(K)
-    largest, worst, place = 0.0, 0.0, (0, 0)
-    for start in range(0, K.shape[0], _STRIP):
-        stop = min(start + _STRIP, K.shape[0])
-        left = K[start:stop, :]
-        largest = max(largest, float(xp.max(xp.abs(left))))
-        apart = to_numpy(xp.abs(left - K[:, start:stop].T))
-        if apart.max() > worst:
-            worst = float(apart.max())
-            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
-            place = (start + int(i), int(j))
-    if worst > max(_SYMMETRIC, 100 * eps(K)) * largest:
-        raise not_symmetric(worst, place, table)
-
-
 #: Residuals below this multiple of eps * gamma_1 are rounding noise.
 _NOISE = 30
 #: Numbers of vectors and of steps for the estimate of the negative mass.
@@ -151,7 +52,55 @@ class ExactKernel(KernelSolver):
     def components(
         self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
     ) -> Components:
-        return exact_components(rows, job, self, seed)
+        """Components from the eigenpairs of the kernel matrix of all rows.
+
+        If the job has no kernel, the rows are this matrix. Passes over pairs of rows and memory are those of `solve`.
+        """
+        X, weights = rows.whole("KernelPCA")
+        basis = None
+        phi: Any
+        if job.kernel is None:
+            K, phi = X, Same()
+            if K.shape[0] < K.shape[1]:
+                # Rows of weight zero are left out, and so are the corresponding columns.
+                phi = SomeColumns(np.flatnonzero(to_numpy(rows.weights) > 0))
+                K = phi(K)
+            require_symmetric(K)
+            tiles = Tiles(K)
+        else:
+            # A copy, because the user may change the rows after the fit.
+            basis = X.copy() if isinstance(X, np.ndarray) or is_sparse(X) else namespace(X).asarray(X, copy=True)
+            phi = kernel_columns(job.kernel, basis, _mean(basis, weights))
+            known = phi.feature_map.rows if isinstance(phi, Scaled) else phi.rows
+            if self.in_float64 and job.traits.itemsize < 8 and not is_sparse(known):
+                known = astype(known, namespace(known).float64)
+            tiles = Tiles(known, job.kernel)
+        matrix = KernelMatrix(tiles, weights, self.kept_bytes(job), rows.progress)
+        fit = self.solve(matrix, job.k, seed)
+        if fit.values.shape[0]:
+            like = tiles.empty_tiles(0, 0)
+            require_normal(float(fit.values[0]), like, "the features of the kernel", matrix.weight)
+        xp = namespace(fit.vectors)
+        deviations = asarray_like(np.sqrt(fit.values), fit.vectors, dtype=fit.vectors.dtype)
+        projection = matrix.root[:, None] * fit.vectors / deviations[None, :]
+        # Centring makes the columns sum to zero; after an iteration they do so only up to its tolerance.
+        projection = projection - matrix.share[:, None] * xp.sum(projection, axis=0)[None, :]
+        return Components(
+            phi=phi,
+            projection=projection,
+            offset=matrix.means,
+            values=fit.values,
+            total=fit.total,
+            negative_mass=fit.negative_mass,
+            status=fit.status,
+            residual=fit.residual,
+            passes=fit.passes,
+            n_rows=matrix.n,
+            weight=matrix.weight,
+            basis=basis,
+            expansion=(projection.T, matrix.share),
+            eigenvectors=fit.vectors / matrix.root[:, None],
+        )
 
     def hours(self, job: KernelJob) -> float:
         """About how many hours the job takes on two cores."""
@@ -199,32 +148,19 @@ class DenseKernel(ExactKernel):
         few = matrix.semidefinite and isinstance(G, np.ndarray)
         found, vectors = eigh_descending(G, at_least=k if few else None)
         values = to_numpy(found)
-        cut = _cut(float(values[0]), matrix)
-        rank = int(np.count_nonzero(values > cut))
-        kept = rank if k is None else min(k, rank)
         # Eigenvalues that are negative only by rounding count as zero.
-        negative = -float(np.sum(values[values < -cut]))
-        total = max(matrix.trace + negative, float(values[:rank].sum()))
-        return KernelFit(
-            values=values[:kept],
-            vectors=vectors[:kept, :].T,
-            total=total,
-            negative_mass=negative / (total + negative) if negative > 0.0 else 0.0,
-            status=Status.EXACT,
-            residual=0.0,
-            passes=1,
-        )
-
-    def n_bytes(self, job: KernelJob) -> int:
-        n, few = job.rows, job.k is not None and 8 * job.k <= job.rows and _is_semidefinite(job)
-        return 8 * n * (n * (3 if few else 6) + 5 * (job.k or 0)) + self.row_bytes(job)
+        negative = -float(np.sum(values[values < -_cut(values, matrix)]))
+        return _fit(matrix, values, vectors.T, k, negative, Status.EXACT, 0.0, 1)
 
     def cost(self, job: KernelJob) -> Cost:
         """A rough estimate, measured on two cores: n^3 units of time, and twice that for all eigenpairs."""
         why = "LAPACK is quickest for so few rows" if job.rows <= _DENSE_UP_TO else "many components are wanted"
         why = "all components are wanted" if job.k is None else why
-        work = (1.0 if _is_semidefinite(job) else 2.0) * job.rows**3
-        return Cost(work=work, passes=1, n_bytes=self.n_bytes(job), why=why)
+        n, semidefinite = job.rows, job.kernel is not None and job.kernel.semidefinite
+        # If no eigenvalue is negative, the leading ones are enough.
+        few = job.k is not None and 8 * job.k <= n and semidefinite
+        n_bytes = 8 * n * (n * (3 if few else 6) + 5 * (job.k or 0)) + self.row_bytes(job)
+        return Cost((1.0 if semidefinite else 2.0) * n**3, passes=1, n_bytes=n_bytes, why=why)
 
     def is_sensible(self, job: KernelJob) -> bool:
         """If all components are wanted, or if the matrix fits into memory and an iteration would not be faster."""
@@ -232,8 +168,9 @@ class DenseKernel(ExactKernel):
             return False
         if job.k is None:
             return True
-        quickest = job.rows <= _DENSE_UP_TO or self.cost(job).work < KrylovKernel().cost(job).work
-        return quickest and job.fits(self.n_bytes(job))
+        cost = self.cost(job)
+        quickest = job.rows <= _DENSE_UP_TO or cost.work < KrylovKernel().cost(job).work
+        return quickest and job.fits(cost.n_bytes)
 
     def memory_advice(self, job: KernelJob) -> str:
         if job.k is not None:
@@ -312,31 +249,14 @@ class KrylovKernel(ExactKernel):
             largest = max(float(found.values[0]), 0.0)
             indefinite = found.least < -_NEGATIVE * (largest or 1.0)
             negative = unit * _negative_sum(action, matrix.trace / unit, matrix.diagonal, seed) if indefinite else 0.0
-        values = found.values * unit
-        rank = int(np.count_nonzero(values > _cut(largest * unit, matrix)))
-        total = max(matrix.trace + negative, float(values[:rank].sum()))
-        return KernelFit(
-            values=values[:rank],
-            vectors=found.vectors[:, :rank],
-            total=total,
-            negative_mass=negative / (total + negative) if negative > 0.0 else 0.0,
-            status=found.status,
-            residual=found.residual,
-            passes=1 if matrix.is_kept else passes,
-        )
-
-    def n_bytes(self, job: KernelJob) -> int:
-        k, n = job.k or 1, job.rows
-        basis = Lanczos(self, k, self.block_size(k), 0, 0.0).room(n) + 6 * self.block_size(k)
-        # Tiles that are being computed, with the temporary arrays that kernels need.
-        tiles = 8 * TILE**2 if job.traits.host else 9 * tile_rows(job.rows, False) ** 2
-        return 8 * (n * (basis + 4 * k) + min(tiles, 6 * n**2)) + self.row_bytes(job)
+        passes = 1 if matrix.is_kept else passes
+        return _fit(matrix, found.values * unit, found.vectors, k, negative, found.status, found.residual, passes)
 
     def kept_bytes(self, job: KernelJob) -> int:
         """Bytes of the part of one half of the matrix that fits into memory; 0 if that is less than one percent."""
         if not self.keep or job.kernel is None:
             return 0
-        needed, half = self.n_bytes(job), job.triangle_bytes
+        needed, half = self.cost(job).n_bytes, job.triangle_bytes
         if job.fits(needed + half):
             return half
         room = job.memory - needed
@@ -347,11 +267,16 @@ class KrylovKernel(ExactKernel):
 
         Ten products with b vectors take 25 n^2 b units of time, and the small eigenproblems between them 7000 b^3.
         """
-        b = self.block_size(job.k or 1)
-        half = job.triangle_bytes
-        why = f"half of the kernel matrix ({in_words(half)}) does not fit: it is computed anew in each step"
-        work = 25.0 * job.rows**2 * b + 7000.0 * b**3
-        return Cost(work=work, passes=_STEPS, n_bytes=self.n_bytes(job), why=why)
+        k, n = job.k or 1, job.rows
+        b = self.block_size(k)
+        why = (
+            f"half of the kernel matrix ({in_words(job.triangle_bytes)}) does not fit: it is computed anew in each step"
+        )
+        basis = Lanczos(self, k, b, 0, 0.0).room(n) + 6 * b
+        # Tiles that are being computed, with the temporary arrays that kernels need.
+        tiles = 8 * TILE**2 if job.traits.host else 9 * tile_rows(n, False) ** 2
+        n_bytes = 8 * (n * (basis + 4 * k) + min(tiles, 6 * n**2)) + self.row_bytes(job)
+        return Cost(work=25.0 * n**2 * b + 7000.0 * b**3, passes=_STEPS, n_bytes=n_bytes, why=why)
 
     def final_cost(self, job: KernelJob) -> Cost:
         """The cost if as much of the matrix as fits into memory is kept."""
@@ -386,17 +311,30 @@ class KrylovKernel(ExactKernel):
         return super().refusal(job)
 
 
-def _is_semidefinite(job: KernelJob) -> bool:
-    """Whether no eigenvalue is negative, so that the leading ones are enough."""
-    return job.kernel is not None and job.kernel.semidefinite
-
-
-def _cut(largest: float, matrix: KernelMatrix) -> float:
+def _cut(values: np.ndarray, matrix: KernelMatrix) -> float:
     """Eigenvalues at or below this cannot be distinguished from zero.
 
     The rounding error is relative to the kernels, which may be much larger than the centred ones.
     """
-    return rank_cut(max(largest, matrix.unit), matrix.n, matrix.epsilon)
+    return rank_cut(max(float(values[0]), matrix.unit), matrix.n, matrix.epsilon)
+
+
+def _fit(
+    matrix: KernelMatrix,
+    values: np.ndarray,
+    vectors: Array,
+    k: int | None,
+    negative: float,
+    status: Status,
+    residual: float,
+    passes: int,
+) -> KernelFit:
+    """The first `k` of these eigenpairs that are positive; `negative` is the sum of |gamma| over negative ones."""
+    rank = int(np.count_nonzero(values > _cut(values, matrix)))
+    kept = rank if k is None else min(k, rank)
+    total = max(matrix.trace + negative, float(values[:rank].sum()))
+    mass = negative / (total + negative) if negative > 0.0 else 0.0
+    return KernelFit(values[:kept], vectors[:, :kept], total, mass, status, residual, passes)
 
 
 def _negative_sum(action: Callable[[Array], Array], trace: float, like: Array, seed: int) -> float:
@@ -443,3 +381,35 @@ def _krylov_space(
         Q = xp.concat([Q, V], axis=1)
     T = np.triu(T[fixed : fixed + T.shape[1]])
     return Q[:, fixed:], T + np.triu(T, 1).T
+
+
+def _mean(rows: Array, weights: Array | None) -> Array | None:
+    """The mean of the rows; None if they are not dense numbers."""
+    if is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.dtype.kind not in "f"):
+        return None
+    xp = namespace(rows)
+    w = xp.ones_like(rows[:, 0]) if weights is None else astype(weights, rows.dtype)
+    return w @ rows / xp.sum(w)
+
+
+def require_symmetric(K: Array, table: str = "X") -> None:
+    """Raise an error if a precomputed kernel matrix is not symmetric."""
+    if is_sparse(K):
+        gap = abs(K - K.T).tocoo()
+        at = int(gap.data.argmax()) if gap.nnz else 0
+        if gap.nnz and gap.data[at] > _SYMMETRIC * abs(K).max():
+            raise not_symmetric(float(gap.data[at]), (int(gap.row[at]), int(gap.col[at])), table)
+        return
+    xp = namespace(K)
+    largest, worst, place = 0.0, 0.0, (0, 0)
+    for start in range(0, K.shape[0], _STRIP):
+        stop = min(start + _STRIP, K.shape[0])
+        left = K[start:stop, :]
+        largest = max(largest, float(xp.max(xp.abs(left))))
+        apart = to_numpy(xp.abs(left - K[:, start:stop].T))
+        if apart.max() > worst:
+            worst = float(apart.max())
+            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+            place = (start + int(i), int(j))
+    if worst > max(_SYMMETRIC, 100 * eps(K)) * largest:
+        raise not_symmetric(worst, place, table)

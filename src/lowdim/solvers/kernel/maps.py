@@ -23,107 +23,31 @@ from ...kernels.base import Kernel, no_frequencies
 from ...linalg import eigh_descending, require_normal, require_rows
 from ...summaries.moments import Moments
 from ...summaries.sample import Sample
+from ..iteration import check_whole
 from ..problem import EIGH_WORK, Cost, Request, RowsLike, SpectraLike, Spectrum
-from .matrix import (
-    PAIRS,
-    Components,
-    KernelFeatureMap,
-    KernelJob,
-    KernelSolver,
-    MapError,
-    array_like,
-    error_bound,
-    kernel_columns,
-    kernel_difference,
-    omitted_variance,
-)
-
-# Components from a feature map of the rows, followed by PCA.
+from .matrix import Components, KernelJob, KernelSolver, MapError, array_like, kernel_columns
 
 
-#: Number of rows whose pairs are used to estimate the error of Fourier features.
-_FEW = 500
+@dataclass(frozen=True)
+class KernelFeatureMap:
+    """A feature map phi(x) = raw(x) R: scores are linear in raw(x), and moments of phi follow from those of raw."""
 
+    #: The map raw.
+    raw: Callable[[Array], Array]
+    #: R, (m, r), or None for the identity.
+    root: np.ndarray | None = None
+    #: The landmarks, if raw(x) are the kernels with them; their indices in the sample; and the indices of those
+    #: candidates that did not become landmarks.
+    landmarks: Any = None
+    chosen: Any = None
+    rejected: Any = None
+    #: Share of negative eigenvalues in the spectrum of the landmarks; they are left out.
+    negative_mass: float = 0.0
 
-def mapped_components(
-    rows: RowsLike, job: KernelJob, solver: MapSolver, sample: Sample | None, seed: int, spectra: SpectraLike
-) -> Components:
-    """Components by a feature map followed by PCA, for any rows that can be read in blocks.
-
-    It takes one pass over the rows (for explicit features, those of PCA), and the memory of PCA with one column per
-    feature.
-    """
-    kernel, like = job.kernel, rows.empty(0)
-    assert kernel is not None, "refusal() rejects precomputed kernel matrices"
-    # Without a sample, the map depends only on the number of columns.
-    some = to_numpy(rows.empty(1, job.p)) if sample is None else sample.rows
-    counts = np.ones(1) if sample is None else sample.weights
-    phi = solver.make(kernel, some, counts, seed)
-    raw = phi.on(like).raw
-    mapped = rows.mapped(raw, widen=True)
-    width = mapped.shape[1] if phi.root is None else phi.root.shape[1]
-    request = Request(k=None if job.k is None else min(job.k, width), ddof=1, fixed_ddof=True, seed=seed)
-    image: Moments | None = None
-    if phi.root is None:
-        spectrum, _ = spectra.solve(mapped, request, "auto")
-        offset, projection = spectrum.mean, spectrum.vectors.T
-    else:
-        # R may be large in directions in which kernels hardly vary, where products in float32 would be noise.
-        moments = mapped.summarize(Moments(phi.root.shape[0], wide=True))
-        require_rows(moments.n_rows, moments.weight, 1, fixed=True)
-        image = moments.image(phi.root)
-        spectrum, _ = spectra.solve_summary(image, request)
-        root = asarray_like(phi.root, moments.mean, dtype=moments.mean.dtype)
-        offset, projection = moments.mean, root @ spectrum.vectors.T
-    # If the kernel is not positive semidefinite, the largest eigenvalue may be negative.
-    largest = math.sqrt(max(float(spectrum.values[0]), 0.0))
-    require_normal(largest, like, "the features of the kernel", math.sqrt(spectrum.weight))
-    error = MapError(0.0, 0.0, 0.0)
-    total = spectrum.total
-    if not solver.exact:
-        error = _error(phi, kernel, sample, spectrum, image)
-        if image is not None and error.value < 1.0:
-            # The total includes the variance that the landmarks leave out.
-            total = total / (1.0 - error.value)
-    kept = spectrum.rank
-    return Components(
-        phi=raw,
-        projection=projection[:, :kept],
-        offset=offset,
-        values=spectrum.values[:kept],
-        total=total,
-        negative_mass=phi.negative_mass,
-        status=spectrum.status,
-        residual=spectrum.residual,
-        passes=spectrum.passes + (image is not None),
-        n_rows=spectrum.n_rows,
-        weight=spectrum.weight,
-        basis=array_like(phi.landmarks, like),
-        expansion=None if phi.root is None else _landmark_expansion(phi.root, spectrum),
-        error=error,
-    )
-
-
-def _error(
-    phi: KernelFeatureMap, kernel: Kernel, sample: Sample | None, spectrum: Spectrum, image: Moments | None
-) -> MapError:
-    """The error of the map; `image` are the moments of the features of Nystrom's method, None for other maps."""
-    if sample is None:
-        if image is None or not kernel.shift_invariant:
-            return MapError(math.nan, math.nan, math.nan)
-        # k(x, x) is the same for all rows, which gives an upper bound on the error.
-        return error_bound(kernel, image)
-    if image is None:
-        return kernel_difference(phi, kernel, sample.rows[:_FEW])
-    return omitted_variance(phi, kernel, sample.rows, sample.weights, spectrum.total, spectrum.weight)
-
-
-def _landmark_expansion(root: np.ndarray, spectrum: Any) -> tuple[Array, Array]:
-    """The expansion in landmarks: the point mean + W^T z in the space of phi = R^T k(x) has the weights
-    R (mean + W^T z) on the landmarks."""
-    W, mean = spectrum.vectors[: spectrum.rank, :], spectrum.mean
-    R = asarray_like(root, mean, dtype=mean.dtype)
-    return W @ R.T, R @ mean
+    def features(self, rows: Any) -> np.ndarray:
+        """phi of rows that are NumPy arrays or sparse matrices."""
+        values = to_numpy(self.raw(rows)).astype(np.float64)
+        return values if self.root is None else values @ self.root
 
 
 # The choice of landmarks among candidate rows: one function per rule, and a table of the rules.
@@ -247,18 +171,72 @@ class MapSolver(KernelSolver):
     def components(
         self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
     ) -> Components:
-        return mapped_components(rows, job, self, sample, seed, spectra)
+        """Components by a feature map followed by PCA, for any rows that can be read in blocks.
 
-    def n_bytes(self, job: KernelJob) -> int:
-        m = self.width(job)
-        # Moments, their image and its eigenvectors; and blocks of features that are being computed.
-        return 8 * (8 * m * m + 6 * min(max(2 * m * m, 2 << 20), job.rows * m))
+        It takes one pass over the rows (for explicit features, those of PCA), and the memory of PCA with one column per
+        feature.
+        """
+        kernel, like = job.kernel, rows.empty(0)
+        assert kernel is not None, "refusal() rejects precomputed kernel matrices"
+        # Without a sample, the map depends only on the number of columns.
+        some = to_numpy(rows.empty(1, job.p)) if sample is None else sample.rows
+        counts = np.ones(1) if sample is None else sample.weights
+        phi = self.make(kernel, some, counts, seed)
+        move = getattr(phi.raw, "on", None)
+        raw = phi.raw if move is None or isinstance(like, np.ndarray) else move(like)
+        mapped = rows.mapped(raw, widen=True)
+        width = mapped.shape[1] if phi.root is None else phi.root.shape[1]
+        request = Request(k=None if job.k is None else min(job.k, width), ddof=1, fixed_ddof=True, seed=seed)
+        image, expansion = None, None
+        if phi.root is None:
+            spectrum, _ = spectra.solve(mapped, request, "auto")
+            offset, projection = spectrum.mean, spectrum.vectors.T
+        else:
+            # R may be large in directions in which kernels hardly vary, where products in float32 would be noise.
+            moments = mapped.summarize(Moments(phi.root.shape[0], wide=True))
+            require_rows(moments.n_rows, moments.weight, 1, fixed=True)
+            image = moments.image(phi.root)
+            spectrum, _ = spectra.solve_summary(image, request)
+            root = asarray_like(phi.root, moments.mean, dtype=moments.mean.dtype)
+            offset, projection = moments.mean, root @ spectrum.vectors.T
+            # The point mean + W^T z in the space of phi = R^T k(x) has the weights R (mean + W^T z) on the landmarks.
+            R = asarray_like(phi.root, spectrum.mean, dtype=spectrum.mean.dtype)
+            expansion = spectrum.vectors[: spectrum.rank, :] @ R.T, R @ spectrum.mean
+        # If the kernel is not positive semidefinite, the largest eigenvalue may be negative.
+        largest = math.sqrt(max(float(spectrum.values[0]), 0.0))
+        require_normal(largest, like, "the features of the kernel", math.sqrt(spectrum.weight))
+        error = MapError(0.0, 0.0, 0.0)
+        total = spectrum.total
+        if not self.exact:
+            error = _error(phi, kernel, sample, spectrum, image)
+            if image is not None and error.value < 1.0:
+                # The total includes the variance that the landmarks leave out.
+                total = total / (1.0 - error.value)
+        kept = spectrum.rank
+        return Components(
+            phi=raw,
+            projection=projection[:, :kept],
+            offset=offset,
+            values=spectrum.values[:kept],
+            total=total,
+            negative_mass=phi.negative_mass,
+            status=spectrum.status,
+            residual=spectrum.residual,
+            passes=spectrum.passes + (image is not None),
+            n_rows=spectrum.n_rows,
+            weight=spectrum.weight,
+            basis=array_like(phi.landmarks, like),
+            expansion=expansion,
+            error=error,
+        )
 
     def cost(self, job: KernelJob) -> Cost:
         """Moments of m features and their eigenproblem."""
         m = self.width(job)
         work = float(job.rows) * m * m + EIGH_WORK * m**3
-        return Cost(work, passes=1, n_bytes=self.n_bytes(job), why=self.reason)
+        # Moments, their image and its eigenvectors; and blocks of features that are being computed.
+        n_bytes = 8 * (8 * m * m + 6 * min(max(2 * m * m, 2 << 20), job.rows * m))
+        return Cost(work, passes=1, n_bytes=n_bytes, why=self.reason)
 
     def is_sensible(self, job: KernelJob) -> bool:
         """No: an approximation runs only if it is requested."""
@@ -419,7 +397,13 @@ class Nystrom(MapSolver):
             raise no_positive_eigenvalue(f"the kernel matrix of the {len(values)} landmarks")
         require_normal(float(values[0]), rows, "the features of the kernel", len(values))
         root = vectors[kept].T / np.sqrt(values[kept])
-        return KernelFeatureMap(raw, root, rows, chosen, rejected, 0.0 if kernel.semidefinite else _negative_mass(K))
+        negative_mass = 0.0
+        if not kernel.semidefinite:
+            # The share of negative eigenvalues in the spectrum of the centred kernel matrix of the landmarks.
+            means = K.mean(axis=0)
+            values = np.linalg.eigvalsh(K - means - means[:, None] + means.mean())
+            negative_mass = float(np.abs(values[values < 0.0]).sum() / (np.abs(values).sum() or 1.0))
+        return KernelFeatureMap(raw, root, rows, chosen, rejected, negative_mass)
 
     def _given_rows(self, sample: Any) -> Any:
         """The given landmarks, as an array or sparse matrix with the dtype of the sample."""
@@ -449,12 +433,13 @@ class Nystrom(MapSolver):
             return _HELD_OUT
         return (self.count if self.choose == "uniform" else max(_CANDIDATES * self.count, 2000)) + _HELD_OUT
 
-    def n_bytes(self, job: KernelJob) -> int:
+    def cost(self, job: KernelJob) -> Cost:
         sample = min(self.sample_size, job.rows)
         compared = {"leverage": 8 * SKETCH**2, "k-means++": 4 * sample}.get(self.choose, 0)
         # Copies of the sample while it is drawn and compared, and of the landmarks for computing kernels.
         rows = job.p * (8 * sample + 4 * self.width(job))
-        return super().n_bytes(job) + 8 * (rows + compared + 2 * min(sample, PAIRS) ** 2)
+        cost = super().cost(job)
+        return replace(cost, n_bytes=cost.n_bytes + 8 * (rows + compared + 2 * min(sample, PAIRS) ** 2))
 
     def refusal(self, job: KernelJob) -> Exception | None:
         if job.kernel is None:
@@ -471,13 +456,6 @@ class Nystrom(MapSolver):
     def unknowns(self, job: KernelJob) -> list[str]:
         landmarks = [] if self.given else ["landmarks as rows, Nystrom(landmarks=rows)"]
         return super().unknowns(job) + landmarks
-
-
-def _negative_mass(K: np.ndarray) -> float:
-    """The share of negative eigenvalues in the spectrum of the centred kernel matrix of the landmarks."""
-    means = K.mean(axis=0)
-    values = np.linalg.eigvalsh(K - means - means[:, None] + means.mean())
-    return float(np.abs(values[values < 0.0]).sum() / (np.abs(values).sum() or 1.0))
 
 
 @dataclass(frozen=True)
@@ -512,8 +490,7 @@ class FourierFeatures(MapSolver):
     features: int = 1000
 
     def __post_init__(self) -> None:
-        if isinstance(self.features, bool) or not isinstance(self.features, int | np.integer) or self.features < 2:
-            raise ValueError(f"FourierFeatures(features={self.features!r}): a whole number of at least 2 is needed.")
+        check_whole(self, "features", 2)
 
     def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> KernelFeatureMap:
         p = int(sample.shape[1])
@@ -534,3 +511,78 @@ class FourierFeatures(MapSolver):
         if not job.kernel.has_frequencies:
             return no_frequencies(job.kernel)
         return super().refusal(job)
+
+
+# The approximation error of a feature map of a kernel, estimated from rows that the map was not constructed from.
+
+
+#: Number of rows whose pairs are used to estimate the error of a map, and that of Fourier features.
+PAIRS, _FEW = 2000, 500
+#: Half the width of the confidence interval in standard errors. Errors of rows are skewed, so 2.6 would give a coverage
+#: of only 98 %.
+_DEVIATIONS = 3.3
+
+
+def _error(
+    phi: KernelFeatureMap, kernel: Kernel, sample: Sample | None, spectrum: Spectrum, image: Moments | None
+) -> MapError:
+    """The error of the map; `image` are the moments of the features of Nystrom's method, None for other maps."""
+    if sample is not None and image is not None:
+        return _omitted_variance(phi, kernel, sample.rows, sample.weights, spectrum.total, spectrum.weight)
+    if sample is not None:
+        # Root mean square of phi(x) . phi(y) - k(x, y) over pairs of rows, relative to that of k(x, y).
+        rows = sample.rows[:_FEW]
+        phis, K = phi.features(rows), to_numpy(kernel(rows, rows)).astype(np.float64)
+        error = float(np.sqrt(np.mean((phis @ phis.T - K) ** 2) / (np.mean(K * K) or 1.0)))
+        return MapError(error, error, error)
+    if image is None or not kernel.shift_invariant:
+        return MapError(math.nan, math.nan, math.nan)
+    # k(x, x) is the same for all rows, which gives an upper bound on the error: the variance left out is at most
+    # sum_i k(x_i, x_i) - |phi(x_i)|^2; it is less if the features left out have a mean.
+    diagonal = float(kernel(np.zeros((1, 1)))[0, 0])
+    mean, variance = to_numpy(image.mean), float(np.trace(to_numpy(image.scatter)))
+    left = max(0.0, image.weight * (diagonal - float(mean @ mean)) - variance)
+    share = left / (variance + left) if variance + left > 0.0 else 0.0
+    return MapError(share, 0.0, share)
+
+
+def _omitted_variance(
+    phi: KernelFeatureMap, kernel: Kernel, sample: Any, weights: np.ndarray, total: float, n: float
+) -> MapError:
+    """The variance that the map leaves out, as a share of the total variance in the feature space.
+
+    With r(x, y) = k(x, y) - phi(x) . phi(y), which is zero for landmarks, it is
+    sum_i r(x_i, x_i) - sum_ij r(x_i, x_j) / n over all `n` rows; `total` is the variance of phi, summed over them. For
+    the candidates that did not become landmarks r is computed. They are not random rows, so for all other rows r is
+    estimated from those rows of the sample that were not candidates.
+    """
+    rejected = phi.rejected
+    held_out = np.setdiff1d(np.arange(sample.shape[0]), np.concatenate([phi.chosen, rejected]))
+    if len(rejected) + len(held_out) == 0:
+        return MapError(0.0, 0.0, 0.0)
+    shift = getattr(phi.raw, "shift", None)
+    residual = np.zeros(sample.shape[0])
+    for start in range(0, sample.shape[0], 256):
+        rows = sample[start : start + 256]
+        exact = np.diagonal(to_numpy(kernel(rows if shift is None else rows - shift))).astype(np.float64)
+        residual[start : start + 256] = np.abs(exact - (phi.features(rows) ** 2).sum(axis=1))
+    w = weights[held_out]
+    known, observed = float(weights[rejected].sum()), float(w.sum())
+    rest = max(0.0, n - float(weights[phi.chosen].sum()) - known)
+    scale = rest / observed if observed else 0.0
+    mean = float(w @ residual[held_out]) / observed if observed else 0.0
+    unseen = max(0.0, 1.0 - 1.0 / max(scale, 1.0))
+    spread = _DEVIATIONS * scale * math.sqrt(unseen * float((w * w) @ (residual[held_out] - mean) ** 2))
+    diagonal = float(weights[rejected] @ residual[rejected]) + rest * mean
+    # The number of rows that each row of the sample represents.
+    some = np.concatenate([held_out, rejected])[:PAIRS]
+    times = np.concatenate([scale * w, weights[rejected]])[:PAIRS]
+    times = times * ((rest + known) / (float(times.sum()) or 1.0))
+    # The sum of r(x_i, x_j) over all pairs of rows: there are times * weights pairs of equal rows, and the product
+    # times * times would count more.
+    rows, values = sample[some], phi.features(sample[some])
+    rest_of_pairs = to_numpy(kernel(rows if shift is None else rows - shift)).astype(np.float64) - values @ values.T
+    same = float((times * times - times * weights[some]) @ np.diagonal(rest_of_pairs))
+    pairs = (float(times @ rest_of_pairs @ times) - same) / n
+    sums = [max(0.0, s - pairs) for s in (diagonal, diagonal - spread, diagonal + spread)]
+    return MapError(*(s / (total + s) if total + s > 0.0 else 0.0 for s in sums))

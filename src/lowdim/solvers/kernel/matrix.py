@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from numbers import Real
 from typing import Any
@@ -28,13 +28,12 @@ from ..._core.arrays import (
     wide_dtype,
 )
 from ..._core.threads import Progress, available, free_bytes, run_in_parallel, watcher
-from ...errors import kernel_not_finite, not_symmetric_kernel, over_budget, read_once
+from ...errors import kernel_not_finite, read_once
 from ...kernels import Gaussian
 from ...kernels.base import Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS
-from ...summaries.moments import Moments
 from ...summaries.sample import Sample
-from ..problem import AnySolver, Cost, Job, Plan, RowsLike, SpectraLike, Status, count_to_reach
+from ..problem import AnySolver, Cost, Job, Plan, RowsLike, SpectraLike, Status
 
 # The memory that kernel PCA may use in addition to the rows.
 
@@ -63,8 +62,6 @@ def memory_allowed(memory: Any) -> int:
 TILE = 512
 #: On a device tiles are larger, because each tile costs several kernel launches, and the host waits for it.
 _DEVICE_TILE = 8192
-#: Number of rows whose pairs are used to estimate the error of a map.
-PAIRS = 2000
 #: Number of rows that a plan assumes if it is unknown.
 _UNKNOWN_ROWS = 100_000
 #: "auto" uses explicit features if there are at most this many, and enough rows.
@@ -149,17 +146,13 @@ class KernelSolver(AnySolver):
         return 0
 
     def final_cost(self, job: KernelJob) -> Cost:
-        """The cost if the solver runs, where it may use more memory than `cost`, which is its least."""
+        """The cost if the solver runs, where it may use more memory than `cost`, which says the least it needs."""
         return self.cost(job)
 
     def plan(self, job: KernelJob, why: str = "") -> Plan:
         """The plan for this solver to do `job`; the sample of the rows is one of its passes."""
         cost = self.final_cost(job)
         return Plan(self, cost.passes + job.draws_sample, cost.n_bytes, why or cost.why)
-
-    @abstractmethod
-    def n_bytes(self, job: KernelJob) -> int:
-        """The approximate minimal number of bytes that the solver needs in addition to the rows."""
 
     @abstractmethod
     def components(
@@ -182,61 +175,20 @@ class KernelSolver(AnySolver):
         unknowns = self.unknowns(job)
         if unknowns and not job.traits.rereadable:
             return read_once(self.name, f"give what a first reading would find: {' and '.join(unknowns)}")
-        needed = self.n_bytes(job)
+        needed = self.cost(job).n_bytes
         return None if job.fits(needed) else self.too_large(job, needed)
 
     def too_large(self, job: KernelJob, n_bytes: int) -> MemoryError:
-        return over_budget(f"solver={self.name!r} on {job.rows} rows", n_bytes, job.memory, self.memory_advice(job))
+        needed, allowed = (
+            f"{n / 2**30:.1f} GiB" if n >= 2**30 else f"{n / 2**20:.1f} MiB" for n in (n_bytes, job.memory)
+        )
+        return MemoryError(
+            f"solver={self.name!r} on {job.rows} rows would need {needed}, and memory={allowed} is allowed. "
+            f"{self.memory_advice(job)}"
+        )
 
 
-# The feature map of a kernel that a solver constructs, from a sample of the rows or without one.
-
-
-@dataclass(frozen=True)
-class KernelFeatureMap:
-    """A feature map phi(x) = raw(x) R: scores are linear in raw(x), and moments of phi follow from those of raw."""
-
-    #: The map raw.
-    raw: Callable[[Array], Array]
-    #: R, (m, r), or None for the identity.
-    root: np.ndarray | None = None
-    #: The landmarks, if raw(x) are the kernels with them; their indices in the sample; and the indices of those
-    #: candidates that did not become landmarks.
-    landmarks: Any = None
-    chosen: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    rejected: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    #: Share of negative eigenvalues in the spectrum of the landmarks; they are left out.
-    negative_mass: float = 0.0
-
-    def on(self, like: Array) -> KernelFeatureMap:
-        """The same map for arrays of the library and device of `like`."""
-        move = getattr(self.raw, "on", None)
-        return self if move is None or isinstance(like, np.ndarray) else replace(self, raw=move(like))
-
-    def features(self, rows: Any) -> np.ndarray:
-        """phi of rows that are NumPy arrays or sparse matrices."""
-        values = to_numpy(self.raw(rows)).astype(np.float64)
-        return values if self.root is None else values @ self.root
-
-
-def kernel_columns(kernel: Kernel, rows: Array, origin: Array | None) -> Any:
-    """The map from x to its kernels with `rows`.
-
-    `origin` is subtracted first if such a shift does not change centred kernels and the kernel does not shift rows by
-    itself: products of numbers far from zero would lose digits.
-    """
-    if origin is None or is_sparse(rows) or kernel.shift_invariant or not kernel.shift_free:
-        return features.KernelColumns(kernel, rows)
-    shift = astype(origin, rows.dtype)
-    return features.Scaled(features.KernelColumns(kernel, rows - shift), shift=shift)
-
-
-# The approximation error of a feature map of a kernel, estimated from rows that the map was not constructed from.
-
-
-#: Half the width of the confidence interval in standard errors. Errors of rows are skewed, so 2.6 would give a coverage
-#: of only 98 %.
-_DEVIATIONS = 3.3
+# The result of kernel PCA: the record that all its solvers return.
 
 
 @dataclass(frozen=True)
@@ -246,77 +198,6 @@ class MapError:
     value: float
     low: float
     high: float
-
-
-def omitted_variance(
-    phi: KernelFeatureMap, kernel: Kernel, sample: Any, weights: np.ndarray, total: float, n: float
-) -> MapError:
-    """The variance that the map leaves out, as a share of the total variance in the feature space.
-
-    With r(x, y) = k(x, y) - phi(x) . phi(y), which is zero for landmarks, it is
-    sum_i r(x_i, x_i) - sum_ij r(x_i, x_j) / n over all `n` rows; `total` is the variance of phi, summed over them. For
-    the candidates that did not become landmarks r is computed. They are not random rows, so for all other rows r is
-    estimated from those rows of the sample that were not candidates.
-    """
-    rejected = phi.rejected
-    held_out = np.setdiff1d(np.arange(sample.shape[0]), np.concatenate([phi.chosen, rejected]))
-    if len(rejected) + len(held_out) == 0:
-        return MapError(0.0, 0.0, 0.0)
-    shift = getattr(phi.raw, "shift", None)
-    residual = np.zeros(sample.shape[0])
-    for start in range(0, sample.shape[0], 256):
-        rows = sample[start : start + 256]
-        exact = np.diagonal(to_numpy(kernel(rows if shift is None else rows - shift))).astype(np.float64)
-        residual[start : start + 256] = np.abs(exact - (phi.features(rows) ** 2).sum(axis=1))
-    w = weights[held_out]
-    known, observed = float(weights[rejected].sum()), float(w.sum())
-    rest = max(0.0, n - float(weights[phi.chosen].sum()) - known)
-    scale = rest / observed if observed else 0.0
-    mean = float(w @ residual[held_out]) / observed if observed else 0.0
-    unseen = max(0.0, 1.0 - 1.0 / max(scale, 1.0))
-    spread = _DEVIATIONS * scale * math.sqrt(unseen * float((w * w) @ (residual[held_out] - mean) ** 2))
-    diagonal = float(weights[rejected] @ residual[rejected]) + rest * mean
-    # The number of rows that each row of the sample represents.
-    some = np.concatenate([held_out, rejected])[:PAIRS]
-    times = np.concatenate([scale * w, weights[rejected]])[:PAIRS]
-    times = times * ((rest + known) / (float(times.sum()) or 1.0))
-    pairs = _sum_over_pairs(phi, kernel, sample[some], times, weights[some], shift) / n
-    sums = [max(0.0, s - pairs) for s in (diagonal, diagonal - spread, diagonal + spread)]
-    return MapError(*(s / (total + s) if total + s > 0.0 else 0.0 for s in sums))
-
-
-def _sum_over_pairs(
-    phi: KernelFeatureMap, kernel: Kernel, rows: Any, times: np.ndarray, weights: np.ndarray, shift: Any
-) -> float:
-    """sum_ij r(x_i, x_j) over all rows, from some that represent `times` rows each and occur `weights` times."""
-    values = phi.features(rows)
-    rest = to_numpy(kernel(rows if shift is None else rows - shift)).astype(np.float64) - values @ values.T
-    # There are times * weights pairs of equal rows; the product times * times would count more.
-    return float(times @ rest @ times) - float((times * times - times * weights) @ np.diagonal(rest))
-
-
-def error_bound(kernel: Kernel, moments: Moments) -> MapError:
-    """An upper bound on the error for a kernel of x - y, from the moments of phi.
-
-    The variance left out is at most sum_i k(x_i, x_i) - |phi(x_i)|^2; it is less if the features left out have a mean.
-    """
-    diagonal = float(kernel(np.zeros((1, 1)))[0, 0])
-    mean = to_numpy(moments.mean)
-    variance = float(np.trace(to_numpy(moments.scatter)))
-    left = max(0.0, moments.weight * (diagonal - float(mean @ mean)) - variance)
-    share = left / (variance + left) if variance + left > 0.0 else 0.0
-    return MapError(share, 0.0, share)
-
-
-def kernel_difference(feature_map: KernelFeatureMap, kernel: Kernel, sample: Any) -> MapError:
-    """Root mean square of phi(x) . phi(y) - k(x, y) over pairs of rows, relative to that of k(x, y)."""
-    phi = feature_map.features(sample)
-    K = to_numpy(kernel(sample, sample)).astype(np.float64)
-    error = float(np.sqrt(np.mean((phi @ phi.T - K) ** 2) / (np.mean(K * K) or 1.0)))
-    return MapError(error, error, error)
-
-
-# The result of kernel PCA: the record that all its solvers return.
 
 
 @dataclass(frozen=True)
@@ -348,31 +229,22 @@ class Components:
     #: Distinct rows of the fit, from which a map from scores to rows can be learned; None if not available.
     examples: Any = None
 
-    def keep_share(self, share: float) -> Components:
-        """The fewest components that reach this share of the variance."""
-        k = count_to_reach(self, share)
-        return replace(
-            self,
-            values=self.values[:k],
-            projection=self.projection[:, :k],
-            expansion=None if self.expansion is None else (self.expansion[0][:k, :], self.expansion[1]),
-            eigenvectors=None if self.eigenvectors is None else self.eigenvectors[:, :k],
-        )
-
-    def with_signs(self, signs: Array) -> Components:
-        """The components multiplied by `signs`, +1 or -1 each."""
-        turn = astype(signs, self.projection.dtype)
-        return replace(
-            self,
-            projection=self.projection * turn,
-            expansion=None if self.expansion is None else (self.expansion[0] * turn[:, None], self.expansion[1]),
-            eigenvectors=None if self.eigenvectors is None else self.eigenvectors * turn,
-        )
-
 
 def array_like(rows: Any, like: Array) -> Any:
     """A NumPy array as an array of the library, device and dtype of `like`; sparse rows and None are unchanged."""
     return rows if rows is None or is_sparse(rows) else asarray_like(rows, like, dtype=like.dtype)
+
+
+def kernel_columns(kernel: Kernel, rows: Array, origin: Array | None) -> Any:
+    """The map from x to its kernels with `rows`.
+
+    `origin` is subtracted first if such a shift does not change centred kernels and the kernel does not shift rows by
+    itself: products of numbers far from zero would lose digits.
+    """
+    if origin is None or is_sparse(rows) or kernel.shift_invariant or not kernel.shift_free:
+        return features.KernelColumns(kernel, rows)
+    shift = astype(origin, rows.dtype)
+    return features.Scaled(features.KernelColumns(kernel, rows - shift), shift=shift)
 
 
 # The centred kernel matrix of rows, and its products with vectors.
@@ -387,44 +259,19 @@ _GUESS_ROWS = 128
 _START_STEPS = 3
 
 
-class Tiles(ABC):
-    """A symmetric kernel matrix that is computed one tile at a time."""
+class Tiles:
+    """A symmetric kernel matrix by tiles: the kernels k(x_i, x_j) of rows X, or X itself if there is no kernel."""
 
-    def __init__(self, like: Array, semidefinite: bool) -> None:
-        self.n = int(like.shape[0])
-        self.itemsize = 4 if like.dtype == namespace(like).float32 else 8
-        self.semidefinite = semidefinite
-        self._like = like
+    def __init__(self, X: Array, kernel: Kernel | None = None) -> None:
+        self.X, self.kernel, self.n = X, kernel, int(X.shape[0])
+        self.itemsize = 4 if X.dtype == namespace(X).float32 else 8
+        self._prepared: dict[tuple[int, int, int | None], Callable[..., Array]] = {}
+        self._among = None if kernel is None or isinstance(X, np.ndarray) else kernel.among(X)
 
-    @abstractmethod
     def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
         """A tile, which the caller may modify; it is stored in `out` or in a new array."""
-
-    def empty(self, *shape: int) -> Array:
-        """An uninitialised array for sums."""
-        if isinstance(self._like, np.ndarray) or is_sparse(self._like):
-            return np.empty(shape)
-        xp = namespace(self._like)
-        return xp.empty(shape, dtype=wide_dtype(xp, device(self._like)), device=device(self._like))
-
-    def empty_tiles(self, count: int, size: int) -> Array:
-        """An uninitialised array for `count` tiles."""
-        like = self.empty(0)
-        xp = namespace(like)
-        dtype = xp.float32 if self.itemsize < 8 else like.dtype
-        return xp.empty((count, size, size), dtype=dtype, device=device(like))
-
-
-class KernelTiles(Tiles):
-    """Tiles of the kernels k(x_i, x_j) of rows."""
-
-    def __init__(self, kernel: Kernel, X: Array) -> None:
-        super().__init__(X, kernel.semidefinite)
-        self.kernel, self.X = kernel, X
-        self._prepared: dict[tuple[int, int, int | None], Callable[..., Array]] = {}
-        self._among = None if isinstance(X, np.ndarray) else kernel.among(X)
-
-    def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
+        if self.kernel is None:
+            return self._copied(rows, columns, out)
         if self._among is not None:
             return self._among(rows, columns)
         if rows == columns:
@@ -435,24 +282,31 @@ class KernelTiles(Tiles):
             self._prepared[key] = self.kernel.against(self._rows(columns))
         return self._prepared[key](self._rows(rows), out)
 
+    def _copied(self, rows: slice, columns: slice, out: Array | None) -> Array:
+        """A tile of the precomputed matrix."""
+        if is_sparse(self.X):
+            return self.X[rows][:, columns].toarray()
+        if isinstance(self.X, np.ndarray) and out is not None:
+            np.copyto(out, self.X[rows, columns])
+            return out
+        return namespace(self.X).asarray(self.X[rows, columns], copy=True)
+
     def _rows(self, some: slice) -> Array:
         return self.X[some] if self.X.ndim == 1 or is_sparse(self.X) else self.X[some, :]
 
+    def empty(self, *shape: int) -> Array:
+        """An uninitialised array for sums."""
+        if isinstance(self.X, np.ndarray) or is_sparse(self.X):
+            return np.empty(shape)
+        xp = namespace(self.X)
+        return xp.empty(shape, dtype=wide_dtype(xp, device(self.X)), device=device(self.X))
 
-class GivenTiles(Tiles):
-    """Tiles of a precomputed kernel matrix."""
-
-    def __init__(self, K: Array) -> None:
-        super().__init__(K, semidefinite=False)
-        self.K = K
-
-    def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
-        if is_sparse(self.K):
-            return self.K[rows][:, columns].toarray()
-        if isinstance(self.K, np.ndarray) and out is not None:
-            np.copyto(out, self.K[rows, columns])
-            return out
-        return namespace(self.K).asarray(self.K[rows, columns], copy=True)
+    def empty_tiles(self, count: int, size: int) -> Array:
+        """An uninitialised array for `count` tiles."""
+        like = self.empty(0)
+        xp = namespace(like)
+        dtype = xp.float32 if self.itemsize < 8 else like.dtype
+        return xp.empty((count, size, size), dtype=dtype, device=device(like))
 
 
 class KernelMatrix:
@@ -491,11 +345,7 @@ class KernelMatrix:
     """
 
     def __init__(
-        self,
-        tiles: Tiles,
-        weights: Array | None = None,
-        room: int = 0,
-        progress: Progress | None = None,
+        self, tiles: Tiles, weights: Array | None = None, room: int = 0, progress: Progress | None = None
     ) -> None:
         self.n = tiles.n
         self._tiles, self._progress = tiles, watcher(progress)
@@ -513,7 +363,7 @@ class KernelMatrix:
         self._kept: dict[int, Array] = {}
         # On the host, all kept tiles are parts of one array, because allocating it takes a third of the time.
         self._store: Any = tiles.empty_tiles(self._n_kept, self._size) if self._host else None
-        self.semidefinite = tiles.semidefinite
+        self.semidefinite = tiles.kernel is not None and tiles.kernel.semidefinite
         self.epsilon = FLOAT32_EPS if tiles.itemsize < 8 else FLOAT64_EPS
         self.unit = 0.0
         #: The kernels of a few rows with each other, and with all rows if these are on a device.
@@ -521,7 +371,7 @@ class KernelMatrix:
         self._few: Any = None
         self._guess = self._guess_means()
         if not math.isfinite(self.unit):
-            raise kernel_not_finite(getattr(tiles, "kernel", None))
+            raise kernel_not_finite(tiles.kernel)
         self.unit = self.unit or 1.0
         self._pool: ThreadPoolExecutor | None = None
         self.means: Any = None
@@ -621,7 +471,11 @@ class KernelMatrix:
         self._corner = corner = to_numpy(self._tiles(few, few))
         asymmetry = float(np.abs(corner - corner.T).max())
         if asymmetry > 1e-4 * float(np.abs(corner).max()):
-            raise not_symmetric_kernel(getattr(self._tiles, "kernel", None), asymmetry)
+            raise ValueError(
+                f"the kernel {self._tiles.kernel} is not symmetric: k(x, y) and k(y, x) differ by up to "
+                f"{asymmetry:.3g}. Pass a function that gives the same value for both orders, for example "
+                "(f(x, y) + f(y, x)) / 2."
+            )
         for rows in self._strips():
             T = self._tiles(rows, few)
             self._few = None if self._host or rows.stop - rows.start < self.n else T
@@ -637,26 +491,21 @@ class KernelMatrix:
             self._progress.begin("KernelMatrix", len(self._pairs))
         tick = None if self._progress is None else self._progress.step
         if self._host:
-            Z = self._product_in_parallel(U, into, tick)
+            n_threads = min(available(), len(self._pairs))
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(n_threads)
+            shares = (range(i, len(self._pairs), n_threads) for i in range(n_threads))
+            tasks = [partial(self._partial_product, share, U, into) for share in shares]
+            Z: Any = None
+            for part in run_in_parallel(tasks, tick, pool=self._pool):
+                Z = part if Z is None else Z + part
         else:
             Z = self._partial_product(range(len(self._pairs)), U, into, tick or (lambda: None))
         if self._progress is not None:
             self._progress.end()
         # All products are of the same kernels, so that a look at the first of them is enough.
         if self.means is None and not all_finite(Z):
-            raise kernel_not_finite(getattr(self._tiles, "kernel", None))
-        return Z
-
-    def _product_in_parallel(self, U: Array, into: Array | None, tick: Callable[[], None] | None) -> Array:
-        """The product, by several threads."""
-        n_threads = min(available(), len(self._pairs))
-        shares = [range(i, len(self._pairs), n_threads) for i in range(n_threads)]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(n_threads)
-        Z: Any = None
-        tasks = [partial(self._partial_product, share, U, into) for share in shares]
-        for part in run_in_parallel(tasks, tick, pool=self._pool):
-            Z = part if Z is None else Z + part
+            raise kernel_not_finite(self._tiles.kernel)
         return Z
 
     def _partial_product(self, share: range, U: Array, into: Array | None, tick: Callable[[], None]) -> Array:

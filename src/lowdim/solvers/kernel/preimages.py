@@ -15,6 +15,7 @@ import numpy as np
 from ...kernels import Gaussian
 from ...kernels.base import median_distance
 from ...linalg import eigh_descending
+from ..iteration import check_whole
 
 #: Approximate number of kernels that are computed at a time.
 _KERNELS = 1 << 22
@@ -64,8 +65,7 @@ class FixedPoint:
     def __post_init__(self) -> None:
         if not 0.0 < self.tol < math.inf:
             raise ValueError(f"FixedPoint(tol={self.tol!r}): a positive number is needed.")
-        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise ValueError(f"FixedPoint(max_iter={self.max_iter!r}): a whole number of at least 1 is needed.")
+        check_whole(self, "max_iter")
 
     def solve(self, weights: np.ndarray, rows: np.ndarray, kernel: Gaussian, start: np.ndarray) -> np.ndarray:
         """The pre-image for each row g of `weights`, starting from the corresponding row of `start`."""
@@ -159,8 +159,7 @@ class Ridge:
     def __post_init__(self) -> None:
         if self.alpha is not None and not 0.0 < self.alpha < math.inf:
             raise ValueError(f"Ridge(alpha={self.alpha!r}): a positive number is needed.")
-        if isinstance(self.rows, bool) or not isinstance(self.rows, int | np.integer) or self.rows < 1:
-            raise ValueError(f"Ridge(rows={self.rows!r}): a whole number of at least 1 is needed.")
+        check_whole(self, "rows")
 
     def learn(self, scores: np.ndarray, rows: np.ndarray) -> LearnedMap:
         """The map from scores to rows, learned from pairs of them."""

@@ -1,7 +1,8 @@
-"""The saturated model of rows with holes: the Gaussian, with any mean and covariance, of maximum likelihood.
+"""Latent Gaussian models x = mean + W^T u + e of rows: the problem behind PPCA and factor analysis.
 
-Probabilistic PCA with p - 1 components of p columns can have any covariance: its noise variance is the smallest
-eigenvalue. So the EM algorithm for PPCA finds the saturated model too.
+`solve(rows, request, asked, spectra)` is the entry point. Complete rows are fitted by the closed form, by Newton's
+method or by EM; rows with missing entries are fitted by EM. `saturated` is the Gaussian with any covariance, by which
+such a model of rows with missing entries is judged.
 """
 
 from __future__ import annotations
@@ -15,12 +16,10 @@ import numpy as np
 from ..._core.arrays import to_numpy
 from ...errors import (
     MissingValues,
+    UndeterminedCovariance,
     constant_with_holes,
-    covariance_not_converged,
     holes_after_reading,
     never_observed,
-    one_column_with_holes,
-    undetermined_covariance,
 )
 from ...summaries.latent import LatentGaussian, Observed
 from ...summaries.moments import Moments
@@ -41,83 +40,6 @@ from ..problem import (
 from .base import ClosedForm, LatentJob, LatentRequest, LatentSolver, residuals_of_correlation, rows_job, summary_job
 from .em import EM
 from .newton import Newton, NewtonCG
-
-#: The likelihood has one maximum in practice, and a chi-square is a difference of two of them.
-_EM = EM(tol=1e-6, n_init=0)
-#: Lower bound on the noise variance, as for PPCA.
-_FLOOR = 1e-10
-
-
-@dataclass(frozen=True)
-class Saturated:
-    """The Gaussian of maximum likelihood for rows with holes, and the likelihood of independent columns."""
-
-    #: Total weight of the rows with at least one observed entry, and the number of all rows.
-    weight: float
-    n_rows: int
-    mean: np.ndarray
-    covariance: np.ndarray
-    #: Log-likelihoods of the observed entries: of this model, and of the model of independent columns.
-    loglike: float
-    independent: float
-    #: The share of the entries that are observed.
-    observed: float
-    passes: int
-
-    def misfit(self, model: LatentGaussian, loglike: float) -> Misfit:
-        """How far another model of the same rows, with its log-likelihood, is from this one."""
-        sd = np.sqrt(np.diagonal(self.covariance))
-        unit = to_numpy(model.scale) / sd
-        W, psi = to_numpy(model.loadings) * unit, to_numpy(model.noise) * unit**2
-        residuals = residuals_of_correlation(self.covariance / sd / sd[:, None], W, psi)
-        per = 2.0 / self.weight
-        return Misfit(
-            self.weight, per * (self.loglike - loglike), per * (self.loglike - self.independent), residuals, False
-        )
-
-
-def saturated(rows: RowsLike, spectra: SpectraLike, *, unstored: bool = False, seed: int = 0) -> Saturated:
-    """The mean and covariance of maximum likelihood, by EM; about ten to twenty passes, n p^3 operations for each.
-
-    If at most p rows are complete, the density is infinite on a plane through them. There may still be a local maximum
-    elsewhere, which is what is wanted; if EM finds none, there is an error.
-    """
-    p = rows.shape[1]
-    observed = rows.summarize(Observed(p, unstored=unstored, components=1))
-    count, squares = to_numpy(observed.count), to_numpy(observed.squares)
-    if p < 2:
-        raise one_column_with_holes()
-    if not np.all(count > 0.0):
-        raise never_observed([int(j) for j in np.flatnonzero(count == 0.0)], rows.names)
-    if not np.all(squares > 0.0):
-        raise constant_with_holes([int(j) for j in np.flatnonzero(squares <= 0.0)], rows.names)
-    assert observed.surplus is not None
-    variances = squares / count
-    independent = -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
-    request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed)
-    fit, _ = _EM.fit_holes(rows, request, spectra)
-    if fit.status is Status.UNDETERMINED:
-        raise undetermined_covariance(p)
-    if fit.status is not Status.CONVERGED:
-        raise covariance_not_converged(p, len(fit.loglike) - 1, fit.residual, _EM.tol)
-    W, scale = to_numpy(fit.loadings) * to_numpy(fit.scale), to_numpy(fit.scale)
-    return Saturated(
-        weight=float(count.sum()) - observed.surplus,
-        n_rows=observed.n_rows,
-        mean=to_numpy(fit.mean),
-        covariance=W.T @ W + np.diag(to_numpy(fit.noise) * scale**2),
-        loglike=fit.loglike[-1],
-        independent=independent,
-        observed=float(count.sum()) / (observed.weight * p),
-        passes=1 + fit.passes,
-    )
-
-
-# Latent Gaussian models x = mean + W^T u + e of rows: the problem behind PPCA and factor analysis.
-#
-# `solve(rows, request, asked, spectra)` is the entry point. Complete rows are fitted by the closed form, by Newton's
-# method or by EM; rows with holes (missing entries) are fitted by EM.
-
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
 LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM, NewtonCG)}
@@ -172,3 +94,89 @@ def solver_for(job: LatentJob, asked: Any) -> LatentSolver:
             return solver
     cheapest: LatentSolver = cached_choice(job, {**LATENT_SOLVERS, ClosedForm.name: ClosedForm})[0]
     return cheapest
+
+
+# The saturated model of rows with missing entries.
+
+
+#: The likelihood has one maximum in practice, and a chi-square is a difference of two of them.
+_EM = EM(tol=1e-6, n_init=0)
+#: Lower bound on the noise variance, as for PPCA.
+_FLOOR = 1e-10
+
+
+@dataclass(frozen=True)
+class Saturated:
+    """The Gaussian of maximum likelihood for rows with missing entries, and the likelihood of independent columns."""
+
+    #: Total weight of the rows with at least one observed entry, and the number of all rows.
+    weight: float
+    n_rows: int
+    mean: np.ndarray
+    covariance: np.ndarray
+    #: Log-likelihoods of the observed entries: of this model, and of the model of independent columns.
+    loglike: float
+    independent: float
+    #: The share of the entries that are observed.
+    observed: float
+    passes: int
+
+    def misfit(self, model: LatentGaussian, loglike: float) -> Misfit:
+        """How far another model of the same rows, with its log-likelihood, is from this one."""
+        sd = np.sqrt(np.diagonal(self.covariance))
+        unit = to_numpy(model.scale) / sd
+        W, psi = to_numpy(model.loadings) * unit, to_numpy(model.noise) * unit**2
+        residuals = residuals_of_correlation(self.covariance / sd / sd[:, None], W, psi)
+        per = 2.0 / self.weight
+        return Misfit(
+            self.weight, per * (self.loglike - loglike), per * (self.loglike - self.independent), residuals, False
+        )
+
+
+def saturated(rows: RowsLike, spectra: SpectraLike, *, unstored: bool = False, seed: int = 0) -> Saturated:
+    """The mean and covariance of maximum likelihood, by EM; about ten to twenty passes, n p^3 operations for each.
+
+    Probabilistic PCA with p - 1 components of p columns can have any covariance: its noise variance is the smallest
+    eigenvalue. So the EM algorithm for PPCA finds the saturated model too.
+
+    If at most p rows are complete, the density is infinite on a plane through them. There may still be a local maximum
+    elsewhere, which is what is wanted; if EM finds none, there is an error.
+    """
+    p = rows.shape[1]
+    observed = rows.summarize(Observed(p, unstored=unstored, components=1))
+    count, squares = to_numpy(observed.count), to_numpy(observed.squares)
+    if p < 2:
+        raise UndeterminedCovariance("X has one column, and covariances need at least 2. Give more columns.")
+    if not np.all(count > 0.0):
+        raise never_observed([int(j) for j in np.flatnonzero(count == 0.0)], rows.names)
+    if not np.all(squares > 0.0):
+        raise constant_with_holes([int(j) for j in np.flatnonzero(squares <= 0.0)], rows.names)
+    assert observed.surplus is not None
+    variances = squares / count
+    independent = -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
+    request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed)
+    fit, _ = _EM.fit_holes(rows, request, spectra)
+    if fit.status is Status.UNDETERMINED:
+        raise UndeterminedCovariance(
+            f"the observed entries do not determine the covariance of {p} columns: at most {p} rows have no missing "
+            "entry, so that the likelihood grows without bound towards a plane through all of these, and EM found no "
+            "maximum elsewhere. Drop the columns with most missing entries, or compare numbers of components by bic, "
+            "which does without such a covariance."
+        )
+    if fit.status is not Status.CONVERGED:
+        raise UndeterminedCovariance(
+            f"the covariance of {p} columns with missing entries was not found in {len(fit.loglike) - 1} steps of EM: "
+            f"residual {fit.residual:.1e}, tolerance {_EM.tol:g}. Drop the columns with most missing entries, or "
+            "columns that depend on others."
+        )
+    W, scale = to_numpy(fit.loadings) * to_numpy(fit.scale), to_numpy(fit.scale)
+    return Saturated(
+        weight=float(count.sum()) - observed.surplus,
+        n_rows=observed.n_rows,
+        mean=to_numpy(fit.mean),
+        covariance=W.T @ W + np.diag(to_numpy(fit.noise) * scale**2),
+        loglike=fit.loglike[-1],
+        independent=independent,
+        observed=float(count.sum()) / (observed.weight * p),
+        passes=1 + fit.passes,
+    )

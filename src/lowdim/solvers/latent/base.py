@@ -13,7 +13,6 @@ import numpy as np
 from ..._core.arrays import namespace, to_device, to_numpy
 from ...errors import n_components_out_of_range, needs_memory, no_variance, one_row
 from ...linalg import most_components, rank_cut
-from ...summaries.latent import Observed
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
 from ..problem import (
@@ -30,60 +29,13 @@ from ..problem import (
     checked_plan,
 )
 
-# Rows with so few observed entries that the noise of a latent Gaussian model is not determined.
-#
-# K components fit o_i observed entries of a row exactly if o_i <= K, and otherwise leave o_i - K numbers over. A
-# plane of
-# K dimensions has (K + 1) (p - K) parameters. If sum_i max(o_i - K, 0) is no larger than that, there are planes that
-# leave nothing over at all: the noise tends to zero, and the likelihood has no maximum (or, if no row has more than K
-# entries, the noise is not needed at all).
-
-
-#: At most so many steps are taken, or more as long as they take no more than so many operations in all.
-_STEPS, _WORK = 60, 1e9
-
-
-def is_undetermined(observed: Observed, k: int) -> bool:
-    """Whether k components can fit the observed entries without noise. `observed` knows their surplus over k."""
-    # Both are whole numbers, but for the rounding of weights.
-    return _surplus(observed) < _n_parameters(observed, k) + 0.5
-
-
-def few_steps(observed: Observed, k: int) -> int:
-    """The maximal number of steps if the likelihood has no maximum."""
-    return max(_STEPS, int(_WORK / (k * k * observed.n_features * observed.n_rows)))
-
-
-def too_few_entries(observed: Observed, k: int) -> str:
-    """The reason why an iteration cannot converge, and what to do."""
-    entries = float(namespace(observed.count).sum(observed.count)) / observed.weight
-    return (
-        f"Rows have {entries:.3g} observed entries on average, too few for {k} components: they can be fitted without "
-        f"noise ({_surplus(observed):.6g} entries beyond the first {k} of each row, {_n_parameters(observed, k)} "
-        "parameters), so that the likelihood has no maximum. Ask for fewer components, or with PPCA use prior='vb'."
-    )
-
-
-def _surplus(observed: Observed) -> float:
-    """sum_i max(o_i - K, 0) over the rows, each of which counts once: a row of weight 2 is fitted exactly by the same
-    planes as a row of weight 1. (If weights differ, this is the number of rows times the weighted mean.)"""
-    assert observed.surplus is not None, "summed up only with components=k"
-    return observed.surplus * observed.n_rows / observed.weight
-
-
-def _n_parameters(observed: Observed, k: int) -> int:
-    """The number of parameters of a plane of k dimensions."""
-    return (k + 1) * (observed.n_features - k)
-
-
 # Reference models for factor analysis of complete rows: independent columns, and the sample covariance (saturated).
-#
-# `saturated_fit.py` has the same for rows with holes.
+# `saturated` of the package has the same for rows with missing entries.
 
 
 def independent_loglike(summary: Moments | Triangle) -> float:
     """The log-likelihood of the model without factors, in which columns are independent; without constant columns."""
-    squares = _squares(summary)
+    squares = column_squares(summary)
     n, varying = summary.weight, squares[squares > 0.0] / summary.weight
     return -0.5 * n * (len(varying) * (math.log(2 * math.pi) + 1.0) + float(np.sum(np.log(varying))))
 
@@ -115,7 +67,7 @@ def misfit_of(summary: Moments | Triangle, fit: LatentFit) -> Misfit:
         discrepancy = float(2.0 / n * (saturated - fit.loglike[-1]))
         null = float(2.0 / n * (saturated - independent_loglike(summary)))
     root = to_numpy(summary.root) if isinstance(summary, Triangle) else None
-    squares = np.diagonal(to_numpy(summary.scatter)) if root is None else np.einsum("ij,ij->j", root, root)
+    squares = column_squares(summary)
     varies = squares > 0.0
     # Constant columns are left out; a slice makes no copies if there are none.
     keep: Any = slice(None) if np.all(varies) else np.flatnonzero(varies)
@@ -123,7 +75,12 @@ def misfit_of(summary: Moments | Triangle, fit: LatentFit) -> Misfit:
     unit = to_numpy(fit.scale)[keep] / sd
     W, psi = to_numpy(fit.loadings)[:, keep] * unit, to_numpy(fit.noise)[keep] * unit**2
     if root is not None and len(root) < summary.n_features:
-        return Misfit(n, discrepancy, null, residuals_of_rows(root[:, keep], sd * math.sqrt(n), W, psi))
+        # The correlations are Z^T Z, and the squares of Z^T Z - W^T W add up to |Z Z^T|^2 - 2 |Z W^T|^2 + |W W^T|^2.
+        Z = root[:, keep] / (sd * math.sqrt(n))
+        own = 1.0 - np.einsum("ij,ij->j", W, W)
+        total = float(np.sum((Z @ Z.T) ** 2) - 2.0 * np.sum((Z @ W.T) ** 2) + np.sum((W @ W.T) ** 2))
+        residuals = 0.5 * max(total - float(own @ own), 0.0), float(np.sum((own - psi) ** 2))
+        return Misfit(n, discrepancy, null, residuals)
     R = to_numpy(summary.scatter)[keep][:, keep] / n / sd / sd[:, None]
     return Misfit(n, discrepancy, null, residuals_of_correlation(R, W, psi))
 
@@ -135,21 +92,12 @@ def residuals_of_correlation(R: np.ndarray, W: np.ndarray, psi: np.ndarray) -> t
     return 0.5 * max(float(np.sum(D * D)) - float(own @ own), 0.0), float(np.sum((own - psi) ** 2))
 
 
-def residuals_of_rows(rows: np.ndarray, units: np.ndarray, W: np.ndarray, psi: np.ndarray) -> tuple[float, float]:
-    """The same for R = Z^T Z with Z = rows / units, of fewer rows than columns and unit columns: the squares of
-    Z^T Z - W^T W add up to |Z Z^T|^2 - 2 |Z W^T|^2 + |W W^T|^2."""
-    Z = rows / units
-    own = 1.0 - np.einsum("ij,ij->j", W, W)
-    total = float(np.sum((Z @ Z.T) ** 2) - 2.0 * np.sum((Z @ W.T) ** 2) + np.sum((W @ W.T) ** 2))
-    return 0.5 * max(total - float(own @ own), 0.0), float(np.sum((own - psi) ** 2))
-
-
-def _squares(summary: Moments | Triangle) -> np.ndarray:
+def column_squares(summary: Moments | Triangle) -> np.ndarray:
     """The sum of squares of each centred column."""
     if isinstance(summary, Triangle):
         root = to_numpy(summary.root)
         return np.asarray(np.einsum("ij,ij->j", root, root))
-    return np.diagonal(to_numpy(summary.scatter))
+    return to_numpy(namespace(summary.scatter).linalg.diagonal(summary.scatter))
 
 
 # The request to a solver of latent Gaussian models, its job, and the base class of these solvers.
@@ -211,7 +159,7 @@ class LatentSolver(AnySolver):
     takes_prior: ClassVar[bool] = False
     #: Whether entries may be missing; such rows are passed to `fit_holes`.
     takes_holes: ClassVar[bool] = False
-    #: The summary of rows that it starts from: Moments, or a Triangle, which is passed to `fit_triangle`.
+    #: The summary of rows that it starts from.
     starts_from: ClassVar[type[Moments] | type[Triangle]] = Moments
     #: Lower bound on the noise variances of factor analysis, as a fraction of the variance of their column.
     floor: float = 1e-6
@@ -239,17 +187,13 @@ class LatentSolver(AnySolver):
         n, p = sources[0].shape
         return LatentJob(n, p, k, sources[0].traits, tied=not self.separates_noise)
 
-    def plan_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> Plan:
-        """The plan of `fit_rows`."""
-        return checked_plan(self, rows_job(rows, request, spectra))
-
     def too_large(self, job: Job, n_bytes: int) -> MemoryError:
         what = f"solver={self.name!r} on {job.p} columns"
         return needs_memory(what, n_bytes, job.memory, "Keep fewer columns.")
 
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit complete rows by a summary of them; raises `MissingValues` if they turn out to have holes."""
-        plan = self.plan_rows(rows, request, spectra)
+        plan = checked_plan(self, rows_job(rows, request, spectra))
         summary = rows.summarize(self.empty_summary(rows.shape[1], request))
         return self._fit_scatter(summary, request, spectra), plan
 
@@ -263,12 +207,8 @@ class LatentSolver(AnySolver):
         raise NotImplementedError(f"{type(self).__name__} takes complete rows only.")
 
     @abstractmethod
-    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-        """Fit complete rows, given their moments."""
-
-    def fit_triangle(self, triangle: Triangle, request: LatentRequest) -> LatentFit:
-        """Fit complete rows, given a root of their scatter matrix, if the solver starts from a Triangle."""
-        raise NotImplementedError(f"{type(self).__name__} starts from moments.")
+    def fit_moments(self, moments: Any, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+        """Fit complete rows, given their Moments, or a Triangle if the solver starts from one."""
 
     def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit a summary of complete rows: their moments, or a Triangle, from which these follow."""
@@ -279,11 +219,9 @@ class LatentSolver(AnySolver):
 
     def _fit_scatter(self, summary: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit a summary of complete rows; with one noise variance per column, tell how far the model is from it."""
-        if isinstance(summary, Triangle) and self.starts_from is Triangle:
-            fit = self.fit_triangle(summary, request)
-        else:
-            summary = summary.moments() if isinstance(summary, Triangle) else summary
-            fit = self.fit_moments(summary, request, spectra)
+        if isinstance(summary, Triangle) and self.starts_from is Moments:
+            summary = summary.moments()
+        fit = self.fit_moments(summary, request, spectra)
         return fit if request.tied else replace(fit, misfit=misfit_of(summary, fit))
 
 
@@ -326,8 +264,7 @@ class ClosedForm(LatentSolver):
     by: Any = "auto"
 
     def cost(self, job: LatentJob) -> Cost:
-        eigenpairs = _eigenpairs(job)
-        cost: Cost = self.plan(job).solver.cost(eigenpairs)
+        cost: Cost = self.plan(job).solver.cost(_eigenpairs(job))
         return cost
 
     def plan(self, job: LatentJob, why: str = "") -> Plan:
@@ -372,18 +309,9 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
     noise = max(noise, rank_cut(1.0, p, spectrum.epsilon))
     lengths = np.sqrt(np.clip(values - noise, 0.0, None))
     kept = np.clip(values, noise, None)
-    log_likelihood = (
-        -0.5
-        * n
-        * (
-            p * math.log(2 * math.pi)
-            + 2 * p * math.log(unit)
-            + float(np.sum(np.log(kept)))
-            + (p - k) * math.log(noise)
-            + float(np.sum(values / kept))
-            + (spectrum.tail.total / largest / noise if k < p else 0.0)
-        )
-    )
+    deviance = p * math.log(2 * math.pi) + 2 * p * math.log(unit) + float(np.sum(np.log(kept)))
+    deviance = deviance + (p - k) * math.log(noise) + float(np.sum(values / kept))
+    log_likelihood = -0.5 * n * (deviance + (spectrum.tail.total / largest / noise if k < p else 0.0))
     if spectrum.scale is not None:
         # Standardized columns have a size of about one, and their standard deviations remain the units.
         log_likelihood -= n * float(np.sum(np.log(to_numpy(spectrum.scale))))

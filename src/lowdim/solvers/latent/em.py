@@ -1,4 +1,4 @@
-"""Latent Gaussian models by expectation maximisation, from rows with or without holes, or from moments."""
+"""Latent Gaussian models by expectation maximisation, from rows with or without missing entries, or from moments."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,375 +16,11 @@ from ...errors import choice, never_observed, no_variance, read_once
 from ...linalg import require_size
 from ...summaries.latent import Completed, Latent, LatentGaussian, Observed, pack, unpack
 from ...summaries.moments import Moments
+from ..iteration import LimitedMemory, check_share, check_whole
 from ..problem import Cost, LatentFit, Plan, Request, RowsLike, SpectraLike, Spectrum, Status, checked_plan, with_passes
-from .base import (
-    LatentJob,
-    LatentRequest,
-    LatentSolver,
-    check_components,
-    few_steps,
-    is_undetermined,
-    rows_job,
-    too_few_entries,
-)
-from .em_acceleration import Acceleration, Anderson, AndersonThenQuasiNewton, Iterate, steps_left
-from .newton import Newton
-
-# The maximisation half of an EM step, in which every column is regressed on the expected latent variables.
-
-
-@dataclass(frozen=True)
-class MaximumLikelihood:
-    """argmax over W, mean and noise of the expected log-likelihood.
-
-    With A_d = sum_i m_id E[v v^T] and c_d = sum_i m_id z_id E[v], v = (u, 1): (w_d, step of mean_d) = A_d^{-1} c_d, and
-    the noise is the remaining variance, (sum z^2 - c_d^T A_d^{-1} c_d) / sum_i m_id.
-
-    Parameters
-    ----------
-    tied : bool
-        One noise variance for all columns (PPCA), or one per column (factor analysis).
-    floor : float
-        Lower bound on the noise variances.
-    """
-
-    tied: bool
-    floor: float
-
-    def __call__(self, latent: Latent, at: Iterate) -> Iterate:
-        model = at.model
-        xp, k = namespace(model.noise), model.k
-        A = _by_column(latent.second, k + 1)
-        c = latent.cross.T
-        theta = xp.linalg.solve(A, c[:, :, None])[:, :, 0]
-        rest = xp.clip(latent.squares - xp.sum(c * theta, axis=1), 0.0, None)
-        noise = noise_variances(rest, latent.second[-1, :], self.tied, self.floor)
-        W, step = theta[:, :k].T, theta[:, k]
-        # Parameter expansion: W and the mean absorb the mean and covariance that the latent variables have now.
-        centre, root = (asarray_like(a, W, dtype=W.dtype) for a in latent_root(latent, k))
-        step = step + centre @ W
-        return Iterate(LatentGaussian(model.mean + step * model.scale, model.scale, root @ W, noise))
-
-
-@dataclass(frozen=True)
-class CompletedFactors:
-    """argmax over W, mean and noise of the expected log-likelihood of the completed rows.
-
-    This is a factor analysis of their moments, by `Newton` from the current uniquenesses. Only the holes are treated as
-    unobserved, not the factors, so small uniquenesses do not slow down the iteration.
-    """
-
-    newton: Newton
-
-    def __call__(self, completed: Completed, at: Iterate) -> Iterate:
-        model = at.model
-        total = to_numpy(completed.total) / completed.weight
-        S = to_numpy(completed.second) / completed.weight - total * total[:, None]
-        variance, floor = np.diagonal(S), self.newton.floor
-        # Columns whose observed entries are constant are left out of the factor analysis.
-        varies = np.flatnonzero(variance > 10 * floor)
-        sd = np.sqrt(variance[varies])
-        R = S[np.ix_(varies, varies)] / sd / sd[:, None]
-        before = np.clip(to_numpy(model.noise)[varies] / sd**2, floor, 1.0)
-        found = self.newton.descend(R, min(model.k, len(varies)), before)
-        loadings, psi = np.zeros(model.loadings.shape), np.full(len(S), floor)
-        loadings[: len(found.loadings), varies], psi[varies] = found.loadings * sd, np.maximum(found.psi * sd**2, floor)
-        like, dtype = model.noise, model.noise.dtype
-        W, noise = (asarray_like(a, like, dtype=dtype) for a in (loadings, psi))
-        mean = model.mean + asarray_like(total, like, dtype=dtype) * model.scale
-        return Iterate(LatentGaussian(mean, model.scale, _align(W, model.loadings), noise))
-
-
-@dataclass(frozen=True)
-class VariationalBayes:
-    """The posterior of (w_d, mean_d) under w_dk ~ N(0, v_k), then the v_k and the noise that maximise the bound [1].
-
-    References
-    ----------
-    [1] Ilin, Raiko (2010), Practical approaches to principal component analysis in the presence of missing values,
-        section 3.
-    """
-
-    floor: float
-
-    def __call__(self, latent: Latent, at: Iterate) -> Iterate:
-        model = at.model
-        assert at.relevance is not None
-        xp, k = namespace(model.noise), model.k
-        noise = model.noise[0]
-        A = _by_column(latent.second, k + 1)
-        c = latent.cross.T
-        prior = asarray_like(np.diag(np.append(1.0 / at.relevance, 0.0)), A, dtype=A.dtype)
-        spread = xp.linalg.inv(A / noise + prior[None, :, :])
-        theta = (spread @ c[:, :, None])[:, :, 0] / noise
-        second = spread + theta[:, :, None] * theta[:, None, :]
-        rest = latent.squares - 2 * xp.sum(c * theta, axis=1) + xp.sum(xp.sum(A * second, axis=2), axis=1)
-        noise = noise_variances(rest, latent.second[-1, :], True, self.floor)
-        T, relevance = self._expansion(latent, to_numpy(xp.sum(second[:, :k, :k], axis=0)), k)
-        T = asarray_like(T, theta, dtype=theta.dtype)
-        theta, spread = theta @ T.T, T @ spread @ T.T
-        mean = model.mean + theta[:, k] * model.scale
-        packed = pack(xp.permute_dims(spread, (1, 2, 0)))
-        relevance = np.maximum(relevance / theta.shape[0], self.floor)
-        return Iterate(LatentGaussian(mean, model.scale, theta[:, :k].T, noise, packed), relevance)
-
-    @staticmethod
-    def _expansion(latent: Latent, second: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The change of coordinates of (w_d, mean_d) that increases the bound most [2], and the diagonal it leads to.
-
-        The latent variables get mean zero and covariance I, and sum_d E[w_d w_d^T], here `second`, becomes diagonal.
-
-        References
-        ----------
-        [2] Luttinen, Ilin (2010), Transformations in variational Bayesian factor analysis to speed up learning.
-        """
-        centre, root = latent_root(latent, k)
-        values, vectors = np.linalg.eigh(root @ second @ root)
-        values, vectors = values[::-1], vectors[:, ::-1]
-        # Close to convergence the rotation is nearly I up to signs, which are chosen such that no axis is reversed.
-        vectors = vectors * np.where(np.diagonal(vectors) < 0, -1.0, 1.0)
-        T = np.eye(k + 1)
-        T[:k, :k] = vectors.T @ root
-        T[k, :k] = centre
-        return T, values
-
-    @staticmethod
-    def prior_term(at: Iterate) -> float:
-        """Minus the Kullback-Leibler divergence of the posterior of W from its prior; the prior of the mean is flat."""
-        model = at.model
-        assert at.relevance is not None
-        if model.spread is None:
-            return -np.inf
-        k, p = model.loadings.shape
-        spread = _host_by_column(model.spread, k + 1)
-        second = np.sum(to_numpy(model.loadings) ** 2, axis=1) + np.sum(
-            np.diagonal(spread, axis1=1, axis2=2)[:, :k], axis=0
-        )
-        log_determinants = float(np.sum(np.linalg.slogdet(spread)[1]))
-        return 0.5 * (log_determinants + p * k - float(np.sum(p * np.log(at.relevance) + second / at.relevance)))
-
-
-def _align(W: Array, before: Array) -> Array:
-    """W rotated to be as close as possible to `before`, so that steps can be combined."""
-    U, _, Vt = np.linalg.svd(to_numpy(before) @ to_numpy(W).T)
-    return asarray_like(U @ Vt, W, dtype=W.dtype) @ W
-
-
-def noise_variances(rest: Array, count: Array, tied: bool, floor: float) -> Array:
-    """Noise variances from residual sums of squares and numbers of entries."""
-    xp = namespace(rest)
-    if tied:
-        return xp.clip(xp.zeros_like(rest) + xp.sum(rest) / xp.sum(count), floor, None)
-    return xp.clip(rest / count, floor, None)
-
-
-def _by_column(packed: Array, k: int) -> Array:
-    """Unpack symmetric matrices: (k(k+1)/2, p) -> (p, k, k)."""
-    return namespace(packed).permute_dims(unpack(packed, k), (2, 0, 1))
-
-
-def _host_by_column(packed: Array, k: int) -> np.ndarray:
-    """The same as a NumPy array."""
-    return np.ascontiguousarray(_by_column(to_numpy(packed), k))
-
-
-def latent_root(latent: Latent, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of the expected latent variables over the rows, and the symmetric root of their covariance."""
-    scores = to_numpy(latent.scores) / float(latent.scores[-1])
-    centre = scores[-1 - k : -1]
-    second = unpack(scores[: k * (k + 1) // 2, None], k)[:, :, 0]
-    values, vectors = np.linalg.eigh(second - centre[:, None] * centre)
-    return centre, (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
-
-
-# The iteration of expectation maximisation, with an acceleration and several starts.
-
-
-#: Tolerance and maximal number of steps of the short runs from several starts.
-_SHORT_TOL, _SHORT_STEPS = 1e-2, 100
-#: The iteration has converged after this many consecutive steps that improve the likelihood by no more than rounding.
-_IDLE = 20
-#: Lower bound, as a fraction of the variance of the column, on the noise variance that changes are measured in.
-_LEAST_UNIT = 0.01
-#: Noise variances below this fraction of the variance of their column may be converging to zero.
-_SMALL = 0.05
-#: Whether the tolerance can be reached is predicted from so many of the last steps, if these increased the
-#: log-likelihood by less than this in all. (A difference of one half is the size of the sampling error.)
-_OBSERVED_STEPS, _LITTLE = 100, 0.01
-#: The prediction is trusted if it is this many times what `max_iter` leaves.
-_CERTAINLY = 3
-
-
-class Expectation(Protocol):
-    """The expected statistics of the rows under a model, from one pass over them."""
-
-    loglike: float
-
-
-class Limits(Protocol):
-    """The options of `EM` that say when the iteration ends."""
-
-    @property
-    def tol(self) -> float: ...
-    @property
-    def max_iter(self) -> int: ...
-
-
-E = TypeVar("E", bound=Expectation)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The result of an iteration."""
-
-    at: Iterate
-    loglike: list[float]
-    status: Status
-    residual: float
-    passes: int
-    #: Number of steps that the tolerance would take at the rate of the last steps, if that ended the iteration.
-    needed: float | None = None
-
-
-def iterate(
-    em: Limits,
-    start: Iterate,
-    expect: Callable[[LatentGaussian], E],
-    maximise: Callable[[E, Iterate], Iterate],
-    *,
-    tied: bool,
-    floor: float,
-    accelerate: Callable[[Iterate], Acceleration] | None = None,
-    prior_term: Callable[[Iterate], float] = lambda at: 0.0,
-) -> Outcome:
-    """Repeat `maximise(expect(...))` until the parameters no longer change.
-
-    There is one noise variance for all columns if `tied`, otherwise one per column; they stay above `floor`. The
-    models that an acceleration proposes are kept only if the likelihood does not decrease. `prior_term` is the
-    contribution of a prior to the objective.
-    """
-    at, best = start, start
-    expected = expect(at.model)
-    value = expected.loglike + prior_term(at)
-    history, passes = [value], 1
-    memory = None if accelerate is None else accelerate(start)
-    status, residual, idle, needed = Status.NOT_CONVERGED, math.inf, 0, None
-    residuals: list[float] = []
-    for _ in range(em.max_iter):
-        check_stop()
-        plain = maximise(expected, at)
-        residual = _largest_change(at, plain, tied)
-        residuals.append(residual)
-        small = residual <= em.tol
-        if small:
-            proposal = None if tied else _set_to_floor(at, plain, floor)
-        else:
-            proposal = None if memory is None else memory.propose(expected, at, plain, residual)
-        if small and proposal is None:
-            status = Status.CONVERGED
-            break
-        needed = None if small else _too_many_steps(residuals, history, em)
-        if needed is not None:
-            break
-        following = plain if proposal is None else proposal
-        trial = expect(following.model)
-        passes += 1
-        reached = trial.loglike + prior_term(following)
-        if proposal is not None and not reached >= value:
-            if small:
-                status = Status.CONVERGED
-                break
-            while proposal is not None and not reached >= value:
-                proposal = None if memory is None else memory.retry(reached - value)
-                following = plain if proposal is None else proposal
-                trial = expect(following.model)
-                passes += 1
-                reached = trial.loglike + prior_term(following)
-            if proposal is None and memory is not None:
-                memory.clear()
-        elif small and memory is not None:
-            memory.clear()
-        rounding = _rounding(value, following)
-        idle = idle + 1 if reached <= history[-1] + 1e-3 * rounding else 0
-        if (proposal is None and not reached >= value - rounding) or idle > _IDLE:
-            # A step of EM cannot decrease the likelihood, so only rounding is left.
-            status = Status.CONVERGED
-            break
-        at, expected, value = following, trial, reached
-        # A step may decrease the likelihood within its rounding error: the iteration continues, but the best is kept.
-        if value >= history[-1] - 1e-11 * abs(value):
-            best = at
-            history.append(value)
-    return Outcome(best, history, status, residual, passes, needed)
-
-
-def _too_many_steps(residuals: list[float], history: list[float], em: Limits) -> float | None:
-    """The number of steps until the residual is below the tolerance, if `max_iter` is far too small; otherwise None.
-
-    There is no answer as long as the likelihood still increases noticeably, or if the number is not certain to be
-    larger: if there are not several times more steps left than `max_iter` allows.
-    """
-    done = len(residuals)
-    if done % _OBSERVED_STEPS or len(history) <= _OBSERVED_STEPS:
-        return None
-    if history[-1] - history[-1 - _OBSERVED_STEPS] > _LITTLE:
-        return None
-    left = steps_left(residuals[-_OBSERVED_STEPS:], em.tol)
-    return done + left if left > _CERTAINLY * (em.max_iter - done) else None
-
-
-def _rounding(value: float, at: Iterate) -> float:
-    """The rounding error of a log-likelihood, which grows as the noise variances become smaller."""
-    return abs(value) * (1e-11 + 1e-15 / float(namespace(at.model.noise).min(at.model.noise)))
-
-
-def run_from_best(em: Any, starts: list[Iterate], run: Callable[[Any, Iterate], Outcome]) -> Outcome:
-    """Take a few steps from each of several starts, and continue from the best."""
-    if len(starts) == 1:
-        return run(em, starts[0])
-    short = replace(em, tol=max(em.tol, _SHORT_TOL), max_iter=min(em.max_iter, _SHORT_STEPS))
-    tried = [run(short, start) for start in starts]
-    first = max(tried, key=lambda outcome: outcome.loglike[-1])
-    left = em.max_iter - (len(first.loglike) - 1)
-    if (first.status is Status.CONVERGED and short.tol == em.tol) or left < 1:
-        return replace(first, passes=sum(outcome.passes for outcome in tried))
-    last = run(replace(em, max_iter=left), first.at)
-    passes = last.passes + sum(outcome.passes for outcome in tried)
-    return replace(last, loglike=first.loglike[:-1] + last.loglike, passes=passes)
-
-
-def _largest_change(at: Iterate, to: Iterate, tied: bool) -> float:
-    """The largest change of a loading or mean in standard deviations of the noise, or relative change of the noise.
-
-    If columns have separate noise variances, a very small one is replaced by a fraction of the variance of its column.
-    """
-    a, b = at.model, to.model
-    xp = namespace(a.noise)
-    unit = a.noise if tied else xp.clip(a.noise, _LEAST_UNIT, None)
-    sd = xp.sqrt(unit)
-    changes = (
-        xp.max(xp.abs(b.loadings - a.loadings) / sd),
-        xp.max(xp.abs(b.mean - a.mean) / a.scale / sd),
-        xp.max(xp.abs(b.noise - a.noise) / unit),
-    )
-    return max(float(change) for change in changes)
-
-
-def _set_to_floor(at: Iterate, plain: Iterate, floor: float) -> Iterate | None:
-    """The model with the smallest noise variance that is still decreasing set to its floor; None if there is none.
-
-    EM converges to the floor ever more slowly.
-    """
-    model = at.model
-    noise = to_numpy(model.noise)
-    falling = (noise < _SMALL) & (noise > 1.01 * floor) & (to_numpy(plain.model.noise) < noise)
-    if at.relevance is not None or not np.any(falling):
-        return None
-    lowered = noise.copy()
-    lowered[np.argmin(np.where(falling, noise, np.inf))] = floor
-    noise = asarray_like(lowered, model.noise, dtype=model.noise.dtype)
-    return Iterate(LatentGaussian(model.mean, model.scale, model.loadings, noise))
-
+from .base import LatentJob, LatentRequest, LatentSolver, check_components, rows_job
+from .factor_likelihood import OfCovariance
+from .newton import Descent, Newton
 
 #: Maximal share of the variance of a column that a start explains.
 _START_SHARE = 0.9
@@ -399,6 +34,22 @@ _STARTS, _SEVERAL_STARTS_UP_TO = 4, 20_000
 _STEPS = 20
 #: Maximal number of operations for a step on completed rows.
 _COMPLETED_WORK = 1e11
+#: If the likelihood has no maximum, at most so many steps are taken, or more as long as they take no more than so many
+#: operations in all.
+_FEW_STEPS, _FEW_STEPS_WORK = 60, 1e9
+#: Tolerance and maximal number of steps of the short runs from several starts.
+_SHORT_TOL, _SHORT_STEPS = 1e-2, 100
+#: The iteration has converged after this many consecutive steps that improve the likelihood by no more than rounding.
+_IDLE = 20
+#: Lower bound, as a fraction of the variance of the column, on the noise variance that changes are measured in.
+_LEAST_UNIT = 0.01
+#: Noise variances below this fraction of the variance of their column may be converging to zero.
+_SMALL = 0.05
+#: Whether the tolerance can be reached is predicted from so many of the last steps, if these increased the
+#: log-likelihood by less than this in all. (A difference of one half is the size of the sampling error.)
+_OBSERVED_STEPS, _LITTLE = 100, 0.01
+#: The prediction is trusted if it is this many times what `max_iter` leaves.
+_CERTAINLY = 3
 
 
 @dataclass(frozen=True)
@@ -470,16 +121,12 @@ class EM(LatentSolver):
     n_init: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.tol, Real) or not 0.0 < self.tol < 1.0:
-            raise ValueError(f"EM(tol={self.tol!r}): a number between 0 and 1 is needed.")
-        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"EM(max_iter={self.max_iter!r}): a whole number of at least 1 is needed.")
+        check_share(self, "tol")
+        check_whole(self, "max_iter")
         if not isinstance(self.accelerate, bool | np.bool_):
             raise ValueError(f"EM(accelerate={self.accelerate!r}): True or False is needed.")
-        if self.n_init is not None and (
-            isinstance(self.n_init, bool) or not isinstance(self.n_init, Integral) or self.n_init < 0
-        ):
-            raise ValueError(f"EM(n_init={self.n_init!r}): a whole number of at least 0 is needed, or None.")
+        if self.n_init is not None:
+            check_whole(self, "n_init", 0, ", or None")
         if self.start not in ("spectrum", "random"):
             raise choice("EM start", self.start, ("spectrum", "random"))
 
@@ -501,71 +148,85 @@ class EM(LatentSolver):
         return job.bayes or not job.complete
 
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+        """Maximise the likelihood (or its variational bound) given the moments of complete rows, without a pass."""
         check_components(request.k, moments.n_rows, moments.weight, moments.n_features)
-        return fit_moments(moments, self, request, spectra)
+        observed = _observed_of(moments)
+        starts = _Starts(observed, request)
+        if self.start == "random":
+            first = starts.random(request.seed)
+        else:
+            spectrum, _ = spectra.solve_summary(moments, Request(request.k, ddof=0, standardize=request.by_column))
+            first = starts.spectral(spectrum, 1.0 if request.by_column else float(starts.scale[0]))
+        models = [first, *starts.further(self.n_init)]
+        fit = run_from_best(self, models, _step(request), partial(Latent.from_moments, moments), observed)
+        return replace(fit, passes=1)
 
     def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        """Fit rows with missing entries; each step takes one pass over the rows."""
+        """Fit rows with missing entries: a pass to look at them, one or a few for the start, and one for each step."""
         plan = checked_plan(self, replace(rows_job(rows, request, spectra), complete=False))
-        observed = rows.summarize(Observed(rows.shape[1], unstored=request.unstored, components=request.k))
+        k, p, unstored = request.k, rows.shape[1], request.unstored
+        observed = rows.summarize(Observed(p, unstored=unstored, components=k))
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
         if len(empty):
             raise never_observed([int(j) for j in empty], rows.names)
-        check_components(request.k, observed.n_rows, observed.weight, rows.shape[1])
-        fit = fit_rows(rows, self, request, observed, spectra)
+        check_components(k, observed.n_rows, observed.weight, p)
+        starts, passes = _Starts(observed, request), 1
+        if self.start == "random":
+            first = starts.random(request.seed)
+        else:
+            filled = rows.filled(observed.mean, starts.scale, unstored)
+            if not request.tied and p <= _FACTORS_UP_TO:
+                first, passes = starts.factors(filled.summarize(Moments(p))), 2
+            else:
+                # A start need not be accurate, so the planned solver runs, and no more accurate one follows.
+                asked = Request(k=k, ddof=0, seed=request.seed)
+                spectrum: Spectrum = spectra.plan(filled, asked).solver.solve(filled, asked)
+                first, passes = starts.spectral(spectrum), 1 + spectrum.passes
+        step = _step(request)
+        summary: Callable[[LatentGaussian], Any] = partial(Latent, unstored=unstored, informed=not request.bayes)
+        enough = False
+        if not request.tied and _use_completed_rows(observed, k):
+            step, summary = CompletedFactors(request.floor), partial(Completed, unstored=unstored)
+            # A start from factors is already the best of several.
+            enough = self.start == "spectrum" and self.n_init is None
+        models = [first] if enough else [first, *starts.further(self.n_init)]
+        # A prior keeps the noise from being fitted away.
+        undetermined = None if request.bayes else too_few_entries(observed, k)
+        limited = self
+        if undetermined is not None:
+            few = max(_FEW_STEPS, int(_FEW_STEPS_WORK / (k * k * p * observed.n_rows)))
+            limited = replace(self, max_iter=min(self.max_iter, few))
+        fit = run_from_best(limited, models, step, lambda model: rows.summarize(summary(model)), observed)
+        if undetermined is not None and fit.residual > self.tol:
+            # Whether the steps ran out, or noise at its floor left only rounding to gain: there is no maximum.
+            fit = replace(fit, status=Status.UNDETERMINED, advice=undetermined)
+        fit = replace(fit, passes=passes + fit.passes)
         return fit, with_passes(plan, fit.passes)
 
 
-def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed, spectra: SpectraLike) -> LatentFit:
-    """Maximise the likelihood (or its variational bound) of the observed entries over mean, loadings and noise.
+def too_few_entries(observed: Observed, k: int) -> str | None:
+    """Why an iteration cannot converge if k components can fit the observed entries without noise, and what to do;
+    otherwise None. `observed` knows the surplus of entries over k.
 
-    `observed` took one pass over the rows; the start takes one or a few, and each step takes one.
+    K components fit o_i observed entries of a row exactly if o_i <= K, and otherwise leave o_i - K numbers over. A
+    plane of K dimensions has (K + 1) (p - K) parameters. If sum_i max(o_i - K, 0) is no larger than that, there are
+    planes that leave nothing over at all: the noise tends to zero, and the likelihood has no maximum (or, if no row has
+    more than K entries, the noise is not needed at all).
     """
-    scale = column_units(observed, request.by_column)
-    start, passes = _start(rows, observed, scale, em, request, spectra)
-    by_completion = not request.tied and _use_completed_rows(observed, request.k)
-    # A start from factors is already the best of several.
-    enough = by_completion and em.start == "spectrum" and em.n_init is None
-    further = [] if enough else _further_starts(em, observed, scale, request)
-    starts = [start, *further]
-    # A prior keeps the noise from being fitted away.
-    undetermined = not request.bayes and is_undetermined(observed, request.k)
-    limited = replace(em, max_iter=min(em.max_iter, few_steps(observed, request.k))) if undetermined else em
-    if by_completion:
-
-        def complete(model: LatentGaussian) -> Completed:
-            return rows.summarize(Completed(model, unstored=request.unstored))
-
-        step = CompletedFactors(Newton(floor=request.floor))
-        accelerate = partial(Anderson, floor=request.floor) if em.accelerate else None
-        run = partial(iterate, expect=complete, maximise=step, tied=False, floor=request.floor, accelerate=accelerate)
-        outcome = run_from_best(limited, [Iterate(start) for start in starts], run)
-    else:
-
-        def expect(model: LatentGaussian) -> Latent:
-            return rows.summarize(Latent(model, unstored=request.unstored, informed=not request.bayes))
-
-        outcome = run_em(limited, starts, expect, request)
-    fit = as_fit(outcome, observed.weight, observed.n_rows, 1 + passes + outcome.passes)
-    if undetermined and fit.residual > em.tol:
-        # Whether the steps ran out, or noise at its floor left only rounding to gain: there is no maximum.
-        return replace(fit, status=Status.UNDETERMINED, advice=too_few_entries(observed, request.k))
-    return fit
-
-
-def fit_moments(moments: Moments, em: EM, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-    """Maximise the likelihood (or its variational bound) given the moments of complete rows, without a pass."""
-    observed = _observed_of(moments)
-    scale = column_units(observed, request.by_column)
-    if em.start == "random":
-        start = _random_start(observed, scale, request, request.seed)
-    else:
-        spectrum, _ = spectra.solve_summary(moments, Request(request.k, ddof=0, standardize=request.by_column))
-        unit = 1.0 if request.by_column else float(scale[0])
-        start = _spectral_start(spectrum, observed, scale, request, unit)
-    starts = [start, *_further_starts(em, observed, scale, request)]
-    outcome = run_em(em, starts, lambda model: Latent.from_moments(moments, model), request)
-    return as_fit(outcome, moments.weight, moments.n_rows, 1)
+    assert observed.surplus is not None, "summed up only with components=k"
+    # Each row counts once: a row of weight 2 is fitted exactly by the same planes as a row of weight 1. (If weights
+    # differ, this is the number of rows times the weighted mean.)
+    surplus = observed.surplus * observed.n_rows / observed.weight
+    n_parameters = (k + 1) * (observed.n_features - k)
+    # Both are whole numbers, but for the rounding of weights.
+    if surplus >= n_parameters + 0.5:
+        return None
+    entries = float(namespace(observed.count).sum(observed.count)) / observed.weight
+    return (
+        f"Rows have {entries:.3g} observed entries on average, too few for {k} components: they can be fitted without "
+        f"noise ({surplus:.6g} entries beyond the first {k} of each row, {n_parameters} parameters), so that the "
+        "likelihood has no maximum. Ask for fewer components, or with PPCA use prior='vb'."
+    )
 
 
 def _use_completed_rows(observed: Observed, k: int) -> bool:
@@ -573,148 +234,6 @@ def _use_completed_rows(observed: Observed, k: int) -> bool:
     n, p = observed.weight, observed.n_features
     known = float(namespace(observed.count).sum(observed.count)) / (n * p)
     return p <= _FACTORS_UP_TO and n * k * float(p) ** 2 <= _COMPLETED_WORK and known >= 0.5 and n >= 2 * p
-
-
-def _further_starts(em: EM, observed: Observed, scale: Array, request: LatentRequest) -> list[LatentGaussian]:
-    """The additional random starts."""
-    n_init = em.n_init
-    if n_init is None:
-        n_init = _STARTS if observed.weight * observed.n_features <= _SEVERAL_STARTS_UP_TO else 0
-    return [_random_start(observed, scale, request, request.seed + i) for i in range(1, n_init + 1)]
-
-
-def run_em(
-    em: EM, starts: list[LatentGaussian], expect: Callable[[LatentGaussian], Latent], request: LatentRequest
-) -> Outcome:
-    """EM from the best of `starts`, by maximum likelihood or with a prior on the loadings."""
-    if not request.bayes:
-        tied, floor = request.tied, request.floor
-        accelerate = partial(AndersonThenQuasiNewton, tied=tied, floor=floor, tol=em.tol) if em.accelerate else None
-        step = MaximumLikelihood(tied, floor)
-        run = partial(iterate, expect=expect, maximise=step, tied=tied, floor=floor, accelerate=accelerate)
-        return run_from_best(em, [Iterate(start) for start in starts], run)
-    bayes = VariationalBayes(request.floor)
-    run = partial(iterate, expect=expect, maximise=bayes, tied=True, floor=request.floor, prior_term=bayes.prior_term)
-    outcome = run_from_best(em, [_with_prior(start, expect, bayes) for start in starts], run)
-    return replace(outcome, passes=outcome.passes + len(starts))
-
-
-def _with_prior(start: LatentGaussian, expect: Callable[[LatentGaussian], Latent], bayes: VariationalBayes) -> Iterate:
-    """The start with an initial posterior of the loadings."""
-    relevance = np.maximum(np.mean(to_numpy(start.loadings) ** 2, axis=1), 1e-3)
-    return bayes(expect(start), Iterate(start, relevance))
-
-
-def as_fit(outcome: Outcome, weight: float, n_rows: int, passes: int) -> LatentFit:
-    """The record of the fit."""
-    model = outcome.at.model
-    fit = LatentFit(
-        mean=model.mean,
-        scale=model.scale,
-        loadings=model.loadings,
-        noise=model.noise,
-        spread=model.spread,
-        weight=weight,
-        n_rows=n_rows,
-        loglike=outcome.loglike,
-        status=outcome.status,
-        residual=outcome.residual,
-        passes=passes,
-    )
-    if outcome.needed is None:
-        return fit
-    steps = f"about {outcome.needed:.0f} steps" if math.isfinite(outcome.needed) else "an unknown number of steps"
-    advice = (
-        f"The likelihood hardly increases, and the tolerance would take {steps}, more than max_iter. Raise tol, or ask "
-        "for fewer components."
-    )
-    return replace(fit, advice=advice)
-
-
-def column_units(observed: Observed, by_column: bool) -> Array:
-    """The standard deviation of each column if `by_column`, otherwise the root mean square over all columns.
-
-    Constant columns always get the latter. Raises an error if no column varies, or too little.
-    """
-    xp = namespace(observed.mean)
-    require_size(observed.squares, observed.mean, observed.weight, each=by_column)
-    if not bool(xp.any(observed.squares > 0)):
-        raise no_variance("a model with noise")
-    variance = observed.squares / observed.count
-    typical = xp.sqrt(xp.mean(variance))
-    return xp.where((variance > 0) & by_column, xp.sqrt(variance), xp.zeros_like(variance) + typical)
-
-
-def _start(
-    rows: RowsLike, observed: Observed, scale: Array, em: EM, request: LatentRequest, spectra: SpectraLike
-) -> tuple[LatentGaussian, int]:
-    """A start with loadings along the leading directions of the filled rows, or random ones; and its passes."""
-    if em.start == "random":
-        return _random_start(observed, scale, request, request.seed), 0
-    filled = rows.filled(observed.mean, scale, request.unstored)
-    p = observed.n_features
-    if not request.tied and p <= _FACTORS_UP_TO:
-        return _factor_start(filled.summarize(Moments(p)), observed, scale, request), 1
-    asked = Request(k=request.k, ddof=0, seed=request.seed)
-    # A start need not be accurate, so the planned solver runs, and no more accurate one follows.
-    spectrum, _ = spectra.solve(filled, asked, spectra.plan(filled, asked).solver)
-    return _spectral_start(spectrum, observed, scale, request), spectrum.passes
-
-
-def _random_start(observed: Observed, scale: Array, request: LatentRequest, seed: int) -> LatentGaussian:
-    """A start with random loadings, which explain half of the variance of each column on average."""
-    variance = to_numpy(observed.squares / observed.count / scale**2)
-    random = np.random.default_rng(seed)
-    W = random.standard_normal((request.k, len(variance))) * np.sqrt(0.5 * variance / request.k + 1e-6)
-    return _start_from(W, variance, observed, scale, request)
-
-
-def _spectral_start(
-    spectrum: Spectrum, observed: Observed, scale: Array, request: LatentRequest, unit: float = 1.0
-) -> LatentGaussian:
-    """A start from the principal loadings of the filled rows (divided by `unit`).
-
-    Filled holes make loadings smaller, which is corrected.
-    """
-    variance = to_numpy(observed.squares / observed.count / scale**2)
-    share = to_numpy(observed.count) / observed.weight
-    lengths = np.sqrt(np.clip(spectrum.values, 0.0, None) / observed.weight) / unit
-    W = to_numpy(spectrum.vectors) * lengths[:, None] / share
-    explained = np.sum(W * W, axis=0)
-    W = W * np.sqrt(np.minimum(1.0, _START_SHARE * variance / np.where(explained > 0, explained, 1.0)))
-    # The noise is added because a loading of zero would stay zero.
-    W += 1e-3 * np.random.default_rng(request.seed).standard_normal(W.shape)
-    return _start_from(W, variance, observed, scale, request)
-
-
-def _factor_start(filled: Moments, observed: Observed, scale: Array, request: LatentRequest) -> LatentGaussian:
-    """A start from a factor analysis of the correlations of the filled rows, corrected for the holes.
-
-    It is the best of several local optima.
-    """
-    share = to_numpy(observed.count) / observed.weight
-    variance = to_numpy(observed.squares / observed.count / scale**2)
-    R = to_numpy(filled.scatter) / filled.weight / share / share[:, None]
-    np.fill_diagonal(R, np.where(variance > 0, 1.0, 1e-3))
-    values, vectors = np.linalg.eigh(R)
-    # With holes the matrix may have negative eigenvalues; they are raised to give a valid covariance matrix.
-    R = (vectors * np.maximum(values, 1e-6)) @ vectors.T
-    sd = np.sqrt(np.diagonal(R))
-    floor = request.floor if _use_completed_rows(observed, request.k) else max(request.floor, _START_FLOOR)
-    found = Newton(floor=floor).solve(R / sd / sd[:, None], request.k, request.seed)
-    like, dtype = observed.mean, observed.mean.dtype
-    W, psi = (asarray_like(a, like, dtype=dtype) for a in (found.loadings, found.psi))
-    return LatentGaussian(like, scale, W, psi)
-
-
-def _start_from(
-    W: np.ndarray, variance: np.ndarray, observed: Observed, scale: Array, request: LatentRequest
-) -> LatentGaussian:
-    """A model with these loadings, whose noise is the variance that they leave unexplained."""
-    rest = np.maximum(variance - np.sum(W * W, axis=0), (1.0 - _START_SHARE) * np.maximum(variance, 1e-3))
-    noise = np.full(len(rest), rest.mean()) if request.tied else rest
-    like, dtype = observed.mean, observed.mean.dtype
-    return LatentGaussian(like, scale, asarray_like(W, like, dtype=dtype), asarray_like(noise, like, dtype=dtype))
 
 
 def _observed_of(moments: Moments) -> Observed:
@@ -726,3 +245,668 @@ def _observed_of(moments: Moments) -> Observed:
     observed.mean, observed.rest = moments.mean, moments.rest
     observed.squares = xp.linalg.diagonal(moments.scatter)
     return observed
+
+
+class _Starts:
+    """Models to start from, in units of `scale`: the standard deviation of each column if `by_column`, otherwise the
+    root mean square over all columns, which constant columns always get."""
+
+    def __init__(self, observed: Observed, request: LatentRequest) -> None:
+        self._observed, self._request = observed, request
+        xp = namespace(observed.mean)
+        require_size(observed.squares, observed.mean, observed.weight, each=request.by_column)
+        if not bool(xp.any(observed.squares > 0)):
+            raise no_variance("a model with noise")
+        variance = observed.squares / observed.count
+        typical = xp.zeros_like(variance) + xp.sqrt(xp.mean(variance))
+        self.scale: Array = xp.where((variance > 0) & request.by_column, xp.sqrt(variance), typical)
+        self._variance = to_numpy(observed.squares / observed.count / self.scale**2)
+        self._share = to_numpy(observed.count) / observed.weight
+
+    def random(self, seed: int) -> LatentGaussian:
+        """A start with random loadings, which explain half of the variance of each column on average."""
+        random, k = np.random.default_rng(seed), self._request.k
+        W = random.standard_normal((k, len(self._variance))) * np.sqrt(0.5 * self._variance / k + 1e-6)
+        return self._with_loadings(W)
+
+    def further(self, n_init: int | None) -> list[LatentGaussian]:
+        """The additional random starts."""
+        if n_init is None:
+            n_entries = self._observed.weight * self._observed.n_features
+            n_init = _STARTS if n_entries <= _SEVERAL_STARTS_UP_TO else 0
+        return [self.random(self._request.seed + i) for i in range(1, n_init + 1)]
+
+    def spectral(self, spectrum: Spectrum, unit: float = 1.0) -> LatentGaussian:
+        """A start from the principal loadings of the filled rows (divided by `unit`).
+
+        Filled entries make loadings smaller, which is corrected.
+        """
+        lengths = np.sqrt(np.clip(spectrum.values, 0.0, None) / self._observed.weight) / unit
+        W = to_numpy(spectrum.vectors) * lengths[:, None] / self._share
+        explained = np.sum(W * W, axis=0)
+        W = W * np.sqrt(np.minimum(1.0, _START_SHARE * self._variance / np.where(explained > 0, explained, 1.0)))
+        # The noise is added because a loading of zero would stay zero.
+        W += 1e-3 * np.random.default_rng(self._request.seed).standard_normal(W.shape)
+        return self._with_loadings(W)
+
+    def factors(self, filled: Moments) -> LatentGaussian:
+        """A start from a factor analysis of the correlations of the filled rows, corrected for the missing entries.
+
+        It is the best of several local optima.
+        """
+        request = self._request
+        R = to_numpy(filled.scatter) / filled.weight / self._share / self._share[:, None]
+        np.fill_diagonal(R, np.where(self._variance > 0, 1.0, 1e-3))
+        values, vectors = np.linalg.eigh(R)
+        # With missing entries the matrix may have negative eigenvalues; they are raised to give a valid covariance.
+        R = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+        sd = np.sqrt(np.diagonal(R))
+        completed = _use_completed_rows(self._observed, request.k)
+        floor = request.floor if completed else max(request.floor, _START_FLOOR)
+        found = Newton(floor=floor).solve(R / sd / sd[:, None], request.k, request.seed)
+        return self._model(found.loadings, found.psi)
+
+    def _with_loadings(self, W: np.ndarray) -> LatentGaussian:
+        """A model with these loadings, whose noise is the variance that they leave unexplained."""
+        rest = self._variance - np.sum(W * W, axis=0)
+        rest = np.maximum(rest, (1.0 - _START_SHARE) * np.maximum(self._variance, 1e-3))
+        return self._model(W, np.full(len(rest), rest.mean()) if self._request.tied else rest)
+
+    def _model(self, loadings: np.ndarray, noise: np.ndarray) -> LatentGaussian:
+        like = self._observed.mean
+        W, noise = (asarray_like(a, like, dtype=like.dtype) for a in (loadings, noise))
+        return LatentGaussian(like, self.scale, W, noise)
+
+
+# The iteration, with an acceleration and several starts.
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """A model and, if its loadings have a prior, their prior variances and minus the divergence from the prior."""
+
+    model: LatentGaussian
+    relevance: np.ndarray | None = None
+    prior_term: float = 0.0
+
+
+def run_from_best(
+    em: EM,
+    starts: list[LatentGaussian],
+    step: _Step,
+    expect: Callable[[LatentGaussian], Any],
+    observed: Observed,
+) -> LatentFit:
+    """Take a few steps from each of several starts, and continue from the best."""
+    ats, passes = [Iterate(start) for start in starts], 0
+    accelerate: Callable[[LatentGaussian], _Acceleration] | None = None
+    if isinstance(step, VariationalBayes):
+        # The first posterior of the loadings.
+        ats, passes = [step(expect(at.model), at) for at in ats], len(ats)
+    elif em.accelerate and isinstance(step, CompletedFactors):
+        accelerate = partial(Anderson, floor=step.floor)
+    elif em.accelerate:
+        accelerate = partial(AndersonThenQuasiNewton, tied=step.tied, floor=step.floor, tol=em.tol)
+    run = partial(iterate, step=step, expect=expect, observed=observed, accelerate=accelerate)
+    if len(ats) == 1:
+        fit = run(em, ats[0])[1]
+        return replace(fit, passes=passes + fit.passes)
+    short = replace(em, tol=max(em.tol, _SHORT_TOL), max_iter=min(em.max_iter, _SHORT_STEPS))
+    tried = list(map(partial(run, short), ats))
+    passes += sum(fit.passes for _, fit in tried)
+    at, first = max(tried, key=lambda end: end[1].loglike[-1])
+    left = em.max_iter - (len(first.loglike) - 1)
+    if left < 1 or (first.status is Status.CONVERGED and short.tol == em.tol):
+        return replace(first, passes=passes)
+    fit = run(replace(em, max_iter=left), at)[1]
+    return replace(fit, loglike=first.loglike[:-1] + fit.loglike, passes=passes + fit.passes)
+
+
+def iterate(
+    em: EM,
+    start: Iterate,
+    step: _Step,
+    expect: Callable[[LatentGaussian], Any],
+    observed: Observed,
+    accelerate: Callable[[LatentGaussian], _Acceleration] | None = None,
+) -> tuple[Iterate, LatentFit]:
+    """Repeat `step(expect(...))` until the parameters no longer change; the end, and the record of it.
+
+    The models that an acceleration proposes are kept only if the likelihood does not decrease.
+    """
+    at, best = start, start
+    expected = expect(at.model)
+    value = expected.loglike + at.prior_term
+    history, passes = [value], 1
+    memory = None if accelerate is None else accelerate(start.model)
+    status, residual, idle, advice = Status.NOT_CONVERGED, math.inf, 0, LatentFit.advice
+    residuals: list[float] = []
+    for _ in range(em.max_iter):
+        check_stop()
+        plain = step(expected, at)
+        residual = _largest_change(at.model, plain.model, step.tied)
+        residuals.append(residual)
+        small = residual <= em.tol
+        if small:
+            proposal = None if step.tied else _set_to_floor(at.model, plain.model, step.floor)
+        else:
+            proposal = None if memory is None else memory.propose(expected, at.model, plain.model, residual)
+        if small and proposal is None:
+            status = Status.CONVERGED
+            break
+        too_many = None if small else _too_many_steps(residuals, history, em)
+        if too_many is not None:
+            advice = too_many
+            break
+        first = proposal
+        while True:
+            following = plain if proposal is None else Iterate(proposal)
+            trial = expect(following.model)
+            passes += 1
+            reached = trial.loglike + following.prior_term
+            if proposal is None or reached >= value or small or memory is None:
+                break
+            proposal = memory.retry(reached - value)
+        if small and not reached >= value:
+            status = Status.CONVERGED
+            break
+        if memory is not None and (small or (proposal is None and first is not None)):
+            memory.clear()
+        # The rounding error of a log-likelihood grows as the noise variances become smaller.
+        noise = following.model.noise
+        rounding = abs(value) * (1e-11 + 1e-15 / float(namespace(noise).min(noise)))
+        idle = idle + 1 if reached <= history[-1] + 1e-3 * rounding else 0
+        if (proposal is None and not reached >= value - rounding) or idle > _IDLE:
+            # A step of EM cannot decrease the likelihood, so only rounding is left.
+            status = Status.CONVERGED
+            break
+        at, expected, value = following, trial, reached
+        # A step may decrease the likelihood within its rounding error: the iteration continues, but the best is kept.
+        if value >= history[-1] - 1e-11 * abs(value):
+            best = at
+            history.append(value)
+    model = best.model
+    fit = LatentFit(
+        mean=model.mean,
+        scale=model.scale,
+        loadings=model.loadings,
+        noise=model.noise,
+        spread=model.spread,
+        weight=observed.weight,
+        n_rows=observed.n_rows,
+        loglike=history,
+        status=status,
+        residual=residual,
+        passes=passes,
+        advice=advice,
+    )
+    return best, fit
+
+
+def _too_many_steps(residuals: list[float], history: list[float], em: EM) -> str | None:
+    """What to do if `max_iter` is far too small for the residual to get below the tolerance; otherwise None.
+
+    There is no answer as long as the likelihood still increases noticeably, or if the number of steps is not certain to
+    be larger: if there are not several times more steps left than `max_iter` allows.
+    """
+    done = len(residuals)
+    if done % _OBSERVED_STEPS or len(history) <= _OBSERVED_STEPS:
+        return None
+    if history[-1] - history[-1 - _OBSERVED_STEPS] > _LITTLE:
+        return None
+    left = steps_left(residuals[-_OBSERVED_STEPS:], em.tol)
+    if not left > _CERTAINLY * (em.max_iter - done):
+        return None
+    steps = f"about {done + left:.0f} steps" if math.isfinite(left) else "an unknown number of steps"
+    return (
+        f"The likelihood hardly increases, and the tolerance would take {steps}, more than max_iter. Raise tol, or ask "
+        "for fewer components."
+    )
+
+
+def _largest_change(a: LatentGaussian, b: LatentGaussian, tied: bool) -> float:
+    """The largest change of a loading or mean in standard deviations of the noise, or relative change of the noise.
+
+    If columns have separate noise variances, a very small one is replaced by a fraction of the variance of its column.
+    """
+    xp = namespace(a.noise)
+    unit = a.noise if tied else xp.clip(a.noise, _LEAST_UNIT, None)
+    sd = xp.sqrt(unit)
+    changes = (
+        xp.max(xp.abs(b.loadings - a.loadings) / sd),
+        xp.max(xp.abs(b.mean - a.mean) / a.scale / sd),
+        xp.max(xp.abs(b.noise - a.noise) / unit),
+    )
+    return max(map(float, changes))
+
+
+def _set_to_floor(model: LatentGaussian, plain: LatentGaussian, floor: float) -> LatentGaussian | None:
+    """The model with the smallest noise variance that is still decreasing set to its floor; None if there is none.
+
+    EM converges to the floor ever more slowly.
+    """
+    noise = to_numpy(model.noise)
+    falling = (noise < _SMALL) & (noise > 1.01 * floor) & (to_numpy(plain.noise) < noise)
+    if not np.any(falling):
+        return None
+    lowered = noise.copy()
+    lowered[np.argmin(np.where(falling, noise, np.inf))] = floor
+    noise = asarray_like(lowered, model.noise, dtype=model.noise.dtype)
+    return LatentGaussian(model.mean, model.scale, model.loadings, noise)
+
+
+# The maximisation half of an EM step, in which every column is regressed on the expected latent variables.
+
+
+@dataclass(frozen=True)
+class MaximumLikelihood:
+    """argmax over W, mean and noise of the expected log-likelihood.
+
+    With A_d = sum_i m_id E[v v^T] and c_d = sum_i m_id z_id E[v], v = (u, 1): (w_d, step of mean_d) = A_d^{-1} c_d, and
+    the noise is the remaining variance, (sum z^2 - c_d^T A_d^{-1} c_d) / sum_i m_id.
+
+    Parameters
+    ----------
+    tied : bool
+        One noise variance for all columns (PPCA), or one per column (factor analysis).
+    floor : float
+        Lower bound on the noise variances.
+    """
+
+    tied: bool
+    floor: float
+
+    def __call__(self, latent: Latent, at: Iterate) -> Iterate:
+        model = at.model
+        xp, k = namespace(model.noise), model.k
+        A = _by_column(latent.second, k + 1)
+        c = latent.cross.T
+        theta = xp.linalg.solve(A, c[:, :, None])[:, :, 0]
+        rest, count = xp.clip(latent.squares - xp.sum(c * theta, axis=1), 0.0, None), latent.second[-1, :]
+        noise = _tied_noise(rest, count, self.floor) if self.tied else xp.clip(rest / count, self.floor, None)
+        W, step = theta[:, :k].T, theta[:, k]
+        # Parameter expansion: W and the mean absorb the mean and covariance that the latent variables have now.
+        centre, root = (asarray_like(a, W, dtype=W.dtype) for a in _latent_root(latent, k))
+        step = step + centre @ W
+        return Iterate(LatentGaussian(model.mean + step * model.scale, model.scale, root @ W, noise))
+
+
+@dataclass(frozen=True)
+class CompletedFactors:
+    """argmax over W, mean and noise of the expected log-likelihood of the completed rows.
+
+    This is a factor analysis of their moments, by `Newton` from the current uniquenesses. Only the missing entries are
+    treated as unobserved, not the factors, so small uniquenesses do not slow down the iteration.
+    """
+
+    tied: ClassVar[bool] = False
+    floor: float
+
+    def __call__(self, completed: Completed, at: Iterate) -> Iterate:
+        model = at.model
+        total = to_numpy(completed.total) / completed.weight
+        S = to_numpy(completed.second) / completed.weight - total * total[:, None]
+        variance, floor = np.diagonal(S), self.floor
+        # Columns whose observed entries are constant are left out of the factor analysis.
+        varies = np.flatnonzero(variance > 10 * floor)
+        sd = np.sqrt(variance[varies])
+        R = S[np.ix_(varies, varies)] / sd / sd[:, None]
+        before = np.clip(to_numpy(model.noise)[varies] / sd**2, floor, 1.0)
+        found = Descent(OfCovariance(R), min(model.k, len(varies)), Newton(floor=floor)).run(before)
+        loadings, psi = np.zeros(model.loadings.shape), np.full(len(S), floor)
+        loadings[: len(found.loadings), varies], psi[varies] = found.loadings * sd, np.maximum(found.psi * sd**2, floor)
+        W, noise, shift = (asarray_like(a, model.noise, dtype=model.noise.dtype) for a in (loadings, psi, total))
+        # W is rotated to be as close as possible to the loadings before, so that steps can be combined.
+        U, _, Vt = np.linalg.svd(to_numpy(model.loadings) @ to_numpy(W).T)
+        W = asarray_like(U @ Vt, W, dtype=W.dtype) @ W
+        return Iterate(LatentGaussian(model.mean + shift * model.scale, model.scale, W, noise))
+
+
+@dataclass(frozen=True)
+class VariationalBayes:
+    """The posterior of (w_d, mean_d) under w_dk ~ N(0, v_k), then the v_k and the noise that maximise the bound [1].
+
+    References
+    ----------
+    [1] Ilin, Raiko (2010), Practical approaches to principal component analysis in the presence of missing values,
+        section 3.
+    """
+
+    tied: ClassVar[bool] = True
+    floor: float
+
+    def __call__(self, latent: Latent, at: Iterate) -> Iterate:
+        model, relevance = at.model, at.relevance
+        if relevance is None:
+            relevance = np.maximum(np.mean(to_numpy(model.loadings) ** 2, axis=1), 1e-3)
+        xp, k = namespace(model.noise), model.k
+        noise = model.noise[0]
+        A = _by_column(latent.second, k + 1)
+        c = latent.cross.T
+        prior = asarray_like(np.diag(np.append(1.0 / relevance, 0.0)), A, dtype=A.dtype)
+        spread = xp.linalg.inv(A / noise + prior[None, :, :])
+        theta = (spread @ c[:, :, None])[:, :, 0] / noise
+        second = spread + theta[:, :, None] * theta[:, None, :]
+        rest = latent.squares - 2 * xp.sum(c * theta, axis=1) + xp.sum(xp.sum(A * second, axis=2), axis=1)
+        noise = _tied_noise(rest, latent.second[-1, :], self.floor)
+        T, relevance = self._expansion(latent, to_numpy(xp.sum(second[:, :k, :k], axis=0)), k)
+        T = asarray_like(T, theta, dtype=theta.dtype)
+        theta, spread = theta @ T.T, T @ spread @ T.T
+        mean = model.mean + theta[:, k] * model.scale
+        packed = pack(xp.permute_dims(spread, (1, 2, 0)))
+        relevance = np.maximum(relevance / theta.shape[0], self.floor)
+        model = LatentGaussian(mean, model.scale, theta[:, :k].T, noise, packed)
+        return Iterate(model, relevance, self._prior_term(model, relevance))
+
+    @staticmethod
+    def _expansion(latent: Latent, second: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The change of coordinates of (w_d, mean_d) that increases the bound most [2], and the diagonal it leads to.
+
+        The latent variables get mean zero and covariance I, and sum_d E[w_d w_d^T], here `second`, becomes diagonal.
+
+        References
+        ----------
+        [2] Luttinen, Ilin (2010), Transformations in variational Bayesian factor analysis to speed up learning.
+        """
+        centre, root = _latent_root(latent, k)
+        values, vectors = np.linalg.eigh(root @ second @ root)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        # Close to convergence the rotation is nearly I up to signs, which are chosen such that no axis is reversed.
+        vectors = vectors * np.where(np.diagonal(vectors) < 0, -1.0, 1.0)
+        T = np.eye(k + 1)
+        T[:k, :k] = vectors.T @ root
+        T[k, :k] = centre
+        return T, values
+
+    @staticmethod
+    def _prior_term(model: LatentGaussian, relevance: np.ndarray) -> float:
+        """Minus the Kullback-Leibler divergence of the posterior of W from its prior; the prior of the mean is flat."""
+        k, p = model.loadings.shape
+        spread = np.ascontiguousarray(_by_column(to_numpy(model.spread), k + 1))
+        variances = np.sum(np.diagonal(spread, axis1=1, axis2=2)[:, :k], axis=0)
+        second = np.sum(to_numpy(model.loadings) ** 2, axis=1) + variances
+        log_determinants = float(np.sum(np.linalg.slogdet(spread)[1]))
+        return 0.5 * (log_determinants + p * k - float(np.sum(p * np.log(relevance) + second / relevance)))
+
+
+_Step = MaximumLikelihood | CompletedFactors | VariationalBayes
+
+
+def _step(request: LatentRequest) -> _Step:
+    return VariationalBayes(request.floor) if request.bayes else MaximumLikelihood(request.tied, request.floor)
+
+
+def _tied_noise(rest: Array, count: Array, floor: float) -> Array:
+    """One noise variance for all columns, from residual sums of squares and numbers of entries."""
+    xp = namespace(rest)
+    return xp.clip(xp.zeros_like(rest) + xp.sum(rest) / xp.sum(count), floor, None)
+
+
+def _by_column(packed: Array, k: int) -> Array:
+    """Unpack symmetric matrices: (k(k+1)/2, p) -> (p, k, k)."""
+    return namespace(packed).permute_dims(unpack(packed, k), (2, 0, 1))
+
+
+def _latent_root(latent: Latent, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of the expected latent variables over the rows, and the symmetric root of their covariance."""
+    scores = to_numpy(latent.scores) / float(latent.scores[-1])
+    centre = scores[-1 - k : -1]
+    second = unpack(scores[: k * (k + 1) // 2, None], k)[:, :, 0]
+    values, vectors = np.linalg.eigh(second - centre[:, None] * centre)
+    return centre, (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+
+
+# Accelerations: Anderson's, which combines steps of EM, and a quasi-Newton method.
+#
+# Each proposes models of higher likelihood than the one that a plain step leads to: `propose` a model to try after the
+# present one (None if there is none yet), `retry` another one after that changed the likelihood by `change` (None to
+# take the plain step); `clear` forgets all steps.
+
+
+#: Number of steps that are combined into one.
+_MEMORY = 10
+#: Number of plain steps before the first combined one.
+_PLAIN = 2
+#: Number of steps that the quasi-Newton method remembers.
+_QUASI_NEWTON_MEMORY = 10
+#: A step that decreases the likelihood is shortened this many times before a plain step of EM is taken instead.
+_RETRIES = 4
+#: Largest change of the logarithm of a noise variance in one step.
+_LARGEST_CHANGE = 1.0
+#: The information of the observed entries is not taken to be less than this share of that of complete data, so that
+#: a step is at most so many times longer than one of EM.
+_LEAST_SHARE = 0.05
+#: Every so often, so many of the last steps of Anderson acceleration tell how many more are needed; if these are more
+#: than so many, the quasi-Newton method takes over.
+_LOOK_EVERY, _LOOK_BACK, _MANY_STEPS = 10, 20, 100
+
+
+def steps_left(residuals: list[float], tol: float) -> float:
+    """The number of steps until the residual is below `tol`, if it goes on decreasing at the rate of these steps.
+
+    A line is fitted to the logarithms. Infinite if the residual did not decrease.
+    """
+    rate = float(np.polyfit(np.arange(len(residuals)), np.log(residuals), 1)[0])
+    return math.log(residuals[-1] / tol) / -rate if rate < 0.0 else math.inf
+
+
+class Anderson:
+    """Anderson acceleration: the combination of the last steps g(x) whose residual g(x) - x is smallest.
+
+    Models are vectors in units of the noise at the start. Noise variances are included without a logarithm: one that
+    converges to zero then gets there in a few steps, which it never would with its logarithm.
+    """
+
+    def __init__(self, start: LatentGaussian, floor: float) -> None:
+        self._start, self._floor = start, floor
+        self._sd = namespace(start.noise).sqrt(start.noise)
+        self.clear()
+
+    def clear(self) -> None:
+        self._n_steps = 0
+        self._last: tuple[np.ndarray, np.ndarray] | None = None
+        self._dr: list[np.ndarray] = []
+        self._dg: list[np.ndarray] = []
+
+    def propose(
+        self, expected: Any, at: LatentGaussian, plain: LatentGaussian, residual: float
+    ) -> LatentGaussian | None:
+        x, g = self._vector(at), self._vector(plain)
+        r = g - x
+        if self._last is not None:
+            self._dr.append(r - self._last[0])
+            self._dg.append(g - self._last[1])
+            del self._dr[:-_MEMORY], self._dg[:-_MEMORY]
+        self._last = (r, g)
+        self._n_steps += 1
+        if self._n_steps <= _PLAIN:
+            return None
+        R = np.stack(self._dr)
+        gram = R @ R.T
+        gram[np.diag_indices_from(gram)] *= 1.0 + 1e-10
+        if not np.all(np.isfinite(gram)):
+            self.clear()
+            return None
+        weights = np.linalg.lstsq(gram, R @ r, rcond=1e-14)[0]
+        combined = asarray_like(g - weights @ np.stack(self._dg), at.noise, dtype=at.noise.dtype)
+        start, xp, (k, p) = self._start, namespace(at.noise), at.loadings.shape
+        noise = xp.clip(combined[(k + 1) * p :] * start.noise, self._floor, None)
+        loadings = xp.reshape(combined[: k * p], (k, p)) * self._sd
+        mean = start.mean + combined[k * p : (k + 1) * p] * start.scale * self._sd
+        return LatentGaussian(mean, start.scale, loadings, noise)
+
+    def retry(self, change: float) -> LatentGaussian | None:
+        return None
+
+    def _vector(self, model: LatentGaussian) -> np.ndarray:
+        xp, start = namespace(model.noise), self._start
+        mean = (model.mean - start.mean) / start.scale / self._sd
+        return to_numpy(xp.concat([xp.reshape(model.loadings / self._sd, (-1,)), mean, model.noise / start.noise]))
+
+
+class AndersonThenQuasiNewton:
+    """Anderson acceleration; `QuasiNewton` where that would take many more steps.
+
+    Anderson acceleration combines steps with parameter expansion, and ends after a few of them unless the likelihood is
+    ill-conditioned. If no step of the quasi-Newton method increases the likelihood, Anderson acceleration goes on.
+
+    `tol` is the tolerance of the iteration.
+    """
+
+    def __init__(self, start: LatentGaussian, tied: bool, floor: float, tol: float) -> None:
+        self._tol = tol
+        self._first, self._second = Anderson(start, floor), QuasiNewton(start, tied, floor)
+        self._now: Anderson | QuasiNewton = self._first
+        self._residuals: list[float] = []
+
+    def clear(self) -> None:
+        self._now.clear()
+        if self._now is self._second:
+            self._now, self._residuals = self._first, []
+
+    def propose(
+        self, expected: Latent, at: LatentGaussian, plain: LatentGaussian, residual: float
+    ) -> LatentGaussian | None:
+        self._residuals.append(residual)
+        done = len(self._residuals)
+        if self._now is self._first and done > _LOOK_BACK and done % _LOOK_EVERY == 0:
+            left = steps_left(self._residuals[-_LOOK_BACK:], self._tol)
+            self._now = self._second if left > _MANY_STEPS else self._first
+        return self._now.propose(expected, at, plain, residual)
+
+    def retry(self, change: float) -> LatentGaussian | None:
+        return self._now.retry(change)
+
+
+class QuasiNewton:
+    """L-BFGS on the log-likelihood l of the observed entries, over W, the mean and ln(noise).
+
+    Parameters
+    ----------
+    start : LatentGaussian
+    tied : bool
+        One noise variance for all columns, or one per column.
+    floor : float
+        Lower bound on the noise variances.
+
+    Notes
+    -----
+    The gradient of l is that of the expected log-likelihood of EM (Fisher's identity), which the sums of `Latent`
+    give: with A_d, c_d and v = (u, 1) as in `MaximumLikelihood`, n_d observed entries, and t_d = (w_d, 0),
+
+        dl / d(w_d, mean_d) = (c_d - A_d t_d) / noise_d
+        dl / d ln(noise_d) = (R_d / noise_d - n_d) / 2,  R_d = sum_i m_id z_id^2 - 2 c_d^T t_d + t_d^T A_d t_d
+
+    The initial approximation of the second derivatives is the block of w_d in the Fisher information. A row of
+    covariance S_i = W^T W + diag(noise) over its observed entries adds (S_i^{-1})_dd W S_i^{-1} W^T to it (and a part
+    of rank one, which is left out). With T_i = cov(u_i), these are (1 - w_d^T T_i w_d / noise_d) / noise_d and I - T_i,
+    so that means of both over the rows follow from sum_i m_id T_i. Plain EM uses the information A_d / noise_d of
+    complete data instead [1]_, which is far too large if most entries are missing or the noise is small; its steps are
+    then too short.
+
+    References
+    ----------
+    .. [1] Jamshidian, Jennrich (1997), Acceleration of the EM algorithm by using quasi-Newton methods.
+    """
+
+    def __init__(self, start: LatentGaussian, tied: bool, floor: float) -> None:
+        self._tied, self._log_floor, self._origin = tied, float(np.log(floor)), start.mean
+        self._memory = LimitedMemory(_QUASI_NEWTON_MEMORY)
+        self.clear()
+
+    def clear(self) -> None:
+        self._memory.clear()
+        self._last: tuple[np.ndarray, np.ndarray] | None = None
+
+    def propose(
+        self, expected: Latent, at: LatentGaussian, plain: LatentGaussian, residual: float
+    ) -> LatentGaussian | None:
+        x, derivatives = self._vector(at), _Derivatives(expected, self._tied)
+        gradient = derivatives.gradient
+        # Noise variances at their lower bound stay there as long as the likelihood increases below it.
+        noise = slice(at.mean.shape[0] * (at.k + 1), None)
+        fixed = np.zeros(len(x), dtype=bool)
+        fixed[noise] = (x[noise] <= self._log_floor) & (gradient[noise] < 0.0)
+        gradient = np.where(fixed, 0.0, gradient)
+        if self._last is not None:
+            self._memory.add(x - self._last[0], self._last[1] - gradient)
+        self._last = x, gradient
+        direction = self._memory.direction(gradient, derivatives.solve)
+        if not float(direction @ gradient) > 0.0:
+            self._memory.clear()
+            direction = derivatives.solve(gradient)
+        direction[noise] = np.clip(direction[noise], -_LARGEST_CHANGE, _LARGEST_CHANGE)
+        direction[fixed] = 0.0
+        slope = float(direction @ gradient)
+        if not (np.all(np.isfinite(direction)) and slope > 0.0):
+            self.clear()
+            return None
+        self._model, self._direction, self._slope, self._length, self._tries = at, direction, slope, 1.0, 0
+        return self._at_length()
+
+    def retry(self, change: float) -> LatentGaussian | None:
+        self._tries += 1
+        if self._tries > _RETRIES:
+            return None
+        # The maximum of the parabola through the value and slope at the start and the value at the end of the step.
+        expected = self._slope * self._length
+        share = 0.5 * expected / (expected - change) if np.isfinite(change) else 0.0
+        self._length *= min(max(share, 0.1), 0.5)
+        return self._at_length()
+
+    def _at_length(self) -> LatentGaussian:
+        """The model at the current length of the step."""
+        model = self._model
+        k, p = model.loadings.shape
+        x = self._vector(model) + self._length * self._direction
+        log_noise = np.maximum(x[(k + 1) * p :], self._log_floor)
+        noise = np.broadcast_to(np.exp(log_noise), (p,))
+        W, step, noise = (
+            asarray_like(np.ascontiguousarray(a), model.noise, dtype=model.noise.dtype)
+            for a in (x[: k * p].reshape(k, p), x[k * p : (k + 1) * p], noise)
+        )
+        return LatentGaussian(self._origin + step * model.scale, model.scale, W, noise)
+
+    def _vector(self, model: LatentGaussian) -> np.ndarray:
+        """W, the mean in units of the scale, and ln(noise), as one vector."""
+        step = to_numpy((model.mean - self._origin) / model.scale)
+        log_noise = np.log(to_numpy(model.noise[:1] if self._tied else model.noise))
+        return np.concatenate([to_numpy(model.loadings).ravel(), step, log_noise])
+
+
+class _Derivatives:
+    """The gradient of the log-likelihood, and the approximate Fisher information, from the sums of a `Latent`."""
+
+    def __init__(self, latent: Latent, tied: bool) -> None:
+        model = latent.model
+        k, p = model.k, latent.loadings.shape[1]
+        A = np.ascontiguousarray(unpack(to_numpy(latent.second), k + 1).transpose(2, 0, 1))
+        T = np.ascontiguousarray(unpack(to_numpy(latent.covariances), k).transpose(2, 0, 1))
+        c, W, noise = to_numpy(latent.cross).T, to_numpy(model.loadings).T, to_numpy(model.noise)
+        count = A[:, k, k]
+        Aw = A[:, :, :k] @ W[:, :, None]
+        rest = c - Aw[:, :, 0]
+        by_columns = rest / noise[:, None]
+        residual = to_numpy(latent.squares) - np.sum((c[:, :k] + rest[:, :k]) * W, axis=1)
+        by_noise = 0.5 * (residual / noise - count)
+        parts = by_columns[:, :k].T.ravel(), by_columns[:, k], by_noise.sum(keepdims=True) if tied else by_noise
+        self.gradient = np.concatenate(parts)
+        # What the observed entries leave over for the noise, n_d - sum_i m_id w_d^T T_i w_d / noise_d.
+        explained = np.sum(W * (T @ W[:, :, None])[:, :, 0], axis=1) / noise
+        free = np.clip(count - explained, _LEAST_SHARE * count, count)
+        information = (free / count)[:, None, None] * (count[:, None, None] * np.eye(k) - T)
+        self._information = (information + _LEAST_SHARE * A[:, :k, :k]) / noise[:, None, None]
+        self._of_mean = free / noise
+        self._of_noise = 0.5 * free.sum(keepdims=True) if tied else 0.5 * free * free / count
+        self._shape = k, p
+
+    def solve(self, gradient: np.ndarray) -> np.ndarray:
+        """The inverse of the approximate information times a gradient."""
+        k, p = self._shape
+        by_columns = gradient[: k * p].reshape(k, p).T
+        W = np.linalg.solve(self._information, by_columns[:, :, None])[:, :, 0].T
+        mean = gradient[k * p : (k + 1) * p] / self._of_mean
+        return np.concatenate([W.ravel(), mean, gradient[(k + 1) * p :] / self._of_noise])
+
+
+_Acceleration = Anderson | AndersonThenQuasiNewton | QuasiNewton

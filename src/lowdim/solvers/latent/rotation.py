@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar, NamedTuple
@@ -19,6 +18,7 @@ import numpy as np
 
 from ..._core.threads import check_stop
 from ...errors import choice
+from ..iteration import check_whole
 from ..problem import Status
 
 #: Tolerance for the norm of the projected gradient, and the maximal number of steps.
@@ -33,8 +33,6 @@ _MEMORY = 10
 
 #: Ranges of options: oblimin has no minimum for larger gamma, promax has no target for a smaller power.
 _LIMITS = {"gamma": (-1e6, 0.8), "power": (1.0, 20.0)}
-
-Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,20 @@ class RotationFit:
     def status(self) -> Status:
         """Whether the gradient is within its tolerance."""
         return Status.CONVERGED if self.gradient <= ROTATION_TOLERANCE else Status.NOT_CONVERGED
+
+
+class _Point(NamedTuple):
+    """A point of the descent: the value of the criterion, T, the projected gradient, and the matrix M for this T."""
+
+    value: float
+    T: np.ndarray
+    gradient: np.ndarray
+    M: np.ndarray
+
+    @property
+    def size(self) -> float:
+        """The squared norm of the projected gradient."""
+        return float(np.sum(self.gradient * self.gradient))
 
 
 @dataclass(frozen=True)
@@ -79,9 +91,7 @@ class Rotation(ABC):
     n_init: int = 10
 
     def __post_init__(self) -> None:
-        if isinstance(self.n_init, bool) or not isinstance(self.n_init, int | np.integer) or self.n_init < 0:
-            raise ValueError(f"{type(self).__name__}(n_init={self.n_init!r}): a whole number of at least 0 is needed.")
-
+        check_whole(self, "n_init", 0)
         for name in ("gamma", "power"):
             low, high = _LIMITS[name]
             value = getattr(self, name, low)
@@ -98,38 +108,99 @@ class Rotation(ABC):
             A = A[lengths > 1e-8 * lengths.max()] / lengths[lengths > 1e-8 * lengths.max(), None]
         # The rotation does not depend on units, but the tolerance does.
         A = A / np.sqrt(np.sum(A * A) / k)
-        return self._rotate(A, seed)
+        random = np.random.default_rng(seed)
+        starts = [np.eye(k), *(np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(self.n_init))]
+        ends = [self._descend(A, self._at(A, start), _ROUGH, _ROUGH_STEPS)[0] for start in starts]
+        end, steps = self._descend(A, min(ends, key=lambda end: end.value), ROTATION_TOLERANCE, _STEPS)
+        return RotationFit(end.M, math.sqrt(end.size), steps)
 
     def criterion(self, L: np.ndarray) -> float:
         """The minimised criterion, for rotated (and, with `kaiser`, normalised) loadings."""
         return self._criterion(L)[0]
 
-    def _rotate(self, A: np.ndarray, seed: int) -> RotationFit:
-        random = np.random.default_rng(seed)
-        k = A.shape[1]
-        starts = [np.eye(k), *(np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(self.n_init))]
-        surface = (_oblique if self.oblique else _orthogonal)(A, self._criterion)
-        ends = [_descend(surface, surface.evaluate(start), _ROUGH, _ROUGH_STEPS)[0] for start in starts]
-        end, steps = _descend(surface, min(ends, key=lambda end: end.value), ROTATION_TOLERANCE, _STEPS)
-        return RotationFit(end.M, math.sqrt(end.size), steps)
-
     @abstractmethod
     def _criterion(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """The value and the gradient of the criterion."""
+
+    def _at(self, A: np.ndarray, T: np.ndarray) -> _Point:
+        """The point at T: orthogonal, with loadings A T [1], or if oblique with columns of unit length, and loadings
+        A M for M = T^{-T}.
+
+        References
+        ----------
+        [1] Jennrich (2001), A simple general procedure for orthogonal rotation.
+        """
+        if not self.oblique:
+            value, slope = self._criterion(A @ T)
+            G = A.T @ slope
+            normal = T.T @ G
+            return _Point(value, T, G - T @ (normal + normal.T) / 2.0, T)
+        inverse = np.linalg.inv(T)
+        L = A @ inverse.T
+        value, slope = self._criterion(L)
+        G = -(L.T @ slope @ inverse).T
+        return _Point(value, T, G - T * np.sum(T * G, axis=0), inverse.T)
+
+    def _project(self, T: np.ndarray) -> np.ndarray | None:
+        """The allowed matrix nearest to T; None if there is no useful one."""
+        if not self.oblique:
+            U, _, Vt = np.linalg.svd(T)
+            return np.asarray(U @ Vt)
+        T = T / np.sqrt(np.sum(T * T, axis=0))
+        return T if np.linalg.cond(T) < 1e8 else None
+
+    def _descend(self, A: np.ndarray, at: _Point, tol: float, most: int) -> tuple[_Point, int]:
+        """Minimise by projected gradient steps until the norm of the gradient is at most `tol`; the best point, and
+        the number of steps.
+
+        The length of a step is that of Barzilai and Borwein [1], which needs far fewer steps than a decreasing
+        criterion would allow. The criterion may therefore increase for a few steps [2]. Near the minimum it is constant
+        up to rounding, and the gradient, which still has about half of its digits, decides alone.
+
+        References
+        ----------
+        [1] Barzilai, Borwein (1988), Two-point step size gradient methods.
+        [2] Raydan (1997), The Barzilai and Borwein gradient method for the large scale unconstrained minimization
+            problem.
+        """
+        best, recent, step = at, [at.value], 1.0
+        for count in range(most):
+            check_stop()
+            if best.size <= tol**2:
+                return best, count
+            limit = max(recent) + 1e-14 * (1.0 + abs(at.value))
+            for _ in range(60):
+                T = self._project(at.T - step * at.gradient)
+                trial = None if T is None else self._at(A, T)
+                if trial is not None and trial.value <= limit - 1e-4 * step * at.size:
+                    break
+                step *= 0.5
+            else:
+                return best, count
+            assert trial is not None
+            moved, change = trial.T - at.T, trial.gradient - at.gradient
+            curvature = float(np.sum(moved * change))
+            # Where the criterion is not convex there is no such length, and the step grows.
+            step = min(float(np.sum(moved * moved)) / curvature, 1e6) if curvature > 0.0 else 2.0 * step
+            at = trial
+            recent = [*recent[-_MEMORY + 1 :], at.value]
+            if at.size < best.size or at.value < best.value - 1e-14 * (1.0 + abs(best.value)):
+                best = at
+        return best, most
 
 
 @dataclass(frozen=True)
 class _Orthomax(Rotation):
     """Minimise -(1/4) sum_j [sum_i l_ij^4 - (gamma / p) (sum_i l_ij^2)^2] over orthogonal rotations."""
 
-    def _gamma(self, k: int) -> float:
-        raise NotImplementedError
+    #: None for k / 2.
+    _gamma: ClassVar[float | None] = None
 
     def _criterion(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         p, k = L.shape
         squares = L * L
         columns = np.sum(squares, axis=0)
-        gamma = self._gamma(k) / p
+        gamma = (k / 2.0 if self._gamma is None else self._gamma) / p
         value = -0.25 * float(np.sum(squares * squares) - gamma * np.sum(columns * columns))
         return value, -(L * squares - gamma * L * columns)
 
@@ -155,10 +226,8 @@ class Varimax(_Orthomax):
     """
 
     name = "varimax"
+    _gamma = 1.0
     kaiser: bool = True
-
-    def _gamma(self, k: int) -> float:
-        return 1.0
 
 
 @dataclass(frozen=True)
@@ -178,9 +247,7 @@ class Quartimax(_Orthomax):
     """
 
     name = "quartimax"
-
-    def _gamma(self, k: int) -> float:
-        return 0.0
+    _gamma = 0.0
 
 
 @dataclass(frozen=True)
@@ -201,9 +268,6 @@ class Equamax(_Orthomax):
 
     name = "equamax"
     kaiser: bool = True
-
-    def _gamma(self, k: int) -> float:
-        return k / 2.0
 
 
 @dataclass(frozen=True)
@@ -286,102 +350,3 @@ def rotation_of(asked: str | Rotation | None) -> Rotation | None:
     if not isinstance(asked, str) or asked not in ROTATIONS:
         raise choice("rotation", asked, tuple(ROTATIONS), "Or an object such as lowdim.solvers.Varimax(), or None.")
     return ROTATIONS[asked]
-
-
-class _Point(NamedTuple):
-    """A point of the descent: the value of the criterion, T, the projected gradient, and the matrix M for this T."""
-
-    value: float
-    T: np.ndarray
-    gradient: np.ndarray
-    M: np.ndarray
-
-    @property
-    def size(self) -> float:
-        """The squared norm of the projected gradient."""
-        return float(np.sum(self.gradient * self.gradient))
-
-
-class _Surface(NamedTuple):
-    """The matrices T over which a criterion is minimised."""
-
-    #: The point at T.
-    evaluate: Callable[[np.ndarray], _Point]
-    #: The allowed matrix nearest to a given one; None if there is no useful one.
-    project: Callable[[np.ndarray], np.ndarray | None]
-
-
-def _orthogonal(A: np.ndarray, criterion: Criterion) -> _Surface:
-    """Orthogonal T, with loadings A T [1].
-
-    References
-    ----------
-    [1] Jennrich (2001), A simple general procedure for orthogonal rotation.
-    """
-
-    def evaluate(T: np.ndarray) -> _Point:
-        value, slope = criterion(A @ T)
-        G = A.T @ slope
-        normal = T.T @ G
-        return _Point(value, T, G - T @ (normal + normal.T) / 2.0, T)
-
-    def project(T: np.ndarray) -> np.ndarray:
-        U, _, Vt = np.linalg.svd(T)
-        return U @ Vt
-
-    return _Surface(evaluate, project)
-
-
-def _oblique(A: np.ndarray, criterion: Criterion) -> _Surface:
-    """T with columns of unit length, with loadings A M for M = T^{-T}."""
-
-    def evaluate(T: np.ndarray) -> _Point:
-        inverse = np.linalg.inv(T)
-        L = A @ inverse.T
-        value, slope = criterion(L)
-        G = -(L.T @ slope @ inverse).T
-        return _Point(value, T, G - T * np.sum(T * G, axis=0), inverse.T)
-
-    def project(T: np.ndarray) -> np.ndarray | None:
-        T = T / np.sqrt(np.sum(T * T, axis=0))
-        return T if np.linalg.cond(T) < 1e8 else None
-
-    return _Surface(evaluate, project)
-
-
-def _descend(surface: _Surface, at: _Point, tol: float, most: int) -> tuple[_Point, int]:
-    """Minimise by projected gradient steps, until the norm of the gradient is at most `tol`; the best point, and steps.
-
-    The length of a step is that of Barzilai and Borwein [1], which needs far fewer steps than a decreasing criterion
-    would allow. The criterion may therefore increase for a few steps [2]. Near the minimum it is constant up to
-    rounding, and the gradient, which still has about half of its digits, decides alone.
-
-    References
-    ----------
-    [1] Barzilai, Borwein (1988), Two-point step size gradient methods.
-    [2] Raydan (1997), The Barzilai and Borwein gradient method for the large scale unconstrained minimization problem.
-    """
-    best, recent, step = at, [at.value], 1.0
-    for count in range(most):
-        check_stop()
-        if best.size <= tol**2:
-            return best, count
-        limit = max(recent) + 1e-14 * (1.0 + abs(at.value))
-        for _ in range(60):
-            T = surface.project(at.T - step * at.gradient)
-            trial = None if T is None else surface.evaluate(T)
-            if trial is not None and trial.value <= limit - 1e-4 * step * at.size:
-                break
-            step *= 0.5
-        else:
-            return best, count
-        assert trial is not None
-        moved, change = trial.T - at.T, trial.gradient - at.gradient
-        curvature = float(np.sum(moved * change))
-        # Where the criterion is not convex there is no such length, and the step grows.
-        step = min(float(np.sum(moved * moved)) / curvature, 1e6) if curvature > 0.0 else 2.0 * step
-        at = trial
-        recent = [*recent[-_MEMORY + 1 :], at.value]
-        if at.size < best.size or at.value < best.value - 1e-14 * (1.0 + abs(best.value)):
-            best = at
-    return best, most

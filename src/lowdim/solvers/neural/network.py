@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._core.arrays import Array, asarray_like, astype, dense, device, namespace, to_numpy, wide_dtype
-from ...errors import needs_memory, not_variational, squared_error_out_of_range
+from ...errors import needs_memory
 from ...summaries.latent import LatentGaussian, observed_entries
 from ...summaries.moments import Moments
 from ..problem import AnySolver, Cost, Job, RowsLike, Status
@@ -75,18 +75,14 @@ class Network:
         are."""
         rows = dense(block)
         xp = namespace(rows)
-        holes = xp.isnan(rows)
+        missing = xp.isnan(rows)
         known = None
-        if bool(xp.any(holes)):
-            known = ~holes
-            rows = xp.where(holes, astype(self._expected(rows), rows.dtype), rows)
+        if bool(xp.any(missing)):
+            known = ~missing
+            g = self.gaussian
+            u = g.expect(observed_entries(rows, False))[0]
+            rows = xp.where(missing, astype(g.mean + g.scale * (u.T @ g.loadings), rows.dtype), rows)
         return (rows - astype(self.mean, rows.dtype)) / self.unit, known
-
-    def _expected(self, rows: Array) -> Array:
-        """The expectations of all entries given those that are known."""
-        g = self.gaussian
-        u = g.expect(observed_entries(rows, False))[0]
-        return g.mean + g.scale * (u.T @ g.loadings)
 
     def scores(self, block: Array) -> Array:
         """The scores of rows."""
@@ -133,7 +129,7 @@ class Network:
         The expectation is a mean over points of the right mean and covariance. It is exact for a linear decoder.
         """
         if self.log_noise is None:
-            raise not_variational()
+            raise ValueError("the model was fitted with variational=False and has no evidence bound: fit it again.")
         V, known = self.standardized(block)
         xp, k = namespace(V), self.k
         found = self.encoder(V)
@@ -171,15 +167,6 @@ def expectation_points(k: int) -> np.ndarray:
 # The activations of hidden layers, and their table.
 
 
-@dataclass(frozen=True)
-class Activation:
-    """A function of each entry: as a formula for arrays of any library, and its name in `torch.nn.functional`."""
-
-    name: str
-    of: Callable[[Array], Array]
-    in_torch: str
-
-
 def _tanh(H: Array) -> Array:
     return namespace(H).tanh(H)
 
@@ -194,11 +181,8 @@ def _silu(H: Array) -> Array:
     return 0.5 * H * (1.0 + namespace(H).tanh(0.5 * H))
 
 
-#: Activations by name.
-ACTIVATIONS: dict[str, Activation] = {
-    row.name: row
-    for row in (Activation("silu", _silu, "silu"), Activation("tanh", _tanh, "tanh"), Activation("relu", _relu, "relu"))
-}
+#: Activations by name, which is also that in `torch.nn.functional`.
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"silu": _silu, "tanh": _tanh, "relu": _relu}
 
 
 # One direction of an auto-encoder, from rows to latent variables or back: a linear map plus hidden layers.
@@ -233,7 +217,7 @@ class Path:
         found = V @ astype(self.matrix, V.dtype) + astype(self.offset, V.dtype)
         if not self.weights:
             return found
-        act, H = ACTIVATIONS[self.activation].of, V
+        act, H = ACTIVATIONS[self.activation], V
         for W, b in zip(self.weights[:-1], self.biases, strict=True):
             H = act(H @ astype(W, V.dtype) + astype(b, V.dtype))
         return found + H @ astype(self.weights[-1], V.dtype)
@@ -325,7 +309,10 @@ def start_network(design: Design, linear: LinearSolution, seed: int, like: Array
     top = max(float(np.max(linear.lengths)), linear.deviation)
     unit = top * math.sqrt((float(np.sum((linear.lengths / top) ** 2)) + p * (linear.deviation / top) ** 2) / p)
     if not 0.0 < unit * unit < math.inf:
-        raise squared_error_out_of_range(unit)
+        raise ValueError(
+            f"the rows have a standard deviation of about {unit:.1g}, whose square is outside the range of "
+            "floating-point numbers. Rescale the columns (divide them by a constant)."
+        )
     axes, lengths, noise = linear.axes, linear.lengths / unit, (linear.deviation / unit) ** 2
     variances = lengths**2 + noise
     if design.variational:
@@ -517,8 +504,4 @@ def evaluate(rows: RowsLike, network: Network, other: Network) -> Evaluation:
 
     moments = rows.mapped(results).summarize(Moments(k + 3, wide=True))
     mean, scatter = to_numpy(moments.mean).astype(np.float64), to_numpy(moments.scatter).astype(np.float64)
-    return Evaluation(
-        mean[:k],
-        scatter[:k, :k] / moments.weight,
-        *(float(value) for value in mean[k:]),
-    )
+    return Evaluation(mean[:k], scatter[:k, :k] / moments.weight, *map(float, mean[k:]))

@@ -14,11 +14,10 @@ import numpy as np
 
 from ..._core.arrays import Array, asarray_like, astype, dense, dtype_like, is_sparse, namespace, to_numpy, wide_dtype
 from ..._core.threads import check_stop, watcher
-from ...errors import missing_extra, training_diverged, wrong_module_width
+from ...errors import missing_extra, wrong_module_width
 from ...summaries.sample import mixed_bits
 from ..problem import Cost, RowsLike, Status
 from .network import (
-    ACTIVATIONS,
     MOST_LOG_VARIANCE,
     Design,
     Network,
@@ -96,10 +95,9 @@ class Adam(NeuralSolver):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
                 raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
-        if self.window is not None and (
-            isinstance(self.window, bool) or not isinstance(self.window, Integral) or self.window < 2
-        ):
-            raise ValueError(f"window={self.window!r} must be a whole number of at least 2, or None.")
+        window = self.window
+        if window is not None and (isinstance(window, bool) or not isinstance(window, Integral) or window < 2):
+            raise ValueError(f"window={window!r} must be a whole number of at least 2, or None.")
         if isinstance(self.rate, bool) or not isinstance(self.rate, Real) or not 0.0 < self.rate < math.inf:
             raise ValueError(f"rate={self.rate!r} must be a positive number.")
         if not isinstance(self.held_out, Real) or not 0.0 <= self.held_out < 1.0:
@@ -114,26 +112,20 @@ class Adam(NeuralSolver):
         """The number of rows of a window."""
         return self.window or max(2 * self.batch, int(_WINDOW_BYTES / job.row_bytes))
 
-    def keeps_rows(self, job: NeuralJob) -> bool:
-        """Whether all rows are in one window, so that they are read once."""
-        return job.n is not None and job.n <= self.window_rows(job)
-
     def cost(self, job: NeuralJob) -> Cost:
         rows = self.window_rows(job) if job.n is None else min(job.n, self.window_rows(job))
         # Adam keeps two numbers for each parameter, and the best state and a gradient are kept too.
         n_bytes = int(rows * job.row_bytes) + 5 * job.parameters_bytes + job.scores_bytes
         if not job.traits.rereadable:
             passes, why = 1, f"rows that are read once are shuffled in windows of {rows}"
-        elif self.keeps_rows(job):
+        elif job.n is not None and job.n <= self.window_rows(job):
             passes, why = 2, "all rows are kept in memory and shuffled in each epoch"
         else:
             passes, why = 4, f"each epoch reads the rows again and shuffles windows of {rows}"
         return Cost(6.0 * job.rows * job.design.count(job.p) * self.max_epochs, passes, n_bytes, why)
 
     def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
-
         require_torch()
-
         job = NeuralJob(*rows.shape, request.design.k, rows.traits, request.design)
         # The first window of a stream is one window, whatever its size is.
         size = self.window_rows(job) if later is None else int(rows.shape[0] or 0)
@@ -178,14 +170,10 @@ class HeldOut:
         self._first = random.integers(0, 2**64 - 1, dtype=np.uint64)
 
     def chosen(self, X: Array) -> np.ndarray:
-        """Which rows of X, dense or sparse, are held out."""
-        return self._uniform(X) < self.share
-
-    def _uniform(self, X: Any) -> np.ndarray:
-        """A number in [0, 1) for each row."""
+        """Which rows of X, dense or sparse, are held out: those whose number in [0, 1) is below the share."""
         with np.errstate(over="ignore"):
             digest = mixed_bits(self._digest(X).view(np.uint64) + self._first)
-        return (digest >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return (digest >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self.share
 
     def _digest(self, X: Any) -> np.ndarray:
         """sum_d (bits of x_d) factor_d modulo 2^64, to which zeros add nothing."""
@@ -262,9 +250,8 @@ class PathModule(Module):
         self.module = None if module is None else copy.deepcopy(module).to(device=like.device, dtype=like.dtype)
         # What the module adds is zero at first, so that it begins at the linear solution too.
         gain = getattr(path, "gain", None)
-        self.gain = (
-            None if module is None else _parameter(torch.zeros(path.offset.shape[0]) if gain is None else gain, like)
-        )
+        gain = torch.zeros(path.offset.shape[0]) if gain is None else gain
+        self.gain = None if module is None else _parameter(gain, like)
 
     def forward(self, V: Tensor) -> Tensor:
         found = torch.addmm(self.offset, V, self.matrix)
@@ -272,7 +259,7 @@ class PathModule(Module):
             return found + self.gain * self.module(V)
         if not len(self.weights):
             return found
-        act, H = getattr(torch.nn.functional, ACTIVATIONS[self.activation].in_torch), V
+        act, H = getattr(torch.nn.functional, self.activation), V
         for W, b in zip(self.weights[:-1], self.biases, strict=True):
             H = act(torch.addmm(b, H, W))
         return torch.addmm(found, H, self.weights[-1])
@@ -281,9 +268,8 @@ class PathModule(Module):
         """The path with these parameters, as arrays of the library of the rows."""
 
         def array(x: Tensor) -> Array:
-            return asarray_like(
-                x.detach().clone() if isinstance(like, torch.Tensor) else to_numpy(x).copy(), like, dtype
-            )
+            values = x.detach().clone() if isinstance(like, torch.Tensor) else to_numpy(x).copy()
+            return asarray_like(values, like, dtype)
 
         matrix, offset = array(self.matrix), array(self.offset)
         if self.module is not None:
@@ -339,31 +325,33 @@ class CoderModule(Module):
         return likelihood + 0.5 * (spread**2 + mean**2 - 1.0 - log_variance).sum(1)
 
 
-class EncoderModule(Module):
-    """Scores of rows, as a torch module: what `transform` computes, with gradients."""
+class _HalfModule(Module):
+    """What encoder and decoder of a fitted network have in common."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, path: Any) -> None:
         super().__init__()
         like = as_tensor(network.mean)
         self.register_buffer("mean", like.clone())
         self.register_buffer("widths", as_tensor(network.widths).clone())
         self.unit, self.k = network.unit, network.k
-        self.path = PathModule(network.encoder, getattr(network.encoder, "module", None), like)
+        self.path = PathModule(path, getattr(path, "module", None), like)
+
+
+class EncoderModule(_HalfModule):
+    """Scores of rows, as a torch module: what `transform` computes, with gradients."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__(network, network.encoder)
 
     def forward(self, X: Tensor) -> Tensor:
         return self.path((X - self.mean) / self.unit)[:, : self.k] * self.widths
 
 
-class DecoderModule(Module):
+class DecoderModule(_HalfModule):
     """Rows from scores, as a torch module: what `inverse_transform` computes, with gradients."""
 
     def __init__(self, network: Network) -> None:
-        super().__init__()
-        like = as_tensor(network.mean)
-        self.register_buffer("mean", like.clone())
-        self.register_buffer("widths", as_tensor(network.widths).clone())
-        self.unit = network.unit
-        self.path = PathModule(network.decoder, getattr(network.decoder, "module", None), like)
+        super().__init__(network, network.decoder)
 
     def forward(self, Z: Tensor) -> Tensor:
         return self.mean + self.unit * self.path(Z / self.widths)
@@ -541,17 +529,14 @@ def train(rows: RowsLike, request: NeuralRequest, options: Any, size: int, later
     training = _Training(coder, supply, start, options, request.seed, like, rows.progress)
     with _seeded(request, like):
         status = training.run(later)
-    network = coder_network(coder, start, rows.empty(0), rows.dtype) if training.moved else start
+    network = start
+    if training.moved:
+        encoder, decoder = (path.path(rows.empty(0), rows.dtype) for path in (coder.encoder, coder.decoder))
+        log_noise = None if coder.log_noise is None else float(coder.log_noise.detach())
+        network = replace(start, encoder=encoder, decoder=decoder, log_noise=log_noise)
     return NeuralFit(
         network, training.loss, training.training_loss, status, supply.passes, supply.n_held_out, training.n_later
     )
-
-
-def coder_network(coder: CoderModule, start: Network, like: Any, dtype: Any) -> Network:
-    """The network with the parameters of a coder, in the library of the rows."""
-    log_noise = None if coder.log_noise is None else float(coder.log_noise.detach())
-    encoder, decoder = coder.encoder.path(like, dtype), coder.decoder.path(like, dtype)
-    return replace(start, encoder=encoder, decoder=decoder, log_noise=log_noise)
 
 
 class _Training:
@@ -579,7 +564,10 @@ class _Training:
         following = iter(later)
         window = next(following, None)
         try:
-            status = self._first_epochs() if window is None else self._epochs(self._options.epochs_per_window)
+            most = int(self._options.max_epochs if window is None else self._options.epochs_per_window)
+            blind = window is None and not self._supply.n_held_out and self._options.held_out and most > _BLIND
+            status = self._epochs(_BLIND if blind else most)
+            status = Status.FIXED_STEPS if blind else status
             while window is not None:
                 self.n_later += self._supply.go_on(window)
                 if self._supply.has_rows:
@@ -591,21 +579,22 @@ class _Training:
         self._coder.eval()
         return status
 
-    def _first_epochs(self) -> Status:
-        """The epochs of rows that can be read again."""
-        most = int(self._options.max_epochs)
-        if self._supply.n_held_out or not self._options.held_out or most <= _BLIND:
-            return self._epochs(most)
-        self._epochs(_BLIND)
-        return Status.FIXED_STEPS
-
     def _epochs(self, count: int, ends: bool = True) -> Status:
         """So many epochs, or fewer if there is no progress."""
         for _ in range(count):
             training_loss = self._epoch()
             value = self._evaluate()
             if not math.isfinite(training_loss) or not math.isfinite(value):
-                self._recover()
+                self._failures += 1
+                if self._failures > _FAILURES:
+                    raise ValueError(
+                        f"the loss was not finite, also after training went back to its best state several times, last "
+                        f"with steps of size {self._rate:.1g}. Divide the columns by numbers that bring them to a "
+                        f"similar size (for example with sklearn.preprocessing.StandardScaler), or pass "
+                        f"solver=Adam(rate=...) with a rate below {self._options.rate:g}; if the modules are your own, "
+                        "look for logarithms, roots and divisions in them."
+                    )
+                self._slow_down(_MUCH_SLOWER)
                 continue
             self.loss.append(self._in_units(value))
             self.training_loss.append(self._in_units(training_loss))
@@ -617,7 +606,9 @@ class _Training:
             if value < self._best:
                 self._best, self.moved = value, True
                 self._keep_state()
-            if self._waited >= self._patience():
+            # At the start, which is the best linear solution, the loss rises before it falls.
+            at_start = not self._progressed and self._reductions == 0
+            if self._waited >= int(self._options.patience) * (_AT_START if at_start else 1):
                 if self._reductions < _TIMES:
                     self._slow_down(_SLOWER)
                     self._reductions += 1
@@ -627,12 +618,6 @@ class _Training:
                     # There may be more to learn from later windows, so the rate becomes no smaller.
                     self._slow_down(1.0)
         return Status.NOT_CONVERGED
-
-    def _patience(self) -> int:
-        """Epochs without progress before steps become smaller. At the start, which is the best linear solution, the
-        loss rises before it falls."""
-        at_start = not self._progressed and self._reductions == 0
-        return int(self._options.patience) * (_AT_START if at_start else 1)
 
     def _epoch(self) -> float:
         """One epoch; returns the mean loss of its rows, for each entry, while the parameters changed."""
@@ -736,13 +721,6 @@ class _Training:
         self._rate *= factor
         self._waited, self._reference = 0, self._best
         self._restart()
-
-    def _recover(self) -> None:
-        """Go back after a loss that is no number, or give up."""
-        self._failures += 1
-        if self._failures > _FAILURES:
-            raise training_diverged(self._rate, self._options.rate)
-        self._slow_down(_MUCH_SLOWER)
 
 
 @contextmanager

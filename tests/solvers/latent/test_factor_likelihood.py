@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lowdim.solvers.latent import concentrated
-from lowdim.solvers.latent.concentrated import OfCovariance, OfRows
+from lowdim.solvers.latent import factor_likelihood
+from lowdim.solvers.latent.factor_likelihood import OfCovariance, OfRows
 
 RNG = np.random.default_rng(5)
 
@@ -73,7 +73,7 @@ def test_the_leading_part_is_exact_where_the_model_fits(monkeypatch):
     y = np.log(np.diag(C - W.T @ W) / sd**2)
     objective = OfCovariance(C / sd / sd[:, None])
     exact = objective.at(y, 2)
-    monkeypatch.setattr(concentrated, "_EXACT_UP_TO", 0.0)
+    monkeypatch.setattr(factor_likelihood, "_EXACT_UP_TO", 0.0)
     leading = objective.at(y, 2)
     assert exact.exact and not leading.exact
     np.testing.assert_allclose(leading.hessian(), exact.hessian(), atol=1e-12)
@@ -118,17 +118,17 @@ def test_steps_solve_the_equations_of_newton():
 def on_device(request, monkeypatch):
     """A function that gives the objective of a matrix as if it were on a device, whatever its size."""
     library = pytest.importorskip(request.param, reason=f"{request.param} is not installed")
-    monkeypatch.setattr(concentrated, "_ON_DEVICE_FROM", 2)
+    monkeypatch.setattr(factor_likelihood, "_ON_DEVICE_FROM", 2)
     return lambda R: OfCovariance(library.asarray(R))
 
 
 @pytest.mark.parametrize("k", [1, 3, 7])
 @pytest.mark.parametrize("near", [True, False], ids=["exact", "leading part"])
 def test_a_device_gives_the_same(on_device, monkeypatch, k, near):
-    monkeypatch.setattr(concentrated, "_EXACT_UP_TO", 0)
+    monkeypatch.setattr(factor_likelihood, "_EXACT_UP_TO", 0)
     # Pieces of one, two and all factors.
     for pieces in (1, 2 * len(Y) ** 2, 1 << 20):
-        monkeypatch.setattr(concentrated, "_PAIRS", pieces)
+        monkeypatch.setattr(factor_likelihood, "_PAIRS", pieces)
         here, there = (form.at(Y, k, near=near) for form in (FORMS["covariance"], on_device(Z.T @ Z)))
         assert here.exact == there.exact == near
         np.testing.assert_allclose(there.value, here.value, rtol=1e-13)

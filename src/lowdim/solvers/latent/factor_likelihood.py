@@ -97,40 +97,14 @@ class Point(ABC):
         """The step of Newton's method in the coordinates that are `free`, a direction in which the objective falls; for
         another vector in place of the gradient if one is given."""
 
-
-class Objective(ABC):
-    """The objective of factor analysis for standardized columns."""
-
-    p: int
-
-    @abstractmethod
-    def at(self, y: np.ndarray, k: int, *, near: bool = False) -> Point:
-        """The objective with k factors at the log-uniquenesses `y`. If that is `near` the end of the iteration, second
-        derivatives are exact whatever they cost."""
-
-    def price(self, k: int) -> float:
-        """How many times as long an exact step takes as the usual one."""
-        return 1.0
-
-    @abstractmethod
-    def work(self, k: int) -> float:
-        """Multiplications of one step, approximately."""
-
-    @abstractmethod
-    def correlations(self, column: int) -> np.ndarray:
-        """The correlations of all columns with one of them."""
-
-    @abstractmethod
-    def starts(self, k: int) -> Iterator[np.ndarray]:
-        """Uniquenesses to start from; the first start is the standard one."""
-
-    def _unexplained(self, k: int) -> np.ndarray:
-        """What k principal components of the standardized columns leave of their variances."""
-        return np.clip(1.0 - self.at(np.zeros(self.p), k).gradient, 0.02, 1.0)
+    @property
+    def unexplained(self) -> np.ndarray:
+        """Where all y are zero: what k principal components of the standardized columns leave of their variances."""
+        return np.clip(1.0 - self.gradient, 0.02, 1.0)
 
 
-class OfCovariance(Objective):
-    """The objective from a correlation matrix R.
+class OfCovariance:
+    """The objective of factor analysis for standardized columns, from their correlation matrix R.
 
     Parameters
     ----------
@@ -140,33 +114,43 @@ class OfCovariance(Objective):
     """
 
     def __init__(self, R: Array) -> None:
-        self._on_device = R if _is_faster_on_device(R) else None
+        xp, large = namespace(R), R.shape[0] >= _ON_DEVICE_FROM
+        # A device that computes in float64 finds eigenpairs of large matrices faster than the host.
+        faster = large and not isinstance(R, np.ndarray) and wide_dtype(xp, device(R)) == xp.float64
+        self._on_device = R if faster else None
         self.R, self.p = to_numpy(R), R.shape[0]
 
     def at(self, y: np.ndarray, k: int, *, near: bool = False) -> Point:
+        """The objective with k factors at the log-uniquenesses `y`. If that is `near` the end of the iteration, second
+        derivatives are exact whatever they cost."""
         check_stop()
         d = np.exp(-0.5 * y)
-        if self._on_device is not None:
-            there = asarray_like(d, self._on_device)
-            diagonal = np.diagonal(self.R) * d * d
-            return _DevicePoint(self._on_device * there * there[:, None], y, k, diagonal, near)
-        exact = near or k * float(self.p) ** 3 <= _EXACT_UP_TO
-        return (_CovariancePoint if exact else _LeadingPoint)(self.R * d * d[:, None], y, k)
+        if self._on_device is None:
+            exact = near or k * float(self.p) ** 3 <= _EXACT_UP_TO
+            scaled = self.R * d * d[:, None]
+            return _CovariancePoint(scaled, y, k, np.diagonal(scaled), exact)
+        there = asarray_like(d, self._on_device)
+        scaled = self._on_device * there * there[:, None]
+        return _CovariancePoint(scaled, y, k, np.diagonal(self.R) * d * d, near)
 
     def price(self, k: int) -> float:
+        """How many times as long an exact step takes as the usual one."""
         return 1.0 if self._on_device is not None else _EXACT_COST + _EXACT_COST_PER_FACTOR * k
 
     def work(self, k: int) -> float:
+        """Multiplications of one step, approximately."""
         return float(self.p) ** 2 * (10 * self.p + k * max(self.p - k, 0))
 
     def correlations(self, column: int) -> np.ndarray:
+        """The correlations of all columns with one of them."""
         return self.R[column]
 
     def starts(self, k: int) -> Iterator[np.ndarray]:
+        """Uniquenesses to start from; the first start is the standard one."""
         yield self._given_the_others(k)
         yield np.ones(self.p)
         yield np.full(self.p, 0.5)
-        yield self._unexplained(k)
+        yield self.at(np.zeros(self.p), k).unexplained
 
     def _given_the_others(self, k: int) -> np.ndarray:
         """(1 - k / 2p) / diag(R^{-1}), from the variance of each column given the others [Joreskog].
@@ -186,8 +170,8 @@ class OfCovariance(Objective):
         return np.clip(start, 0.005, 0.995)
 
 
-class OfRows(Objective):
-    """The objective from a thin root Z of the correlation matrix Z^T Z, (m, p) with m < p.
+class OfRows:
+    """The same objective from a thin root Z of the correlation matrix Z^T Z, (m, p) with m < p.
 
     The non-zero eigenvalues of S* are those of the m x m matrix A A^T with A = Z Psi^{-1/2}, and its vectors are
     A^T u / theta^{1/2}. Nothing of size p x p is formed: a point costs m^2 p operations, and a product with the second
@@ -200,6 +184,9 @@ class OfRows(Objective):
     def at(self, y: np.ndarray, k: int, *, near: bool = False) -> Point:
         return _RowsPoint(self.Z, y, k)
 
+    def price(self, k: int) -> float:
+        return 1.0
+
     def work(self, k: int) -> float:
         m = float(len(self.Z))
         return m * m * (self.p + 10 * m) + 12 * m * self.p * k
@@ -209,27 +196,50 @@ class OfRows(Objective):
         return product
 
     def starts(self, k: int) -> Iterator[np.ndarray]:
-        yield self._unexplained(k)
+        yield self.at(np.zeros(self.p), k).unexplained
 
 
-def _is_faster_on_device(R: Array) -> bool:
-    """Whether a matrix is on a device that finds its eigenpairs faster than the host."""
-    if isinstance(R, np.ndarray) or R.shape[0] < _ON_DEVICE_FROM:
-        return False
-    xp = namespace(R)
-    return bool(wide_dtype(xp, device(R)) == xp.float64)
+Objective = OfCovariance | OfRows
 
 
-class _ScaledPoint(Point):
-    """A point of `OfCovariance`, from eigenpairs of S* of which the largest come first."""
+class _CovariancePoint(Point):
+    """A point of `OfCovariance`, from S*: with all eigenpairs and second derivatives if it is `exact`, otherwise with
+    the largest pairs and the leading part of the derivatives, which is all of them if the model fits."""
 
-    def __init__(self, y: np.ndarray, k: int, values: np.ndarray, vectors: np.ndarray, diagonal: np.ndarray) -> None:
-        used = int(np.count_nonzero(values[:k] > 1.0))
-        super().__init__(y, k, values[:used], vectors[:, :used], diagonal)
+    def __init__(self, scaled: Array, y: np.ndarray, k: int, diagonal: np.ndarray, exact: bool) -> None:
+        self.exact, self._scaled = exact, scaled
+        xp = namespace(scaled)
+        if isinstance(scaled, np.ndarray):
+            values, vectors = np.linalg.eigh(scaled) if exact else largest_eigenpairs(scaled, k)
+            self._values, self._vectors = values[::-1], vectors[:, ::-1]
+            omega = self._vectors
+        elif not exact and _FEW * k <= len(y) and (found := leading_eigenpairs(scaled, k)) is not None:
+            self._values, omega = found[0], np.ascontiguousarray(found[1].T)
+            self._vectors = asarray_like(omega, scaled)
+        else:
+            values, vectors = xp.linalg.eigh(scaled)
+            self._vectors = xp.flip(vectors, axis=1)
+            self._values, omega = to_host([xp.flip(values), self._vectors[:, :k]])
+        used = int(np.count_nonzero(self._values[:k] > 1.0))
+        super().__init__(y, k, self._values[:used], omega[:, :used], diagonal)
 
-    @abstractmethod
     def hessian(self) -> np.ndarray:
-        """The second derivatives, or their leading part."""
+        """The second derivatives, or their leading part, (I - Omega Omega^T) o (S* - Omega diag(theta) Omega^T), which
+        is positive definite; computed where S* is."""
+        V, j = self._vectors, len(self.theta)
+        omega = V[:, :j]
+        if not self.exact:
+            theta = asarray_like(self.theta, V)
+            identity = namespace(V).eye(V.shape[0], dtype=V.dtype, device=device(V))
+            return to_numpy((identity - omega @ omega.T) * (self._scaled - (omega * theta) @ omega.T))
+        # For each factor j and each vector m: 2 (theta_j - 1) theta_m / (theta_j - theta_m), or 1 for the factors.
+        rest = self._values[j:]
+        gap = np.maximum(self.theta[:, None] - rest, 1e-8 * self.theta[:, None])
+        factors = np.ones((j, len(self._values)))
+        factors[:, j:] = 2.0 * (self.theta[:, None] - 1.0) * rest / gap
+        H = -to_numpy(_pairs(omega, V, asarray_like(factors, V)))
+        H.flat[:: len(H) + 1] += 1.0 - self.gradient
+        return H
 
     def newton_step(self, free: np.ndarray, gradient: np.ndarray | None = None) -> Step:
         """-H^{-1} g, where H is first scaled to a diagonal of about one: the uniqueness of a Heywood case has a small
@@ -251,53 +261,6 @@ class _ScaledPoint(Point):
         return Step(d, False)
 
 
-class _LeadingPoint(_ScaledPoint):
-    """A point at which only the largest eigenpairs are computed, and the leading part of the second derivatives, which
-    is all of them if the model fits."""
-
-    exact = False
-
-    def __init__(self, scaled: np.ndarray, y: np.ndarray, k: int) -> None:
-        self._scaled = scaled
-        values, vectors = largest_eigenpairs(scaled, k)
-        super().__init__(y, k, values[::-1], vectors[:, ::-1], np.diagonal(scaled))
-
-    def hessian(self) -> np.ndarray:
-        return _leading_part(self._scaled, self.omega, self.theta)
-
-
-def _leading_part(scaled: Array, omega: Array, theta: Array) -> Array:
-    """(I - Omega Omega^T) o (S* - Omega diag(theta) Omega^T), which is positive definite."""
-    xp = namespace(scaled)
-    identity = xp.eye(scaled.shape[0], dtype=scaled.dtype, device=device(scaled))
-    return (identity - omega @ omega.T) * (scaled - (omega * theta) @ omega.T)
-
-
-class _CovariancePoint(_ScaledPoint):
-    """A point with all eigenpairs and the exact second derivatives."""
-
-    exact = True
-
-    def __init__(self, scaled: np.ndarray, y: np.ndarray, k: int) -> None:
-        values, vectors = np.linalg.eigh(scaled)
-        self._values, self._vectors = values[::-1], vectors[:, ::-1]
-        super().__init__(y, k, self._values, self._vectors, np.diagonal(scaled))
-
-    def hessian(self) -> np.ndarray:
-        H = -_pairs(self.omega, self._vectors, self._factors())
-        H.flat[:: len(H) + 1] += 1.0 - self.gradient
-        return H
-
-    def _factors(self) -> np.ndarray:
-        """For each factor j and each vector m: 2 (theta_j - 1) theta_m / (theta_j - theta_m), or 1 for the factors."""
-        j = len(self.theta)
-        rest = self._values[j:]
-        gap = np.maximum(self.theta[:, None] - rest, 1e-8 * self.theta[:, None])
-        factors = np.ones((j, len(self._values)))
-        factors[:, j:] = 2.0 * (self.theta[:, None] - 1.0) * rest / gap
-        return factors
-
-
 def _pairs(omega: Array, vectors: Array, factors: Array) -> Array:
     """sum_j (omega_j omega_j^T) o (sum_m f_jm v_m v_m^T), for as many j at a time as fit into _PAIRS numbers.
 
@@ -312,32 +275,6 @@ def _pairs(omega: Array, vectors: Array, factors: Array) -> Array:
         B = xp.reshape(omega[:, part][:, :, None] * vectors[:, None, :], (p, -1))
         total = total + (B * xp.reshape(factors[part, :], (-1,))) @ B.T
     return total
-
-
-class _DevicePoint(_CovariancePoint):
-    """A point whose eigenpairs and second derivatives are computed on a device; only the largest pairs, and the leading
-    part of the derivatives, unless it is `exact`."""
-
-    def __init__(self, scaled: Array, y: np.ndarray, k: int, diagonal: np.ndarray, exact: bool) -> None:
-        xp = namespace(scaled)
-        self.exact, self._scaled = exact, scaled
-        found = None if exact or _FEW * k > len(y) else leading_eigenpairs(scaled, k)
-        if found is not None:
-            self._values, omega = found[0], np.ascontiguousarray(found[1].T)
-            self._on_device = asarray_like(omega, scaled)
-        else:
-            values, vectors = xp.linalg.eigh(scaled)
-            self._on_device = xp.flip(vectors, axis=1)
-            self._values, omega = to_host([xp.flip(values), self._on_device[:, :k]])
-        _ScaledPoint.__init__(self, y, k, self._values, omega, diagonal)
-
-    def hessian(self) -> np.ndarray:
-        V, j = self._on_device, len(self.theta)
-        if not self.exact:
-            return to_numpy(_leading_part(self._scaled, V[:, :j], asarray_like(self.theta, V)))
-        H = -to_numpy(_pairs(V[:, :j], V, asarray_like(self._factors(), V)))
-        H.flat[:: len(H) + 1] += 1.0 - self.gradient
-        return H
 
 
 class _RowsPoint(Point):
