@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from ..summaries.latent import LatentGaussian, Observed, observed_entries
 from ..summaries.moments import Moments
 from .criteria import Eigenvalues, Unavailable, penalised_curve
 from .cross_validation import CrossValidator, check_counts
+from .fold_scores import HeldOutScorer
 from .folds import Folds
 from .rules import Choice, Choices, Rule
 
@@ -190,41 +191,20 @@ class PpcaFits:
 
 
 @dataclass(frozen=True)
-class HolesScorer:
+class HolesScorer(HeldOutScorer):
     """The scorer of PPCA by held-out rows with missing values: the log-likelihood of their observed entries."""
 
     standardize: bool = False
     seed: int = 0
     unstored: bool = False
-    ddof: ClassVar[int] = 0
-    estimator: ClassVar[str] = "PPCA"
-    what: ClassVar[str] = "log-likelihood"
-    greater_is_better: ClassVar[bool] = True
-    takes_nan: ClassVar[bool] = True
-    from_zero: ClassVar[bool] = True
-    compares_with_means: ClassVar[bool] = False
-    refits: ClassVar[bool] = True
-    fits_each_count: ClassVar[bool] = True
-    rotates: ClassVar[tuple[bool, ...]] = (False,)
-    scaled: ClassVar[tuple[bool, ...]] = (False,)
-    leaves_out_constant: ClassVar[bool] = False
-
-    def in_coordinates(self, frame: Any) -> HolesScorer:
-        """Not available: missing values belong to columns."""
-        raise TypeError("rows with missing values have no coordinates.")
-
-    def summary(self, source: Source, fine: bool) -> None:
-        """None: rows with missing values are fitted themselves."""
-        return
+    estimator = "PPCA"
+    takes_nan = True
+    from_zero = True
+    fits_each_count = True
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        """Numbers of components to try."""
         most = min(int(n_train), source.shape[1]) - 1
         return np.arange(min(most, _MOST_TRIED) + 1) if asked is None else check_counts(asked, 0, most, most)
-
-    def scores(self, train: Any, test: Any, counts: np.ndarray) -> Any:
-        """Not available: summaries of rows with missing values are not enough."""
-        raise TypeError("rows with missing values are scored by fits to the rows.")
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Scores for each count: the average log-density of the observed entries of the rows with positive `test`."""

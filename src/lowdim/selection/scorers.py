@@ -7,10 +7,10 @@ The method `held_out_scorer` of a model returns its scorer for `cross_validate`.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from copy import copy
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -27,7 +27,7 @@ from ..sources.spark import mean_of_results
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 from .cross_validation import CrossValidation, CrossValidator, check_counts
-from .fold_scores import CanBeStarted, CoordinateRows, Frame, HeldOutScores
+from .fold_scores import CanBeStarted, CoordinateRows, Frame, HeldOutScorer, HeldOutScores
 from .folds import folds_for, tables_in
 
 # Scores of held-out rows, computed from their summary.
@@ -284,139 +284,39 @@ def score_spectrum(
     return HeldOutScores(found.scores, found.resolved and not lost)
 
 
-def density_summary(source: Source, fine: bool) -> Moments | Triangle:
-    """An empty summary for the rows of a fold. Its sums are float64: squares of columns may overflow in float32."""
-    return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
-
-
-@dataclass(frozen=True)
-class SpectralScorer:
-    """The scorer of PPCA, for a cross-validation that needs only eigenvalues and no model."""
-
-    standardize: bool = False
-    ddof: int = 0
-    frame: Frame | None = None
-    center: bool = True
-    estimator: ClassVar[str] = "PPCA"
-    what: ClassVar[str] = "log-likelihood"
-    greater_is_better: ClassVar[bool] = True
-    takes_nan: ClassVar[bool] = False
-    from_zero: ClassVar[bool] = True
-    compares_with_means: ClassVar[bool] = False
-    refits: ClassVar[bool] = False
-    fits_each_count: ClassVar[bool] = False
-    leaves_out_constant: ClassVar[bool] = True
-
-    @property
-    def rotates(self) -> tuple[bool, ...]:
-        """Whether the scores stay the same if all rows are rotated about their mean."""
-        return (self.center,)
-
-    @property
-    def scaled(self) -> tuple[bool, ...]:
-        """Whether the columns are divided by their standard deviations over the training rows."""
-        return (self.standardize,)
-
-    def in_coordinates(self, frame: Frame) -> SpectralScorer:
-        """The scorer for coordinates of the rows."""
-        return SpectralScorer(False, self.ddof, frame, self.center)
-
-    def summary(self, source: Source, fine: bool) -> Moments | Triangle:
-        """An empty summary for the rows of a fold."""
-        return density_summary(source, fine)
-
-    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        """Numbers of components to try."""
-        most = min(int(n_train), source.shape[1])
-        # Zero components are a model too: the rows are then N(mean, sigma2 I).
-        return np.arange(most) if asked is None else check_counts(asked, 0, most, most)
-
-    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        """Scores for each count, from summaries."""
-        options: Any = {"ddof": self.ddof, "standardize": self.standardize, "center": self.center}
-        return score_spectrum(train, test, counts, constant=False, frame=self.frame, **options)
-
-    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Not available: this scorer needs summaries."""
-        raise TypeError("the held-out likelihood of eigenvalues comes from summaries.")
-
-
-def held_out_likelihood(
-    source: Source, cv: Any, sample_weight: Any, *, standardize: bool, center: bool = True
-) -> tuple[CrossValidation, Moments | Triangle | None]:
-    """Held-out log-likelihood of PPCA for every K, and a summary of all rows (or None)."""
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
-    folds = folds_for(source, cv, weights=weights)
-    validator = CrossValidator([SpectralScorer(standardize, center=center)], source, folds, weights)
-    return validator.run(), validator.total
-
-
+_NO_FIT_WITHOUT_COMPONENTS = (
+    "n_components=0 cannot be fitted to rows with missing values, or with so many columns; begin with 1."
+)
 #: By default at most this many components are tried for models that need one fit for each number of components.
 MAX_TRIED = 20
 
 
-class Scorer(ABC):
-    """Base class of scorers, which fit copies of a model with different numbers of components."""
-
-    what: str
-    greater_is_better = True
-    takes_nan = False
-    from_zero = False
-    compares_with_means = False
-    refits = True
-    fits_each_count = False
-    leaves_out_constant = False
-    rotates: tuple[bool, ...] = (False,)
-    scaled: tuple[bool, ...] = (False,)
-    ddof = 1
+class Scorer(HeldOutScorer):
+    """Base class of scorers that fit copies of a model with different numbers of components."""
 
     def __init__(self, model: Any) -> None:
-        self.model = model
-
-    @property
-    def estimator(self) -> str:
-        """The name of the model in tables."""
-        return type(self.model).__name__
+        self.model, self.estimator = model, type(model).__name__
 
     def copy(self, k: int, near: Any = None, **parameters: Any) -> Any:
         """An unfitted copy of the model with `k` components, whose fit starts at the fitted model `near` if it can."""
         model = clone(self.model).set_params(n_components=int(k), **parameters)
         return model if near is None or not isinstance(model, CanBeStarted) else model.start_at(near)
 
-    @abstractmethod
-    def summary(self, source: Source, fine: bool) -> Any:
-        """An empty summary for the rows of a fold."""
-
-    @abstractmethod
-    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        """Numbers of components to try."""
-
-    @abstractmethod
-    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        """Scores for each count, from summaries."""
-
-    @abstractmethod
-    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The same from rows."""
-
-    def in_coordinates(self, frame: Frame) -> Scorer:
-        """The scorer for coordinates of the rows."""
-        raise TypeError(f"the scores of {self.estimator} depend on the columns, so coordinates are not enough.")
-
 
 class DensityScorer(Scorer):
     """Scores by the average log-likelihood of a held-out row."""
 
-    what = "log-likelihood"
     from_zero = True
 
-    @property
-    def takes_nan(self) -> bool:  # type: ignore[override] # depends on the model
-        """Whether rows with NaN can be fitted, which is so for models that can impute them."""
-        return hasattr(self.model, "impute")
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.takes_nan = hasattr(model, "impute")
 
     def summary(self, source: Source, fine: bool) -> Any:
-        return None if has_unstored_holes(self.model, source) else density_summary(source, fine)
+        # The sums are float64: squares of columns may overflow in float32.
+        if has_unstored_holes(self.model, source):
+            return None
+        return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         most = min(int(n_train), source.shape[1])
@@ -435,26 +335,63 @@ class DensityScorer(Scorer):
 
     def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:
         """The score of the model without components, from rows."""
-        raise _no_fit_without_components()
+        raise ValueError(_NO_FIT_WITHOUT_COMPONENTS)
 
 
 class PrincipalScorer(DensityScorer):
     """The scorer of principal components: one spectrum gives the scores for all numbers of components."""
 
-    def __init__(self, model: Any, ddof: int, frame: Frame | None = None, *, center: bool = True) -> None:
+    frame: Frame | None = None
+
+    def __init__(self, model: Any, ddof: int, *, center: bool = True) -> None:
         super().__init__(model)
-        self.ddof, self._frame, self._center = ddof, frame, center
-        self.scaled = (bool(model.standardize),)
+        self.ddof, self.scaled = ddof, (bool(model.standardize),)
         # Coordinates are those of the centred rows.
         self.rotates = (center,)
 
     def in_coordinates(self, frame: Frame) -> PrincipalScorer:
-        model = clone(self.model).set_params(standardize=False)
-        return PrincipalScorer(model, self.ddof, frame, center=self._center)
+        scorer = copy(self)
+        scorer.scaled, scorer.frame = (False,), frame
+        return scorer
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        options: Any = {"standardize": bool(self.model.standardize), "center": self._center}
-        return score_spectrum(train, test, counts, ddof=self.ddof, frame=self._frame, **options)
+        return score_spectrum(
+            train,
+            test,
+            counts,
+            ddof=self.ddof,
+            standardize=self.scaled[0],
+            center=self.rotates[0],
+            constant=not self.leaves_out_constant,
+            frame=self.frame,
+        )
+
+
+class SpectralScorer(PrincipalScorer):
+    """The scorer of PPCA, for a cross-validation that needs only eigenvalues and no model."""
+
+    estimator, model, ddof = "PPCA", None, 0
+    refits = False
+    leaves_out_constant = True
+
+    def __init__(self, standardize: bool = False, *, center: bool = True) -> None:
+        self.scaled, self.rotates = (standardize,), (center,)
+
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        # Zero components are a model too: the rows are then N(mean, sigma2 I).
+        return (
+            np.arange(min(int(n_train), source.shape[1])) if asked is None else super().counts(asked, n_train, source)
+        )
+
+
+def held_out_likelihood(
+    source: Source, cv: Any, sample_weight: Any, *, standardize: bool, center: bool = True
+) -> tuple[CrossValidation, Moments | Triangle | None]:
+    """Held-out log-likelihood of PPCA for every K, and a summary of all rows (or None)."""
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    folds = folds_for(source, cv, weights=weights)
+    validator = CrossValidator([SpectralScorer(standardize, center=center)], source, folds, weights)
+    return validator.run(), validator.total
 
 
 class LatentScorer(DensityScorer):
@@ -499,11 +436,11 @@ class LatentScorer(DensityScorer):
     def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:
         source = open_source(X)
         if has_unstored_holes(self.model, source):
-            raise _no_fit_without_components()
+            raise ValueError(_NO_FIT_WITHOUT_COMPONENTS)
         try:
             train, left_out = (summarize(source, Columns, weights=w) for w in (weights, test))
         except MissingValues:
-            raise _no_fit_without_components() from None
+            raise ValueError(_NO_FIT_WITHOUT_COMPONENTS) from None
         variances = self._independent(to_numpy(train.squares).astype(np.float64) / train.weight)
         return independent_density(left_out, to_numpy(train.mean), variances)
 
@@ -541,7 +478,7 @@ class TablesScorer(Scorer):
         super().__init__(model)
         self._most = most
         self.scaled = tuple(scaled)
-        self._coarse: type[Moments | Triangle] = Moments
+        self._coarse: Any = partial(Moments, wide=True)
 
     def in_coordinates(self, frame: Frame) -> TablesScorer:
         scale = tuple(bool(s) and not replaced for s, replaced in zip(self.scaled, frame.replaced, strict=True))
@@ -551,10 +488,8 @@ class TablesScorer(Scorer):
         return scorer
 
     def summary(self, source: Source, fine: bool) -> Any:
-        p, groups = source.shape[1], [table.shape[1] for table in tables_in(source)]
-        if fine:
-            return Triangle(p, groups=groups)
-        return Moments(p, groups=groups, wide=True) if self._coarse is Moments else self._coarse(p, groups=groups)
+        groups = [table.shape[1] for table in tables_in(source)]
+        return (Triangle if fine else self._coarse)(source.shape[1], groups=groups)
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         most = min(int(n_train), self._most([table.shape[1] for table in tables_in(source)]))
@@ -622,12 +557,6 @@ class CorrelationScorer(TablesScorer):
 def has_unstored_holes(model: Any, source: Source) -> bool:
     """Whether the model treats the entries that a sparse matrix does not store as missing."""
     return bool(source.traits.sparse and getattr(model, "missing", "nan") == "unstored")
-
-
-def _no_fit_without_components() -> ValueError:
-    return ValueError(
-        "n_components=0 cannot be fitted to rows with missing values, or with so many columns; begin with 1."
-    )
 
 
 def _running_sums(correlations: np.ndarray, counts: np.ndarray) -> np.ndarray:
