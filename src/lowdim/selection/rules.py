@@ -12,6 +12,7 @@ from ..errors import choice
 from ..table import Table, Tabular
 from .criteria import (
     Eigenvalues,
+    Unavailable,
     aic,
     bic,
     broken_stick,
@@ -311,6 +312,27 @@ class Choice(Tabular):
         if self.k is None:
             return self.table().title
         return self.table().text(max_rows=max(self.k - int(self.candidates[0]), 0) + _SHOWN)
+
+
+def apply_rule(
+    rule: Rule, given: Eigenvalues | CrossValidation | np.ndarray | str, options: Mapping[str, Any] | None = None
+) -> Choice:
+    """The choice of a rule from what it needs: eigenvalues, scores of held-out rows, or a curve to minimise (BIC or AIC
+    of fits). If `given` is text, it says why the rule is not available. `options` may hold those of other rules."""
+    if isinstance(given, str):
+        return Choice(rule.name, None, np.zeros(0), rule.assumes, given)
+    if isinstance(given, CrossValidation):
+        return Choice(rule.name, given.best, given.mean[0], rule.assumes, cross_validation=given)
+    if not isinstance(given, Eigenvalues):
+        return Choice(rule.name, int(np.argmin(given)), given, rule.assumes)
+    assert rule.function is not None
+    try:
+        k, curve = rule.function(
+            given, **{name: value for name, value in (options or {}).items() if name in rule.options}
+        )
+        return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(given))
+    except Unavailable as reason:
+        return apply_rule(rule, str(reason))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

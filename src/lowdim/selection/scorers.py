@@ -18,7 +18,7 @@ from sklearn.base import clone
 from .._core.arrays import compute_lazy, dense, to_numpy
 from .._core.threads import check_stop
 from ..errors import MissingValues
-from ..reading.summarize import check_weights, summarize
+from ..reading.summarize import summarize
 from ..solvers import spectra
 from ..solvers.problem import Request, Status
 from ..sources.base import Source
@@ -26,9 +26,9 @@ from ..sources.opening import open_source
 from ..sources.spark import mean_of_results
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
-from .cross_validation import CrossValidation, CrossValidator, check_counts
+from .cross_validation import check_counts
 from .fold_scores import CanBeStarted, CoordinateRows, Frame, HeldOutScorer, HeldOutScores
-from .folds import folds_for, tables_in
+from .folds import tables_in
 
 # Scores of held-out rows, computed from their summary.
 #
@@ -382,16 +382,6 @@ class SpectralScorer(PrincipalScorer):
         return (
             np.arange(min(int(n_train), source.shape[1])) if asked is None else super().counts(asked, n_train, source)
         )
-
-
-def held_out_likelihood(
-    source: Source, cv: Any, sample_weight: Any, *, standardize: bool, center: bool = True
-) -> tuple[CrossValidation, Moments | Triangle | None]:
-    """Held-out log-likelihood of PPCA for every K, and a summary of all rows (or None)."""
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
-    folds = folds_for(source, cv, weights=weights)
-    validator = CrossValidator([SpectralScorer(standardize, center=center)], source, folds, weights)
-    return validator.run(), validator.total
 
 
 class LatentScorer(DensityScorer):
