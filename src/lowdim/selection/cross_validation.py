@@ -19,7 +19,7 @@ from ..sources.derived import gather
 from ..sources.opening import by_name
 from ..table import Table, Tabular
 from .fold_scores import FOLD_SCORES, CanBeValidated, FoldJob, HeldOutScorer, RefitFolds, Scores
-from .folds import Folds, folds_for, tables_in
+from .folds import Folds, folds_for
 
 # The result of a cross-validation.
 
@@ -325,7 +325,7 @@ def _validator(
         if not gathers or source.traits.remote:
             raise
         source = gather(source, "for cross-validation")
-        members = tables_in(source)
+        members = source.members
         return validator(source, (members[0], members[1] if len(members) > 1 else None))
 
 
@@ -416,7 +416,7 @@ class CrossValidator:
             self.counts = np.concatenate([[0], self.counts])
         # What is scored beside the numbers that were asked for: the means, with which predictions are compared.
         self._beside = int(self.scorers[0].compares_with_means and self.counts[0] > 0)
-        members = tables_in(self.source)
+        members = self.source.members
         return FoldJob(
             *self.source.shape,
             None,

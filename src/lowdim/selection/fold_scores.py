@@ -26,7 +26,7 @@ from ..summaries.base import union
 from ..summaries.gram import Gram, GramRoot, StandardizedGrams, centred_products
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
-from .folds import Folds, dense_rows, split_summaries, summarize_by_label, tables_in
+from .folds import Folds, dense_rows, split_summaries, summarize_by_label
 
 # Rows of wide tables as coordinates in the space that the rows span, from their inner products.
 #
@@ -113,7 +113,7 @@ def with_known_products(model: Any, source: Source) -> tuple[Any, Any]:
     Tables with fewer rows than columns keep their inner products, which are computed here, if the model uses them: not
     if it divides columns by standard deviations, which are others for each choice of rows.
     """
-    scorer, members = model.held_out_scorer(), tables_in(source)
+    scorer, members = model.held_out_scorer(), source.members
     tables: list[Any] = []
     for member, rotates, scaled in zip(members, scorer.rotates, scorer.scaled, strict=True):
         n = member.shape[0]
@@ -304,13 +304,13 @@ class FoldJob(Job):
     @property
     def replaced(self) -> tuple[bool, ...]:
         """For each table, whether its columns can be replaced by coordinates of the rows, which are fewer."""
-        pairs = zip(tables_in(self.source), self.scorers[0].rotates, strict=False)
+        pairs = zip(self.source.members, self.scorers[0].rotates, strict=False)
         return tuple(rotates and self.n is not None and self.n < m.shape[1] for m, rotates in pairs)
 
     @property
     def reduced(self) -> list[int]:
         """The width of each table after this replacement."""
-        pairs = zip(tables_in(self.source), self.replaced, strict=False)
+        pairs = zip(self.source.members, self.replaced, strict=False)
         return [int(self.n or 0) if replaced else m.shape[1] for m, replaced in pairs]
 
     @property
@@ -367,7 +367,7 @@ class CoordinateFolds:
             used &= to_numpy(job.weights) > 0
         self._labels = labels[used]
         self._weights = None if job.weights is None else to_numpy(job.weights).astype(np.float64)[used]
-        self._tables = [UsedRows(member, used) for member in tables_in(job.source)]
+        self._tables = [UsedRows(member, used) for member in job.source.members]
         self._scaled = [r and s for r, s in zip(job.replaced, job.scorers[0].scaled, strict=True)]
         self._width = max(int(job.counts[-1]), 1)
         self._splits = [(train[used], test[used]) for train, test in job.folds.split_weights(job.weights)]
@@ -521,7 +521,7 @@ class GramFolds(FoldScores):
 
     def score(self, job: FoldJob) -> tuple[Scores, Any]:
         # Products of float32 rows would be no more accurate than the rows.
-        narrow = any(member.traits.itemsize < 8 for member in tables_in(job.source))
+        narrow = any(member.traits.itemsize < 8 for member in job.source.members)
         found: dict[int, list[HeldOutScores]] = {}
         for scaled in dict.fromkeys(scorer.scaled for scorer in job.scorers):
             which = [i for i, scorer in enumerate(job.scorers) if scorer.scaled == scaled]
@@ -532,7 +532,7 @@ class GramFolds(FoldScores):
 
     def cost(self, job: FoldJob) -> Cost:
         n, width = job.rows, sum(job.reduced)
-        replaced = sum(m.shape[1] for m, r in zip(tables_in(job.source), job.replaced, strict=True) if r)
+        replaced = sum(m.shape[1] for m, r in zip(job.source.members, job.replaced, strict=True) if r)
         scaled = any(r and s for each in job.scorers for r, s in zip(job.replaced, each.scaled, strict=False))
         products = n * n * replaced * (len(job.folds.splits) if scaled else 1)
         # Streams, which cannot be read by columns, are gathered.

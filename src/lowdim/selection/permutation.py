@@ -21,7 +21,7 @@ from ..sources.derived import with_known_length
 from ..sources.opening import by_name
 from ..table import Table, Tabular, numbered
 from .fold_scores import CanBePermuted, UsedRows
-from .folds import check_whole, is_wide, rows_and_counts, tables_in
+from .folds import check_whole, is_wide, rows_and_counts
 from .parallel_analysis import check_level, reduced_spectrum, seed_of
 
 # Products of the columns of a table after each column has been shuffled by itself.
@@ -304,7 +304,7 @@ def permutation_test(
     source = with_known_length(model.open_rows(X, y), "for the permutation test")
     options = model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
-    members = tables_in(source)
+    members = source.members
     tables = [
         (_centre_coordinates if len(members) > 1 and is_wide(s) else _centre_rows)(s, scaled, sample_weight)
         for s, scaled in zip(members, options.scaled, strict=True)

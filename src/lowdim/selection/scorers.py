@@ -28,7 +28,6 @@ from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 from .cross_validation import check_counts
 from .fold_scores import CanBeStarted, CoordinateRows, Frame, HeldOutScorer, HeldOutScores
-from .folds import tables_in
 
 # Scores of held-out rows, computed from their summary.
 #
@@ -478,11 +477,10 @@ class TablesScorer(Scorer):
         return scorer
 
     def summary(self, source: Source, fine: bool) -> Any:
-        groups = [table.shape[1] for table in tables_in(source)]
-        return (Triangle if fine else self._coarse)(source.shape[1], groups=groups)
+        return (Triangle if fine else self._coarse)(source.shape[1], groups=source.groups)
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        most = min(int(n_train), self._most([table.shape[1] for table in tables_in(source)]))
+        most = min(int(n_train), self._most(source.groups))
         return check_counts(asked, self.least, most, MAX_TRIED)
 
     def fit_model(self, train: Any, counts: np.ndarray) -> Any:
