@@ -309,14 +309,24 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
     # `unit` is a variance with divisor n - ddof; the simulated scatter matrices have `free` degrees of freedom.
     scale = unit if e.standardize else unit / e.free
 
+    p, n_draws = len(deviations), int(n_draws)
+
     def thresholds_of(draws: np.ndarray) -> np.ndarray:
         return threshold_over(draws, quantile) * scale
 
-    noise = _noise_spectrum(e.free, deviations, e.standardize, int(n_draws))
-    if noise is None:
-        thresholds = thresholds_of(_all_eigenvalues(e, deviations, int(n_draws), seed))
+    if n_draws * min(e.free, float(p)) ** 2 * p < _WHOLE_UP_TO:
+        # All eigenvalues of whole tables, because that is quick.
+        rng = np.random.default_rng(seed)
+        draws = np.zeros((n_draws, len(e.values)))
+        with quiet_blas(min(len(e.values), p)):
+            for draw in draws:
+                values = simulate_eigenvalues(rng, e.free + 1.0, deviations, e.standardize)[: len(draw)]
+                draw[: len(values)] = values
+        thresholds = thresholds_of(draws)
     else:
-        thresholds = as_far_as_needed(e.values, noise, int(n_draws), seed, thresholds_of)
+        columns = NoiseSpectrum.of_columns
+        noise = NoiseSpectrum.of_standardized(p, e.free) if e.standardize else columns(deviations**2, e.free)
+        thresholds = as_far_as_needed(e.values, noise, n_draws, seed, thresholds_of)
     return leading_above(e.values[: len(thresholds)], thresholds), thresholds
 
 
@@ -331,26 +341,6 @@ def check_draws(n_draws: Any, quantile: Any) -> None:
 def threshold_over(draws: np.ndarray, quantile: float | str) -> np.ndarray:
     """The quantile of each simulated eigenvalue over the draws, or its mean."""
     return np.asarray(draws.mean(axis=0) if quantile == "mean" else np.quantile(draws, float(quantile), axis=0))
-
-
-def _all_eigenvalues(e: Eigenvalues, deviations: np.ndarray, n_draws: int, seed: int) -> np.ndarray:
-    """All eigenvalues of each simulated table, (draws, min(n - 1, p))."""
-    rng = np.random.default_rng(seed)
-    m = len(e.values)
-    draws = np.zeros((n_draws, m))
-    with quiet_blas(min(m, len(deviations))):
-        for draw in draws:
-            values = simulate_eigenvalues(rng, e.free + 1.0, deviations, e.standardize)[:m]
-            draw[: len(values)] = values
-    return draws
-
-
-def _noise_spectrum(free: float, deviations: np.ndarray, standardize: bool, n_draws: int) -> NoiseSpectrum | None:
-    """What leading eigenvalues are simulated with, or None if whole tables are simulated, because that is quick."""
-    p = len(deviations)
-    if n_draws * min(free, float(p)) ** 2 * p < _WHOLE_UP_TO:
-        return None
-    return NoiseSpectrum.of_standardized(p, free) if standardize else NoiseSpectrum.of_columns(deviations**2, free)
 
 
 def as_far_as_needed(
@@ -380,11 +370,6 @@ def simulate_eigenvalues(rng: np.random.Generator, n: float, deviations: np.ndar
     p, free = len(deviations), n - 1.0
     G = _bartlett(rng, free, deviations, standardize) if free >= p else _dual(rng, free, deviations, standardize)
     return np.clip(np.linalg.eigvalsh(G)[::-1], 0.0, None)
-
-
-def simulate_correlations(rng: np.random.Generator, n: float, p: int) -> np.ndarray:
-    """The correlation matrix of n Gaussian rows, more than columns, whose p columns are independent."""
-    return _bartlett(rng, n - 1.0, np.ones(p), True)
 
 
 def _bartlett(rng: np.random.Generator, free: float, deviations: np.ndarray, standardize: bool) -> Array:
@@ -470,7 +455,7 @@ def parallel_factors(
     if n_draws * float(p) ** 3 < _FACTORS_WHOLE_UP_TO:
         rng = np.random.default_rng(seed)
         with quiet_blas(p):
-            draws = [reduced_spectrum(simulate_correlations(rng, e.n, p)) for _ in range(int(n_draws))]
+            draws = [reduced_spectrum(_bartlett(rng, e.n - 1.0, np.ones(p), True)) for _ in range(int(n_draws))]
         thresholds = threshold_over(np.stack(draws), quantile)
     else:
         unique = (e.n - p) / free

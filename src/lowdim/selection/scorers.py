@@ -101,70 +101,6 @@ class HeldOutMoments:
         return slice(start, start + self._groups[i])
 
 
-def spectral_densities(
-    held_out: HeldOutMoments,
-    centre: np.ndarray,
-    scale: np.ndarray | None,
-    vectors: np.ndarray,
-    variances: np.ndarray,
-    outside: float,
-    counts: np.ndarray,
-    p: int,
-    log_scale: float = 0.0,
-) -> HeldOutScores:
-    """Average log-density of the held-out rows under N(centre, C_K), for each K in `counts`, of p columns.
-
-    Parameters
-    ----------
-    vectors, variances : arrays of shape (r, p), (r,)
-        All eigenpairs with nonzero eigenvalues of the covariance of the training rows (divided by `scale`, if given).
-    outside : float
-        Sum of the other eigenvalues.
-    log_scale : float
-        Sum of the logarithms of further divisors, by which the columns were divided before.
-
-    Notes
-    -----
-    C_K has the variances lambda_1 ... lambda_K along the first K vectors and the average sigma2_K of all other
-    eigenvalues in all other directions. With q_k the second moment of the held-out rows along vector k, and q_0 that
-    outside all vectors, the average log-density is
-
-        -(1/2) [p ln 2 pi + sum_{k<=K} (ln lambda_k + q_k / lambda_k) + (p - K) ln sigma2_K
-                + (q_0 + sum_{k>K} q_k) / sigma2_K].
-
-    Cumulative sums give all K at once. If sigma2_K is zero, the density is concentrated in the span of the vectors: the
-    result is infinity if the held-out rows lie there too, up to rounding, and minus infinity if they do not.
-    """
-    r = len(vectors)
-    if r == 0:
-        return HeldOutScores(np.full(len(counts), -math.inf), True)
-    d = held_out.shift(centre)
-    divisors = np.ones(vectors.shape[1]) if scale is None else scale
-    A = (vectors / divisors).T
-    along = held_out.lengths(A) / held_out.weight + (d @ A) ** 2
-    beyond = held_out.beyond(centre, divisors, vectors) if r < len(divisors) else 0.0
-    left = beyond + np.concatenate([np.cumsum(along[::-1])[::-1], [0.0]])
-    sums = outside + np.concatenate([np.cumsum(variances[::-1])[::-1], [0.0]])
-    constant = p * math.log(2 * math.pi) + 2.0 * (float(np.sum(np.log(divisors))) + log_scale)
-    scores = np.full(len(counts), -math.inf)
-    resolved = True
-    for i, k in enumerate(counts):
-        if k > r:
-            continue
-        noise, kept = (sums[k] / (p - k) if k < p else math.inf), variances[:k]
-        smallest = min(float(kept.min(initial=math.inf)), noise)
-        if smallest <= 0.0:
-            # The model has no variance outside a subspace, in which the density is concentrated.
-            scores[i] = math.inf if left[k] <= _NOTHING * (left[0] or 1.0) else -math.inf
-            continue
-        resolved &= smallest >= _RESOLVED * float(variances[0])
-        terms = float(np.sum(np.log(kept) + along[:k] / kept))
-        if k < p:
-            terms += (p - k) * math.log(noise) + left[k] / noise
-        scores[i] = -0.5 * (constant + terms)
-    return HeldOutScores(scores, resolved or not held_out.squared)
-
-
 def gaussian_density(held_out: HeldOutMoments, centre: np.ndarray, covariance: np.ndarray) -> float:
     """Average log-density of the held-out rows under N(centre, C), where C is `covariance`:
     -(1/2) [p ln 2 pi + ln |C| + tr(C^{-1} M)] with M = S / w + d d^T."""
@@ -238,9 +174,6 @@ def correlations(held_out: HeldOutMoments, A: np.ndarray, B: np.ndarray) -> np.n
         return np.where(lengths > 0, np.clip(products / lengths, -1.0, 1.0), np.nan)
 
 
-# Held-out likelihood of principal components, for the rule "cv" and for the cross-validation of PCA and PPCA.
-
-
 def score_spectrum(
     train: Any,
     test: Any,
@@ -256,31 +189,66 @@ def score_spectrum(
 
     Unless `center`, PCA is that of second moments about zero. Unless `constant`, columns that are constant in both are
     left out. If the rows are coordinates, `frame` says of how many columns, and by what these were divided.
+
+    Notes
+    -----
+    The model of K components is N(mean, C_K). C_K has the variances lambda_1 ... lambda_K along the first K vectors and
+    the average sigma2_K of all other eigenvalues in all other directions. With q_k the second moment of the held-out
+    rows along vector k, and q_0 that outside all vectors, the average log-density is
+
+        -(1/2) [p ln 2 pi + sum_{k<=K} (ln lambda_k + q_k / lambda_k) + (p - K) ln sigma2_K
+                + (q_0 + sum_{k>K} q_k) / sigma2_K].
+
+    Cumulative sums give all K at once. If sigma2_K is zero, the density is concentrated in the span of the vectors: the
+    result is infinity if the held-out rows lie there too, up to rounding, and minus infinity if they do not.
     """
     spectrum, _ = spectra.solve_summary(train, Request(k=None, ddof=ddof, standardize=standardize, center=center))
-    p, rank = train.n_features, spectrum.rank
+    held_out = HeldOutMoments(test)
+    p, r = train.n_features, spectrum.rank
     if frame is not None:
-        p = max(frame.n_columns, rank)
+        p = max(frame.n_columns, r)
     elif not constant:
         seen = [summary if center else summary.about_zero() for summary in (train, test)]
-        p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in seen) > 0.0)), rank)
-    values = spectrum.variances(ddof)
-    cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
-    beyond = max(float(values[rank:].sum()), 0.0)
-    found = spectral_densities(
-        HeldOutMoments(test),
-        to_numpy(spectrum.mean),
-        None if spectrum.scale is None else to_numpy(spectrum.scale),
-        to_numpy(spectrum.vectors)[:rank],
-        values[:rank],
-        beyond if beyond > cut * (p - rank) else 0.0,
-        counts,
-        p,
-        0.0 if frame is None else frame.log_scale,
-    )
+        p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in seen) > 0.0)), r)
+    scores = np.full(len(counts), -math.inf)
     # Directions below the rounding error of the products of rows are lost, and they may contain all the noise.
     lost = isinstance(train, Moments) and spectrum.status is Status.UNRESOLVED
-    return HeldOutScores(found.scores, found.resolved and not lost)
+    if r == 0:
+        return HeldOutScores(scores, not lost)
+    values = spectrum.variances(ddof)
+    vectors, variances = to_numpy(spectrum.vectors)[:r], values[:r]
+    # The sum of the eigenvalues that are not distinguished from zero.
+    outside = max(float(values[r:].sum()), 0.0)
+    cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
+    outside = outside if outside > cut * (p - r) else 0.0
+    centre = to_numpy(spectrum.mean)
+    d = held_out.shift(centre)
+    divisors = np.ones(vectors.shape[1]) if spectrum.scale is None else to_numpy(spectrum.scale)
+    A = (vectors / divisors).T
+    along = held_out.lengths(A) / held_out.weight + (d @ A) ** 2
+    beyond = held_out.beyond(centre, divisors, vectors) if r < len(divisors) else 0.0
+    left = beyond + np.concatenate([np.cumsum(along[::-1])[::-1], [0.0]])
+    sums = outside + np.concatenate([np.cumsum(variances[::-1])[::-1], [0.0]])
+    log_scale = float(np.sum(np.log(divisors))) + (0.0 if frame is None else frame.log_scale)
+    resolved = True
+    for i, k in enumerate(counts):
+        if k > r:
+            continue
+        noise, kept = (sums[k] / (p - k) if k < p else math.inf), variances[:k]
+        smallest = min(float(kept.min(initial=math.inf)), noise)
+        if smallest <= 0.0:
+            # The model has no variance outside a subspace, in which the density is concentrated.
+            scores[i] = math.inf if left[k] <= _NOTHING * (left[0] or 1.0) else -math.inf
+            continue
+        resolved &= smallest >= _RESOLVED * float(variances[0])
+        terms = float(np.sum(np.log(kept) + along[:k] / kept))
+        if k < p:
+            terms += (p - k) * math.log(noise) + left[k] / noise
+        scores[i] = -0.5 * (p * math.log(2 * math.pi) + 2.0 * log_scale + terms)
+    return HeldOutScores(scores, (resolved or not held_out.squared) and not lost)
+
+
+# The scorers of models.
 
 
 _NO_FIT_WITHOUT_COMPONENTS = (
