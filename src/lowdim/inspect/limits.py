@@ -39,14 +39,13 @@ def column_names(model: Any, table: str | int = 0) -> list[str]:
     'sepal length (cm)'
     """
     check_is_fitted(model)
-    names: list[str] = model._column_names(table_number(model, table))
-    return names
+    return model._column_names(table_number(model, table))  # type: ignore[no-any-return]
 
 
 def names_expected(model: Any) -> list[str] | None:
     """The names of the columns that a fitted model expects; None if it was fitted without names."""
-    names: list[str] | None = model._wanted()
-    return names
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
 
 
 def table_number(model: Any, table: str | int) -> int:
@@ -57,8 +56,7 @@ def table_number(model: Any, table: str | int) -> int:
         return letters.index(table)
     if isinstance(table, numbers.Integral) and not isinstance(table, bool) and 0 <= table < count:
         return int(table)
-    allowed: list[Any] = [*letters, *range(count)]
-    raise choice("table", table, allowed)
+    raise choice("table", table, [*letters, *range(count)])
 
 
 def of_table(model: Any, attribute: str, i: int) -> Array:
@@ -174,8 +172,21 @@ def q_limit(
     _check_alpha(alpha)
     if sample_weight is not None and X is None:
         raise ValueError("sample_weight belongs to the rows X; pass both, or neither of them.")
-    n = float(model.total_weight_)
-    rest = _rest_of(model) if X is None else _rest_of_rows(model, X, sample_weight)
+    n, tail = float(model.total_weight_), model.tail_
+    if X is not None:
+        X, sample_weight = rows_and_weights(model, X, sample_weight)
+        Q = to_numpy(model.reconstruction_error(X, scaled=True)).astype(float)
+        weights = row_weights(sample_weight, Q[:, None])
+        mean = float(np.average(Q, weights=weights))
+        variance = float(np.average((Q - mean) ** 2, weights=weights))
+        rest = _Rest(mean, variance / (2 * mean * mean) if mean > 0 else 1.0, None)
+    elif tail.squares is None:
+        raise ValueError(
+            f"{type(model).__name__} with solver {model.solver_!r} does not know all discarded eigenvalues; pass the "
+            "rows of the fit: q_limit(model, X=X)."
+        )
+    else:
+        rest = _Rest(tail.total / model.total_weight_, tail.squares, tail.cubes)
     # If no variance is left outside the components, Q is rounding error, and no row is an outlier because of it.
     rounding = float(model.rank_cut_)
     if rest.mean <= rounding:
@@ -232,27 +243,6 @@ class _Rest(NamedTuple):
     #: Sums of the squares and cubes of the eigenvalues, in units of their sum and of its square and cube.
     squares: float
     cubes: float | None
-
-
-def _rest_of(model: Any) -> _Rest:
-    """From the eigenvalues of the fit."""
-    tail = model.tail_
-    if tail.squares is None:
-        raise ValueError(
-            f"{type(model).__name__} with solver {model.solver_!r} does not know all discarded eigenvalues; pass the "
-            "rows of the fit: q_limit(model, X=X)."
-        )
-    return _Rest(tail.total / model.total_weight_, tail.squares, tail.cubes)
-
-
-def _rest_of_rows(model: Any, X: Any, sample_weight: Any) -> _Rest:
-    """From the rows of the fit."""
-    X, sample_weight = rows_and_weights(model, X, sample_weight)
-    Q = to_numpy(model.reconstruction_error(X, scaled=True)).astype(float)
-    weights = row_weights(sample_weight, Q[:, None])
-    mean = float(np.average(Q, weights=weights))
-    variance = float(np.average((Q - mean) ** 2, weights=weights))
-    return _Rest(mean, variance / (2 * mean * mean) if mean > 0 else 1.0, None)
 
 
 def _losses(model: Any, rest: _Rest) -> np.ndarray:
