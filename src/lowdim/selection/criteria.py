@@ -475,11 +475,6 @@ def hard_threshold(beta: float) -> float:
     return math.sqrt(2 * (beta + 1) + 8 * beta / (beta + 1 + math.sqrt(beta * beta + 14 * beta + 1)))
 
 
-def omega(beta: float) -> float:
-    """The hard threshold in units of the median singular value."""
-    return hard_threshold(beta) / math.sqrt(median_of_law(beta))
-
-
 @lru_cache(maxsize=256)
 def median_of_law(beta: float) -> float:
     """The median of the Marchenko-Pastur law with ratio 0 < beta <= 1 and variance 1.
