@@ -39,7 +39,7 @@ def column_names(model: Any, table: str | int = 0) -> list[str]:
     'sepal length (cm)'
     """
     check_is_fitted(model)
-    return model._column_names(table_number(model, table))  # type: ignore[no-any-return]
+    return model._column_names(table_number(model, table))
 
 
 def names_expected(model: Any) -> list[str] | None:

@@ -310,7 +310,7 @@ def canonical_tests(model: Any) -> Table:
     array([0.064, 0.949, 0.775])
     """
     require(model, "canonical_tests", has_canonical_tests)
-    return model.significance().table()  # type: ignore[no-any-return]
+    return model.significance().table()
 
 
 def pair_correlations(model: Any) -> Table:

@@ -36,7 +36,7 @@ from ..summaries.moments import Columns, Moments
 from ..table import Table, Tabular, numbered
 from .fold_scores import CanBeBootstrapped, CanBeStarted, with_known_products
 from .folds import Folds, cells_without_order, check_whole, is_whole, is_wide, rows_and_counts, split_rows
-from .parallel_analysis import check_level, seed_of
+from .parallel_analysis import check_count, check_level, seed_of
 from .scorers import has_unstored_holes
 
 # The pieces of a table that the bootstrap draws with replacement: rows, blocks of rows, or groups of rows.
@@ -453,8 +453,7 @@ def bootstrap(
             f"{type(estimator).__name__} cannot be bootstrapped here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
             "and CCA can."
         )
-    if isinstance(n_boot, bool) or not isinstance(n_boot, int | np.integer) or n_boot < 2:
-        raise ValueError(f"n_boot={n_boot!r} must be a whole number of at least 2.")
+    n_boot = check_count("n_boot", n_boot, least=2)
     if kind not in _KINDS:
         raise choice("kind", kind, _KINDS)
     if align not in ALIGNMENTS:
@@ -469,12 +468,12 @@ def bootstrap(
     if has_unstored_holes(model, source):
         raise ValueError("the bootstrap needs complete rows: fill in the entries that are not stored first.")
     try:
-        pieces = find_pieces(model, source, kind, n_blocks, groups, int(n_boot), sample_weight)
+        pieces = find_pieces(model, source, kind, n_blocks, groups, n_boot, sample_weight)
     except MissingValues as error:
         if not hasattr(model, "impute"):
             raise
         raise ValueError("the bootstrap needs complete rows, without NaN: fill them in with `impute` first.") from error
-    return bootstrap_pieces(model, pieces, int(n_boot), random, align, level)
+    return bootstrap_pieces(model, pieces, n_boot, random, align, level)
 
 
 def bootstrap_pieces(

@@ -20,7 +20,7 @@ from ..reading.summarize import check_weights, summarize
 from ..sources.opening import by_name, open_source
 from ..summaries.sample import Sample
 from ..table import Table, Tabular
-from .parallel_analysis import seed_of
+from .parallel_analysis import check_count, seed_of
 
 #: Widths that are compared, in units of the median distance: from twice as wide to a sixteenth.
 _FACTORS = tuple(2.0 ** (-j / 2) for j in range(-2, 9))
@@ -165,25 +165,19 @@ def choose_width(
     >>> choice
     WidthChoice(Gaussian(sigma=0.3218), of 11 widths)
     """
-    k = _checked_count("n_components", n_components)
-    _checked_count("n_draws", n_draws)
+    k = check_count("n_components", n_components)
+    check_count("n_draws", n_draws)
     seed = seed_of(random_state)
     X, _, sample_weight = by_name(X, sample_weight=sample_weight)
     source = open_source(X)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
-    size = _checked_count("max_rows", max_rows)
+    size = check_count("max_rows", max_rows)
     sample = summarize(source, Sample(source.shape[1], size, seed=seed), weights=weights)
     return compare_widths(sample, as_kernel(kernel), k, factors=factors, n_draws=int(n_draws), seed=seed)
 
 
 def compare_widths(
-    sample: Sample,
-    kernel: Kernel,
-    k: int,
-    *,
-    factors: Sequence[float] = _FACTORS,
-    n_draws: int = 3,
-    seed: int = 0,
+    sample: Sample, kernel: Kernel, k: int, *, factors: Sequence[float] = _FACTORS, n_draws: int = 3, seed: int = 0
 ) -> WidthChoice:
     """The choice from a sample of the rows."""
     if not kernel.has_width:
@@ -275,12 +269,6 @@ def _centres(scores: np.ndarray, weights: np.ndarray, n_centres: int) -> np.ndar
 def _unit(values: np.ndarray) -> np.ndarray:
     """Values cut off to [0, 1]."""
     return np.clip(values, 0.0, 1.0)
-
-
-def _checked_count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
-    return int(value)
 
 
 def _checked_factors(factors: Any) -> list[float]:

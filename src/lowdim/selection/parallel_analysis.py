@@ -332,8 +332,7 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
 
 def check_draws(n_draws: Any, quantile: Any) -> None:
     """Refuse numbers of simulations and quantiles that make no sense."""
-    if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral) or n_draws < 1:
-        raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1.")
+    check_count("n_draws", n_draws)
     if quantile != "mean" and not (isinstance(quantile, numbers.Real) and 0.0 < float(quantile) < 1.0):
         raise ValueError(f"quantile={quantile!r} must lie strictly between 0 and 1, or be 'mean'.")
 
@@ -392,6 +391,13 @@ def _dual(rng: np.random.Generator, free: float, deviations: np.ndarray, standar
         Z *= 1.0 / np.sqrt((Z * Z).sum(axis=0)) if standardize else some
         G += Z @ Z.T
     return G
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """`value` as an int; an error unless it is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
+    return int(value)
 
 
 def check_level(level: Any) -> float:
