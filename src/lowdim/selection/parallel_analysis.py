@@ -109,9 +109,7 @@ class NoiseSpectrum:
         if k > _FEW * self.rank:
             return np.stack([self._all(np.random.default_rng([seed, i])) for i in range(n_draws)])[:, :k]
         sizes = [min(_COLUMNS_AT_A_TIME, n_draws - i) for i in range(0, n_draws, _COLUMNS_AT_A_TIME)]
-        return np.concatenate(
-            [_Iteration(self, np.random.default_rng([seed, i]), n).run(k) for i, n in enumerate(sizes)]
-        )
+        return np.concatenate([_iterate(self, np.random.default_rng([seed, i]), n, k) for i, n in enumerate(sizes)])
 
     def _all(self, rng: np.random.Generator) -> np.ndarray:
         """All eigenvalues of one draw of G, the sum of t L L^T over the groups, by Bartlett's decomposition: L is lower
@@ -134,72 +132,59 @@ class NoiseSpectrum:
         return int(np.floor(min(self.free, float(self.counts.sum())) + 1e-9))
 
 
-class _Iteration:
-    """The iteration for several draws at once. Vectors are rows, of which the first index is that of the draw."""
+def _iterate(noise: NoiseSpectrum, rng: np.random.Generator, n: int, k: int) -> np.ndarray:
+    """The k largest eigenvalues of n draws at once: iterate until their residuals, which bound their errors, are small.
 
-    def __init__(self, noise: NoiseSpectrum, rng: np.random.Generator, n_draws: int) -> None:
-        self._noise, self._rng, self._n = noise, rng, n_draws
-        # Vectors are in float32, since their products are limited by the speed of memory.
-        self._roots = np.zeros(0, dtype=np.float32)
-        self._V, self._Q = (np.zeros((n_draws, 0, 0), dtype=np.float32) for _ in range(2))
-        self._a, self._b = (np.zeros((n_draws, noise.rank)) for _ in range(2))
-
-    def run(self, k: int) -> np.ndarray:
-        """Iterate until the residuals of the k largest eigenvalues, which bound their errors, are small."""
-        rank = self._noise.rank
-        k, look = min(k, rank), min(rank, 4 * k + 32)
-        row = np.zeros((self._n, 0), dtype=np.float32)
-        for j in range(rank):
-            check_stop()
-            row = self._step(j, row)
-            if j + 1 == look:
-                values, residuals = self._ritz(j + 1)
-                if look == rank or np.all(residuals[:, -k:] <= _TOL * values[:, -k:]):
-                    return np.clip(values[:, ::-1][:, :k], 0.0, None)
-                look = min(rank, look + max(16, look // 4))
-        return np.zeros((self._n, 0))
-
-    def _step(self, j: int, known: np.ndarray) -> np.ndarray:
-        """Compute v_j and q_j, given the row u_j^T Z in the coordinates so far, and draw the next row."""
-        noise, rng = self._noise, self._rng
+    Vectors are rows, of which the first index is that of the draw. They are in float32, since their products are
+    limited by the speed of memory.
+    """
+    rank = noise.rank
+    k, look = min(k, rank), min(rank, 4 * k + 32)
+    a, b = (np.zeros((n, rank)) for _ in range(2))
+    roots, known = np.zeros(0, dtype=np.float32), np.zeros((n, 0), dtype=np.float32)
+    all_V, all_Q = (np.zeros((n, 0, 0), dtype=np.float32) for _ in range(2))
+    for j in range(rank):
+        check_stop()
+        # Compute v_j and q_j, given the row u_j^T Z in the coordinates so far, `known`, and draw the next row.
         new = noise.counts > j
-        self._roots = np.concatenate([self._roots, np.sqrt(noise.variances[new]).astype(np.float32)])
-        self._make_room(j + 1)
-        V, Q = self._V[:, :, : len(self._roots)], self._Q[:, :, : len(self._roots)]
-        added = np.sqrt(rng.chisquare(noise.counts[new] - j, (self._n, int(new.sum()))))
-        v = np.concatenate([known, added.astype(np.float32)], axis=1) * self._roots
-        self._a[:, j], V[:, j] = _normalized((v[:, None] - _projections(v[:, None], V[:, :j]))[:, 0])
-        both = np.empty((self._n, 2, len(self._roots)), dtype=np.float32)
-        both[:, 0] = V[:, j] * self._roots
+        roots = np.concatenate([roots, np.sqrt(noise.variances[new]).astype(np.float32)])
+        if j + 1 > all_V.shape[1] or len(roots) > all_V.shape[2]:
+            # Memory for more vectors with all their coordinates.
+            more = 2 * j + 18
+            width = len(roots) + sum(int(np.count_nonzero(noise.counts > i)) for i in range(j + 1, more))
+            room = ((0, 0), (0, more - all_V.shape[1]), (0, width - all_V.shape[2]))
+            all_V, all_Q = np.pad(all_V, room), np.pad(all_Q, room)
+        V, Q = all_V[:, :, : len(roots)], all_Q[:, :, : len(roots)]
+        added = np.sqrt(rng.chisquare(noise.counts[new] - j, (n, int(new.sum()))))
+        v = np.concatenate([known, added.astype(np.float32)], axis=1) * roots
+        a[:, j], V[:, j] = _normalized((v[:, None] - _projections(v[:, None], V[:, :j]))[:, 0])
+        both = np.empty((n, 2, len(roots)), dtype=np.float32)
+        both[:, 0] = V[:, j] * roots
         both[:, 1] = rng.standard_normal(v.shape, dtype=np.float32)
         both -= _projections(both, Q[:, :j])
         distance, q = _normalized(both[:, 0])
         Q[:, j] = q
-        c = np.sqrt(rng.chisquare(max(noise.free - j - 1, 1e-300), self._n))
-        self._b[:, j] = distance * c
-        return both[:, 1] + (c - np.einsum("dn,dn->d", both[:, 1], q)).astype(np.float32)[:, None] * q
+        c = np.sqrt(rng.chisquare(max(noise.free - j - 1, 1e-300), n))
+        b[:, j] = distance * c
+        known = both[:, 1] + (c - np.einsum("dn,dn->d", both[:, 1], q)).astype(np.float32)[:, None] * q
+        if j + 1 == look:
+            values, residuals = _ritz(a[:, :look], b[:, :look])
+            if look == rank or np.all(residuals[:, -k:] <= _TOL * values[:, -k:]):
+                return np.clip(values[:, ::-1][:, :k], 0.0, None)
+            look = min(rank, look + max(16, look // 4))
+    return np.zeros((n, 0))
 
-    def _ritz(self, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Ascending eigenvalues of U^T G U = B B^T after m steps, B lower bidiagonal, and their residuals."""
-        a, b = self._a[:, :m], self._b[:, :m]
-        T = np.zeros((self._n, m, m))
-        i = np.arange(m)
-        T[:, i, i] = a**2
-        T[:, i[1:], i[1:]] += b[:, :-1] ** 2
-        T[:, i[1:], i[:-1]] = a[:, :-1] * b[:, :-1]
-        values, vectors = np.linalg.eigh(T)
-        return values, np.abs(vectors[:, -1]) * (a[:, -1] * b[:, -1])[:, None]
 
-    def _make_room(self, m: int) -> None:
-        """Memory for m vectors with all coordinates so far."""
-        if m <= self._V.shape[1] and len(self._roots) <= self._V.shape[2]:
-            return
-        width = len(self._roots) + sum(int(np.count_nonzero(self._noise.counts > j)) for j in range(m, 2 * m + 16))
-        for name in ("_V", "_Q"):
-            old = getattr(self, name)
-            larger = np.zeros((self._n, 2 * m + 16, width), dtype=np.float32)
-            larger[:, : old.shape[1], : old.shape[2]] = old
-            setattr(self, name, larger)
+def _ritz(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ascending eigenvalues of U^T G U = B B^T, B lower bidiagonal, and their residuals."""
+    n, m = a.shape
+    T = np.zeros((n, m, m))
+    i = np.arange(m)
+    T[:, i, i] = a**2
+    T[:, i[1:], i[1:]] += b[:, :-1] ** 2
+    T[:, i[1:], i[:-1]] = a[:, :-1] * b[:, :-1]
+    values, vectors = np.linalg.eigh(T)
+    return values, np.abs(vectors[:, -1]) * (a[:, -1] * b[:, -1])[:, None]
 
 
 def _projections(X: np.ndarray, basis: np.ndarray) -> np.ndarray:

@@ -122,58 +122,6 @@ def independent_density(held_out: Columns, centre: np.ndarray, variances: np.nda
     return -0.5 * float(np.sum(math.log(2 * math.pi) + np.log(variances) + spread / variances))
 
 
-def squared_errors(
-    held_out: HeldOutMoments, x_mean: np.ndarray, y_mean: np.ndarray, R: np.ndarray, Q: np.ndarray, counts: np.ndarray
-) -> HeldOutScores:
-    """Mean squared error of each response of the held-out rows, predicted from the first K scores, (len(counts), q).
-
-    Notes
-    -----
-    The prediction from K scores is y_mean + (x - x_mean) R_K Q_K^T. With s_ij = r_i^T S_xx r_j, h_j = r_j^T S_xy, and
-    t_j the mean of score j over the held-out rows, the sum of squared errors of response c is
-
-        S_cc - 2 sum_j Q_cj h_jc + sum_ij Q_ci s_ij Q_cj + w (d_c - sum_j Q_cj t_j)^2,
-
-    with sums over i, j <= K; cumulative sums give all K at once. From a Triangle the residuals are computed directly,
-    without differences of squares.
-    """
-    x, y = held_out.group(0), held_out.group(1)
-    p, q = R.shape[0], Q.shape[0]
-    k = R.shape[1]
-    A = np.zeros((p + q, k))
-    A[x] = R
-    d = held_out.shift(np.concatenate([x_mean, y_mean]))
-    # Mean residuals after 0, 1, ... scores, shape (k + 1, q).
-    offsets = d[y] - np.concatenate([np.zeros((1, q)), np.cumsum((d @ A)[:, None] * Q.T, axis=0)])
-    E = np.zeros((p + q, q))
-    E[y] = np.eye(q)
-    if held_out.squared:
-        total = held_out.columns()[y]
-        H, G = held_out.within(A, E), held_out.within(A)
-        spread = np.empty((k + 1, q))
-        for c in range(q):
-            M = G * Q[c] * Q[c][:, None]
-            steps = 2.0 * np.tril(M, -1).sum(axis=1) + np.diagonal(M) - 2.0 * Q[c] * H[:, c]
-            spread[:, c] = total[c] + np.concatenate([[0.0], np.cumsum(steps)])
-        resolved = held_out.resolves(spread[counts], total)
-        spread = np.clip(spread, 0.0, None)
-    else:
-        spread = np.stack([held_out.lengths(E - A[:, :j] @ Q[:, :j].T) for j in range(k + 1)])
-        resolved = held_out.resolves(spread[counts], spread[0])
-    return HeldOutScores((spread / held_out.weight + offsets**2)[counts], resolved)
-
-
-def correlations(held_out: HeldOutMoments, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Correlation of each pair of variates X a_k, Y b_k over the held-out rows."""
-    x, y = held_out.group(0), held_out.group(1)
-    left, right = (np.zeros((len(held_out.columns()), A.shape[1])) for _ in range(2))
-    left[x], right[y] = A, B
-    lengths = np.sqrt(held_out.lengths(left) * held_out.lengths(right))
-    products = np.diagonal(held_out.within(left, right))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(lengths > 0, np.clip(products / lengths, -1.0, 1.0), np.nan)
-
-
 def score_spectrum(
     train: Any,
     test: Any,
@@ -467,11 +415,44 @@ class ErrorScorer(TablesScorer):
     compares_with_means = True
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        model = self.fit_model(train, counts)
+        """Mean squared error of each response of the held-out rows, predicted from the first K scores,
+        (len(counts), q).
+
+        Notes
+        -----
+        The prediction from K scores is y_mean + (x - x_mean) R_K Q_K^T. With s_ij = r_i^T S_xx r_j, h_j = r_j^T S_xy,
+        and t_j the mean of score j over the held-out rows, the sum of squared errors of response c is
+
+            S_cc - 2 sum_j Q_cj h_jc + sum_ij Q_ci s_ij Q_cj + w (d_c - sum_j Q_cj t_j)^2,
+
+        with sums over i, j <= K; cumulative sums give all K at once. From a Triangle the residuals are computed
+        directly, without differences of squares.
+        """
+        model, held_out = self.fit_model(train, counts), HeldOutMoments(test)
         R, Q = (to_numpy(a).astype(np.float64) for a in model.coefficient_factors())
         x_mean, y_mean = (to_numpy(a).astype(np.float64) for a in (model.x_mean_, model.y_mean_))
-        found = squared_errors(HeldOutMoments(test), x_mean, y_mean, R, Q, np.minimum(counts, R.shape[1]))
-        return HeldOutScores(found.scores, found.resolved and model.status_ is not Status.UNRESOLVED)
+        x, y = held_out.group(0), held_out.group(1)
+        (p, k), q = R.shape, len(Q)
+        counts = np.minimum(counts, k)
+        A, E = np.zeros((p + q, k)), np.zeros((p + q, q))
+        A[x], E[y] = R, np.eye(q)
+        d = held_out.shift(np.concatenate([x_mean, y_mean]))
+        # Mean residuals after 0, 1, ... scores, shape (k + 1, q).
+        offsets = d[y] - np.concatenate([np.zeros((1, q)), np.cumsum((d @ A)[:, None] * Q.T, axis=0)])
+        if held_out.squared:
+            total = held_out.columns()[y]
+            H, G = held_out.within(A, E), held_out.within(A)
+            spread = np.empty((k + 1, q))
+            for c in range(q):
+                M = G * Q[c] * Q[c][:, None]
+                steps = 2.0 * np.tril(M, -1).sum(axis=1) + np.diagonal(M) - 2.0 * Q[c] * H[:, c]
+                spread[:, c] = total[c] + np.concatenate([[0.0], np.cumsum(steps)])
+        else:
+            spread = np.stack([held_out.lengths(E - A[:, :j] @ Q[:, :j].T) for j in range(k + 1)])
+            total = spread[0]
+        resolved = held_out.resolves(spread[counts], total) and model.status_ is not Status.UNRESOLVED
+        spread = np.clip(spread, 0.0, None)
+        return HeldOutScores((spread / held_out.weight + offsets**2)[counts], resolved)
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         model = self.copy(max(int(counts[-1]), 1)).fit(X, y, sample_weight=weights)
@@ -492,13 +473,15 @@ class CorrelationScorer(TablesScorer):
     rotates = (True, True)
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        model = self.fit_model(train, counts)
-        A, B = (
-            to_numpy(rotations).astype(np.float64) / to_numpy(scale)[:, None]
-            for rotations, scale in ((model.x_rotations_, model.x_scale_), (model.y_rotations_, model.y_scale_))
-        )
-        scores = _running_sums(correlations(HeldOutMoments(test), A, B), counts)
-        return HeldOutScores(scores, model.status_ is not Status.UNRESOLVED)
+        model, held_out = self.fit_model(train, counts), HeldOutMoments(test)
+        A, B = (np.zeros((train.n_features, model.n_components_)) for _ in range(2))
+        A[held_out.group(0)] = to_numpy(model.x_rotations_).astype(np.float64) / to_numpy(model.x_scale_)[:, None]
+        B[held_out.group(1)] = to_numpy(model.y_rotations_).astype(np.float64) / to_numpy(model.y_scale_)[:, None]
+        lengths = np.sqrt(held_out.lengths(A) * held_out.lengths(B))
+        products = np.diagonal(held_out.within(A, B))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = np.where(lengths > 0, np.clip(products / lengths, -1.0, 1.0), np.nan)
+        return HeldOutScores(_running_sums(found, counts), model.status_ is not Status.UNRESOLVED)
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         model = self.copy(int(counts[-1])).fit(X, y, sample_weight=weights)
