@@ -18,11 +18,8 @@ from ..table import Table, Tabular
 from .limits import check_scores, q_limit, readable_again, row_weights, rows_and_weights, t2_limit, variable_components
 from .tables import squared_cosines
 
-# How far rows are from the others: T2 within the subspace of the components, Q outside it, and the limits of both.
-#
 # The rows may be those of the fit or supplementary ones. A model does not keep the weights of its rows: after a fit
-# with
-# `sample_weight`, pass the same weights to `diagnose`.
+# with `sample_weight`, pass the same weights to `diagnose`.
 
 
 #: The largest number of rows that are printed.

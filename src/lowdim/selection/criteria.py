@@ -31,8 +31,6 @@ from ..summaries.gram import Gram, GramRoot
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 
-# The eigenvalues of a covariance or correlation matrix, and what else the rules for the number of components need.
-
 
 class Unavailable(ValueError):
     """The rule is not available for these rows; the message says why.
@@ -438,9 +436,8 @@ def velicer(e: Eigenvalues) -> tuple[int, np.ndarray]:
 # The n rows are centred, which leaves n - 1 degrees of freedom: the noise is an m x N matrix of independent entries of
 # variance sigma2, m = min(n - 1, p), N = max(n - 1, p), beta = m / N. Its singular values s = sqrt(lambda (n - ddof)),
 # squared and divided by N sigma2, follow the Marchenko-Pastur law on [(1 - sqrt(beta))^2, (1 + sqrt(beta))^2] as m
-# grows.
-# If sigma2 is unknown, it is estimated by comparing the median of the m singular values with that of the law. Both
-# rules compare all eigenvalues with one threshold; their curve is this threshold, repeated for each eigenvalue.
+# grows. If sigma2 is unknown, it is estimated by comparing the median of the m singular values with that of the law.
+# Both rules compare all eigenvalues with one threshold; their curve is this threshold, repeated for each eigenvalue.
 
 
 def gavish_donoho(e: Eigenvalues, noise_variance: float | None = None) -> tuple[int, np.ndarray]:

@@ -21,8 +21,6 @@ from ..table import Table, Tabular
 from .fold_scores import FOLD_SCORES, CanBeValidated, FoldJob, HeldOutScorer, RefitFolds, Scores
 from .folds import Folds, folds_for
 
-# The result of a cross-validation.
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CrossValidation(Tabular):
@@ -198,9 +196,6 @@ class CrossValidation(Tabular):
 def _entry(value: Any) -> Any:
     """The value of an option as an entry of a table: numbers and text as they are, and everything else as text."""
     return value if value is None or isinstance(value, bool | int | float | str | np.generic) else str(value)
-
-
-# Cross-validation in one pass over the rows, from summaries of the folds.
 
 
 _NO_SUMMARIES = (

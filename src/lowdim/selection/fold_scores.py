@@ -28,126 +28,6 @@ from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .folds import Folds, dense_rows, split_summaries, summarize_by_label
 
-# Rows of wide tables as coordinates in the space that the rows span, from their inner products.
-#
-# A table with n rows and p > n columns is Z = A Q^T, with an n x n table A of coordinates and orthonormal columns of Q.
-# All that depends on the rows only through their inner products Z Z^T = A A^T is the same for A: principal variances,
-# fits of PLS and CCA, distances between rows. So rows can be left out, drawn or shuffled in A, which has n columns
-# instead of p. If columns are divided by the standard deviations of training rows, each set of training rows has its
-# own A.
-
-
-#: Bytes of the inner products that are held at a time, if each set of training rows has its own.
-_BYTES_AT_A_TIME = 1 << 28
-
-
-@dataclass(frozen=True)
-class Frame:
-    """What coordinates do not tell about the columns that they replace."""
-
-    #: For each table, whether its columns were replaced by coordinates.
-    replaced: tuple[bool, ...]
-    #: The number of columns of the first table.
-    n_columns: int
-    #: The sum of the logarithms of the standard deviations by which the columns of the first table were divided.
-    log_scale: float = 0.0
-
-
-class CoordinateRows(Triangle):
-    """The centred rows themselves, or their R factor, where these are coordinates from inner products."""
-
-    squared = True
-
-
-class UsedRows:
-    """Some rows of a table that is read by columns; a stream of known length is gathered in memory first."""
-
-    def __init__(self, source: Source, used: np.ndarray) -> None:
-        source = source if source.traits.by_feature else gather(source, "to read it by columns")
-        self.source, self.used = source, used
-        mask = None if np.all(used) else asarray_like(used.astype(np.float64), source.empty(0), dtype=source.dtype)
-        self.rows = Rows(source, mask).counted()
-        self.n, self.p = int(np.count_nonzero(used)), source.shape[1]
-
-    def dense(self) -> np.ndarray:
-        """The rows themselves, as a dense float64 array."""
-        return dense_rows(self.source).astype(np.float64)[self.used]
-
-    def coordinates(self, width: int, fine: bool) -> np.ndarray:
-        """Coordinates of the centred rows, with at least `width` columns, of which the last ones may be zero.
-
-        If `fine`, they come from a QR decomposition and not from inner products, so that nothing is squared.
-        """
-        if fine:
-            return _at_least(to_numpy(self.rows.summarize_features(GramRoot(self.n)).product).T, width)
-        return _at_least(root_of(to_numpy(self.rows.summarize_features(Gram(self.n)).centred())), width)
-
-    def standardized(
-        self, training: np.ndarray, ddof: int, width: int, fine: bool
-    ) -> Iterator[tuple[np.ndarray, float]]:
-        """For each set of training rows (rows of `training` hold their weights) the coordinates of all rows, divided by
-        the standard deviations of that set, and the sum of the logarithms of these deviations."""
-        chunk = max(1, _BYTES_AT_A_TIME // (8 * self.n**2))
-        for i in range(0, len(training), chunk):
-            some = training[i : i + chunk]
-            found = self.rows.summarize_features(StandardizedGrams(some, ddof, root=fine))
-            for product, log_scale, weights in zip(found.product, found.log_scale, some, strict=True):
-                A = product.T if fine else root_of(centred_products(product, weights))
-                yield _at_least(A, width), float(log_scale)
-
-    def count_varying(self, groups: Sequence[np.ndarray]) -> list[int]:
-        """For each group of these rows (a mask), the number of columns that are not constant in it."""
-
-        def varies(block: Array) -> Array:
-            A = dense(block)
-            xp = namespace(A)
-            each = [A[:, asarray_like(np.flatnonzero(g), A)] for g in groups]
-            return xp.stack([xp.astype(xp.any(a != a[:, :1], axis=1), A.dtype) for a in each], axis=1)
-
-        return [int(c) for c in to_numpy(self.rows.map_features(varies)).sum(axis=0)]
-
-
-def with_known_products(model: Any, source: Source) -> tuple[Any, Any]:
-    """The tables of a source, for fits of a model to many choices of their rows.
-
-    Tables with fewer rows than columns keep their inner products, which are computed here, if the model uses them: not
-    if it divides columns by standard deviations, which are others for each choice of rows.
-    """
-    scorer, members = model.held_out_scorer(), source.members
-    tables: list[Any] = []
-    for member, rotates, scaled in zip(members, scorer.rotates, scorer.scaled, strict=True):
-        n = member.shape[0]
-        wide = n is not None and n < member.shape[1]
-        member = gather(member, "to read it by columns") if wide and not member.traits.by_feature else member
-        if n is not None and wide and rotates and not scaled:
-            member = KnownSource(member, Rows(member).summarize_features(Gram(n)))
-        tables.append(member)
-    return tables[0], tables[1] if len(tables) > 1 else None
-
-
-def root_of(G: np.ndarray) -> np.ndarray:
-    """A lower triangular matrix A, up to the order of its rows, with A A^T = G, for a positive semi-definite G.
-
-    Cholesky's decomposition with pivoting [1]_ ends where the rest of G is zero up to rounding; the other columns of A
-    are zero.
-
-    References
-    ----------
-    .. [1] Higham (1990), Analysis of the Cholesky decomposition of a semi-definite matrix.
-    """
-    unit = float(np.abs(np.diagonal(G)).max()) or 1.0
-    L, pivots, rank, _ = lapack.dpstrf(G / unit, lower=1)
-    A = np.zeros_like(L)
-    A[pivots - 1, :rank] = np.tril(L)[:, :rank]
-    return A * np.sqrt(unit)
-
-
-def _at_least(A: np.ndarray, width: int) -> np.ndarray:
-    """`A` with columns of zeros up to this width."""
-    missing = width - A.shape[1]
-    return A if missing <= 0 else np.concatenate([A, np.zeros((len(A), missing))], axis=1)
-
-
 # The protocols of models that can be cross-validated, bootstrapped or tested by permutations.
 #
 # A user's model with the methods `open_rows`, `fit_summary` and `held_out_scorer` can be cross-validated. With
@@ -270,12 +150,17 @@ class CanBePermuted(OpensRows, Protocol):
         """The options of the permutation test for this model."""
 
 
-# The job that a cross-validation is planned for, and the scores of its splits.
+# The ways to score the rows that are left out of a cross-validation, and their table.
+#
+# `SummaryFolds` merges summaries of the folds, which have p x p numbers. `GramFolds` starts from the inner products of
+# the rows, which are n x n, and scores coordinates of the rows. `RefitFolds` fits the rows of each split. They are
+# chosen like solvers, by their cost.
 
 
+#: Fits to rows are considered if there are at least this many times as many columns as rows.
+_WIDE = 2.0
 #: The fraction of memory that the summaries of all folds, and merges of them, may take.
 _SHARE = 0.5
-
 #: Splits that are scored at a time, for each thread.
 _AT_A_TIME = 8
 
@@ -347,109 +232,6 @@ def score_pairs(pairs: Any, counts: np.ndarray) -> Scores:
         while some := list(islice(waiting, _AT_A_TIME * threads)):
             found += run_in_parallel([partial(score, pair) for pair in some], n_threads=threads)
         return found
-
-
-# Scores of held-out rows of tables with fewer rows than columns, in coordinates of the rows.
-
-
-#: Products of rows about a point have lost too many digits if less than this share of the squares is variance.
-_NEAR = 1e-6
-
-
-class CoordinateFolds:
-    """Scores of scorers that standardize the same tables, in coordinates of the rows."""
-
-    def __init__(self, job: FoldJob, fine: bool) -> None:
-        self._job, self._fine = job, fine
-        labels = job.folds.labels
-        used = np.any(labels >= 0, axis=1)
-        if job.weights is not None:
-            used &= to_numpy(job.weights) > 0
-        self._labels = labels[used]
-        self._weights = None if job.weights is None else to_numpy(job.weights).astype(np.float64)[used]
-        self._tables = [UsedRows(member, used) for member in job.source.members]
-        self._scaled = [r and s for r, s in zip(job.replaced, job.scorers[0].scaled, strict=True)]
-        self._width = max(int(job.counts[-1]), 1)
-        self._splits = [(train[used], test[used]) for train, test in job.folds.split_weights(job.weights)]
-
-    def scores(self) -> Scores:
-        frames = self._frames()
-        # The coordinates of each table, or its columns if they are not replaced; None if each split has its own.
-        fixed = [
-            None if scaled else table.coordinates(self._width, self._fine) if replaced else table.dense()
-            for table, scaled, replaced in zip(self._tables, self._scaled, self._job.replaced, strict=True)
-        ]
-        like = None if any(self._scaled) else self._scorers(frames[0])[0].summary(_beside(fixed), self._fine)
-        all_pairs: Any = self._pairs(fixed, frames)
-        if isinstance(like, Moments):
-            parts = summarize_by_label(_beside(fixed), like, self._labels, self._job.folds.counts, self._weights)
-            pairs = split_summaries(parts, self._job.folds)
-            all_pairs = [(self._scorers(f), *pair) for f, pair in zip(frames, pairs, strict=True)]
-        found = score_pairs(all_pairs, self._job.counts)
-        shared = [A for A, r in zip(fixed, self._job.replaced, strict=True) if r and A is not None]
-        if self._fine or all(self._is_near(A) for A in shared):
-            return found
-        return [[replace(each, resolved=False) for each in row] for row in found]
-
-    def _is_near(self, A: np.ndarray) -> bool:
-        """Whether the training rows of each split are near the mean of all rows, about which the products were taken.
-
-        If the held-out rows lie far away from the training rows, the differences between the latter lose digits.
-        """
-        squares = np.einsum("ij,ij->i", A, A)
-        for train, _ in self._splits:
-            mean, total = train @ A, float(train @ squares)
-            if total - float(mean @ mean) / float(train.sum()) < _NEAR * total:
-                return False
-        return True
-
-    def _pairs(self, fixed: list[np.ndarray | None], frames: list[Frame]) -> Iterator[Any]:
-        """The scorers and the summaries of each split, whose coordinates are its own if columns are standardized."""
-        training = np.stack([train for train, _ in self._splits])
-        ddof = self._job.scorers[0].ddof
-        own = {
-            i: self._tables[i].standardized(training, ddof, self._width, self._fine)
-            for i, scaled in enumerate(self._scaled)
-            if scaled
-        }
-        for (train, test), frame in zip(self._splits, frames, strict=True):
-            tables = list(fixed)
-            for i, coordinates in own.items():
-                tables[i], log_scale = next(coordinates)
-                if i == 0:
-                    frame = replace(frame, log_scale=log_scale)
-            source, scorers = _beside(tables), self._scorers(frame)
-            like = scorers[0].summary(source, self._fine)
-            yield scorers, summarize(source, like.fresh(), weights=train), summarize(source, like, weights=test)
-
-    def _scorers(self, frame: Frame) -> list[HeldOutScorer]:
-        return [scorer.in_coordinates(frame) for scorer in self._job.scorers]
-
-    def _frames(self) -> list[Frame]:
-        """What the scorers of each split need to know about the columns of the first table."""
-        first, replaced = self._tables[0], self._job.replaced
-        if not self._job.scorers[0].leaves_out_constant:
-            return [Frame(replaced, first.p)] * len(self._splits)
-        groups = [(train > 0) | (test > 0) for train, test in self._splits]
-        distinct = {group.tobytes(): group for group in groups}
-        counts = dict(zip(distinct, first.count_varying(list(distinct.values())), strict=True))
-        return [Frame(replaced, counts[group.tobytes()]) for group in groups]
-
-
-def _beside(tables: Any) -> BesideSource:
-    """Tables in memory, side by side."""
-    return BesideSource([ArraySource(np.ascontiguousarray(A)) for A in tables])
-
-
-# The ways to score the rows that are left out of a cross-validation, and their table.
-#
-# `SummaryFolds` merges summaries of the folds, which have p x p numbers. `GramFolds` starts from the inner products of
-# the rows, which are n x n, and scores coordinates of the rows. `RefitFolds` fits the rows of each split. They are
-# chosen like solvers, by their cost.
-
-
-#: Fits to rows are considered if there are at least this many times as many columns as rows.
-_WIDE = 2.0
 
 
 class FoldScores(AnySolver):
@@ -586,3 +368,210 @@ class RefitFolds(FoldScores):
 
 #: The ways to score held-out rows, by name.
 FOLD_SCORES: dict[str, type[FoldScores]] = {cls.name: cls for cls in (SummaryFolds, GramFolds, RefitFolds)}
+
+
+# Rows of wide tables as coordinates in the space that the rows span, from their inner products.
+#
+# A table with n rows and p > n columns is Z = A Q^T, with an n x n table A of coordinates and orthonormal columns of Q.
+# All that depends on the rows only through their inner products Z Z^T = A A^T is the same for A: principal variances,
+# fits of PLS and CCA, distances between rows. So rows can be left out, drawn or shuffled in A, which has n columns
+# instead of p. If columns are divided by the standard deviations of training rows, each set of training rows has its
+# own A.
+
+
+#: Bytes of the inner products that are held at a time, if each set of training rows has its own.
+_BYTES_AT_A_TIME = 1 << 28
+#: Products of rows about a point have lost too many digits if less than this share of the squares is variance.
+_NEAR = 1e-6
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What coordinates do not tell about the columns that they replace."""
+
+    #: For each table, whether its columns were replaced by coordinates.
+    replaced: tuple[bool, ...]
+    #: The number of columns of the first table.
+    n_columns: int
+    #: The sum of the logarithms of the standard deviations by which the columns of the first table were divided.
+    log_scale: float = 0.0
+
+
+class CoordinateRows(Triangle):
+    """The centred rows themselves, or their R factor, where these are coordinates from inner products."""
+
+    squared = True
+
+
+class UsedRows:
+    """Some rows of a table that is read by columns; a stream of known length is gathered in memory first."""
+
+    def __init__(self, source: Source, used: np.ndarray) -> None:
+        source = source if source.traits.by_feature else gather(source, "to read it by columns")
+        self.source, self.used = source, used
+        mask = None if np.all(used) else asarray_like(used.astype(np.float64), source.empty(0), dtype=source.dtype)
+        self.rows = Rows(source, mask).counted()
+        self.n, self.p = int(np.count_nonzero(used)), source.shape[1]
+
+    def dense(self) -> np.ndarray:
+        """The rows themselves, as a dense float64 array."""
+        return dense_rows(self.source).astype(np.float64)[self.used]
+
+    def coordinates(self, width: int, fine: bool) -> np.ndarray:
+        """Coordinates of the centred rows, with at least `width` columns, of which the last ones may be zero.
+
+        If `fine`, they come from a QR decomposition and not from inner products, so that nothing is squared.
+        """
+        if fine:
+            return _at_least(to_numpy(self.rows.summarize_features(GramRoot(self.n)).product).T, width)
+        return _at_least(root_of(to_numpy(self.rows.summarize_features(Gram(self.n)).centred())), width)
+
+    def standardized(
+        self, training: np.ndarray, ddof: int, width: int, fine: bool
+    ) -> Iterator[tuple[np.ndarray, float]]:
+        """For each set of training rows (rows of `training` hold their weights) the coordinates of all rows, divided by
+        the standard deviations of that set, and the sum of the logarithms of these deviations."""
+        chunk = max(1, _BYTES_AT_A_TIME // (8 * self.n**2))
+        for i in range(0, len(training), chunk):
+            some = training[i : i + chunk]
+            found = self.rows.summarize_features(StandardizedGrams(some, ddof, root=fine))
+            for product, log_scale, weights in zip(found.product, found.log_scale, some, strict=True):
+                A = product.T if fine else root_of(centred_products(product, weights))
+                yield _at_least(A, width), float(log_scale)
+
+    def count_varying(self, groups: Sequence[np.ndarray]) -> list[int]:
+        """For each group of these rows (a mask), the number of columns that are not constant in it."""
+
+        def varies(block: Array) -> Array:
+            A = dense(block)
+            xp = namespace(A)
+            each = [A[:, asarray_like(np.flatnonzero(g), A)] for g in groups]
+            return xp.stack([xp.astype(xp.any(a != a[:, :1], axis=1), A.dtype) for a in each], axis=1)
+
+        return [int(c) for c in to_numpy(self.rows.map_features(varies)).sum(axis=0)]
+
+
+def with_known_products(model: Any, source: Source) -> tuple[Any, Any]:
+    """The tables of a source, for fits of a model to many choices of their rows.
+
+    Tables with fewer rows than columns keep their inner products, which are computed here, if the model uses them: not
+    if it divides columns by standard deviations, which are others for each choice of rows.
+    """
+    scorer, members = model.held_out_scorer(), source.members
+    tables: list[Any] = []
+    for member, rotates, scaled in zip(members, scorer.rotates, scorer.scaled, strict=True):
+        n = member.shape[0]
+        wide = n is not None and n < member.shape[1]
+        member = gather(member, "to read it by columns") if wide and not member.traits.by_feature else member
+        if n is not None and wide and rotates and not scaled:
+            member = KnownSource(member, Rows(member).summarize_features(Gram(n)))
+        tables.append(member)
+    return tables[0], tables[1] if len(tables) > 1 else None
+
+
+def root_of(G: np.ndarray) -> np.ndarray:
+    """A lower triangular matrix A, up to the order of its rows, with A A^T = G, for a positive semi-definite G.
+
+    Cholesky's decomposition with pivoting [1]_ ends where the rest of G is zero up to rounding; the other columns of A
+    are zero.
+
+    References
+    ----------
+    .. [1] Higham (1990), Analysis of the Cholesky decomposition of a semi-definite matrix.
+    """
+    unit = float(np.abs(np.diagonal(G)).max()) or 1.0
+    L, pivots, rank, _ = lapack.dpstrf(G / unit, lower=1)
+    A = np.zeros_like(L)
+    A[pivots - 1, :rank] = np.tril(L)[:, :rank]
+    return A * np.sqrt(unit)
+
+
+def _at_least(A: np.ndarray, width: int) -> np.ndarray:
+    """`A` with columns of zeros up to this width."""
+    missing = width - A.shape[1]
+    return A if missing <= 0 else np.concatenate([A, np.zeros((len(A), missing))], axis=1)
+
+
+class CoordinateFolds:
+    """Scores of scorers that standardize the same tables, in coordinates of the rows."""
+
+    def __init__(self, job: FoldJob, fine: bool) -> None:
+        self._job, self._fine = job, fine
+        labels = job.folds.labels
+        used = np.any(labels >= 0, axis=1)
+        if job.weights is not None:
+            used &= to_numpy(job.weights) > 0
+        self._labels = labels[used]
+        self._weights = None if job.weights is None else to_numpy(job.weights).astype(np.float64)[used]
+        self._tables = [UsedRows(member, used) for member in job.source.members]
+        self._scaled = [r and s for r, s in zip(job.replaced, job.scorers[0].scaled, strict=True)]
+        self._width = max(int(job.counts[-1]), 1)
+        self._splits = [(train[used], test[used]) for train, test in job.folds.split_weights(job.weights)]
+
+    def scores(self) -> Scores:
+        frames = self._frames()
+        # The coordinates of each table, or its columns if they are not replaced; None if each split has its own.
+        fixed = [
+            None if scaled else table.coordinates(self._width, self._fine) if replaced else table.dense()
+            for table, scaled, replaced in zip(self._tables, self._scaled, self._job.replaced, strict=True)
+        ]
+        like = None if any(self._scaled) else self._scorers(frames[0])[0].summary(_beside(fixed), self._fine)
+        all_pairs: Any = self._pairs(fixed, frames)
+        if isinstance(like, Moments):
+            parts = summarize_by_label(_beside(fixed), like, self._labels, self._job.folds.counts, self._weights)
+            pairs = split_summaries(parts, self._job.folds)
+            all_pairs = [(self._scorers(f), *pair) for f, pair in zip(frames, pairs, strict=True)]
+        found = score_pairs(all_pairs, self._job.counts)
+        shared = [A for A, r in zip(fixed, self._job.replaced, strict=True) if r and A is not None]
+        if self._fine or all(self._is_near(A) for A in shared):
+            return found
+        return [[replace(each, resolved=False) for each in row] for row in found]
+
+    def _is_near(self, A: np.ndarray) -> bool:
+        """Whether the training rows of each split are near the mean of all rows, about which the products were taken.
+
+        If the held-out rows lie far away from the training rows, the differences between the latter lose digits.
+        """
+        squares = np.einsum("ij,ij->i", A, A)
+        for train, _ in self._splits:
+            mean, total = train @ A, float(train @ squares)
+            if total - float(mean @ mean) / float(train.sum()) < _NEAR * total:
+                return False
+        return True
+
+    def _pairs(self, fixed: list[np.ndarray | None], frames: list[Frame]) -> Iterator[Any]:
+        """The scorers and the summaries of each split, whose coordinates are its own if columns are standardized."""
+        training = np.stack([train for train, _ in self._splits])
+        ddof = self._job.scorers[0].ddof
+        own = {
+            i: self._tables[i].standardized(training, ddof, self._width, self._fine)
+            for i, scaled in enumerate(self._scaled)
+            if scaled
+        }
+        for (train, test), frame in zip(self._splits, frames, strict=True):
+            tables = list(fixed)
+            for i, coordinates in own.items():
+                tables[i], log_scale = next(coordinates)
+                if i == 0:
+                    frame = replace(frame, log_scale=log_scale)
+            source, scorers = _beside(tables), self._scorers(frame)
+            like = scorers[0].summary(source, self._fine)
+            yield scorers, summarize(source, like.fresh(), weights=train), summarize(source, like, weights=test)
+
+    def _scorers(self, frame: Frame) -> list[HeldOutScorer]:
+        return [scorer.in_coordinates(frame) for scorer in self._job.scorers]
+
+    def _frames(self) -> list[Frame]:
+        """What the scorers of each split need to know about the columns of the first table."""
+        first, replaced = self._tables[0], self._job.replaced
+        if not self._job.scorers[0].leaves_out_constant:
+            return [Frame(replaced, first.p)] * len(self._splits)
+        groups = [(train > 0) | (test > 0) for train, test in self._splits]
+        distinct = {group.tobytes(): group for group in groups}
+        counts = dict(zip(distinct, first.count_varying(list(distinct.values())), strict=True))
+        return [Frame(replaced, counts[group.tobytes()]) for group in groups]
+
+
+def _beside(tables: Any) -> BesideSource:
+    """Tables in memory, side by side."""
+    return BesideSource([ArraySource(np.ascontiguousarray(A)) for A in tables])

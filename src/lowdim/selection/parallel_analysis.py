@@ -16,6 +16,211 @@ from .._core.threads import check_stop
 from ..linalg import quiet_blas
 from .criteria import Eigenvalues, Unavailable, leading_above
 
+#: The number of simulated columns that are drawn at a time.
+_AT_A_TIME = 4096
+#: Whole tables are drawn if that takes at most this many multiplications, for components and for factors.
+_WHOLE_UP_TO, _FACTORS_WHOLE_UP_TO = 2e10, 2e9
+#: The number of draws that tell how many leading eigenvalues are needed.
+_PILOT = 20
+
+
+def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, seed: int = 0) -> tuple[int, np.ndarray]:
+    """The number of leading eigenvalues above those of independent Gaussian columns, up to the first that is not [1]_.
+
+    Parameters
+    ----------
+    n_draws : int
+        Number of simulated tables with the same n and p. Their columns have the variances of the given columns; if
+        those are standardized, the eigenvalues are those of the correlation matrix of the simulated rows.
+    quantile : float or "mean"
+        The threshold for lambda_k is this quantile (or the mean) of the k-th eigenvalue over the simulations. Horn used
+        the mean; 0.95 keeps fewer components [2]_.
+
+    The curve consists of the thresholds for k = 1, ..., min(n - 1, p); for large tables it ends soon after the first
+    threshold that is not exceeded, because the others decide nothing.
+
+    Notes
+    -----
+    If there are more rows than columns, no rows are simulated: the scatter matrix of n Gaussian rows about their mean
+    is distributed as L L^T, where L is lower triangular, its diagonal has chi distributions with n - 1, n - 2, ...
+    degrees of freedom, and the entries below are standard normal [3]_. The cost of p^3 does not depend on n. Otherwise
+    n - 1 rows are drawn, some columns at a time, which costs n^2 p.
+
+    For large tables only the leading eigenvalues are computed, and of the simulated rows only what that needs is drawn
+    (`NoiseSpectrum`). If there are many different variances, small ones are replaced by a few with the same sums of
+    powers, and standardized columns are replaced by Gaussian ones. In simulations this changed the means of the leading
+    eigenvalues by less than 1%; for standardized columns they were larger by 0.05% to 0.4%.
+
+    References
+    ----------
+    .. [1] Horn (1965), A rationale and test for the number of factors in factor analysis.
+    .. [2] Glorfeld (1995), An improvement on Horn's parallel analysis methodology.
+    .. [3] Bartlett (1933), On the theory of statistical regression.
+    """
+    check_draws(n_draws, quantile)
+    if e.variances is None:
+        raise Unavailable("the simulated columns need the variances of the columns, which are not known here")
+    unit = float(e.variances.max())
+    deviations = np.sqrt(e.variances[e.variances > 0.0] / unit)
+    # `unit` is a variance with divisor n - ddof; the simulated scatter matrices have `free` degrees of freedom.
+    scale = unit if e.standardize else unit / e.free
+
+    p, n_draws = len(deviations), int(n_draws)
+
+    def thresholds_of(draws: np.ndarray) -> np.ndarray:
+        return threshold_over(draws, quantile) * scale
+
+    if n_draws * min(e.free, float(p)) ** 2 * p < _WHOLE_UP_TO:
+        # All eigenvalues of whole tables, because that is quick.
+        rng = np.random.default_rng(seed)
+        draws = np.zeros((n_draws, len(e.values)))
+        with quiet_blas(min(len(e.values), p)):
+            for draw in draws:
+                values = simulate_eigenvalues(rng, e.free + 1.0, deviations, e.standardize)[: len(draw)]
+                draw[: len(values)] = values
+        thresholds = thresholds_of(draws)
+    else:
+        columns = NoiseSpectrum.of_columns
+        noise = NoiseSpectrum.of_standardized(p, e.free) if e.standardize else columns(deviations**2, e.free)
+        thresholds = as_far_as_needed(e.values, noise, n_draws, seed, thresholds_of)
+    return leading_above(e.values[: len(thresholds)], thresholds), thresholds
+
+
+def parallel_factors(
+    e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, seed: int = 0
+) -> tuple[int, np.ndarray]:
+    """The number of leading eigenvalues of the reduced correlation matrix above those of independent columns [1]_.
+
+    In the reduced correlation matrix, squared multiple correlations take the place of ones on the diagonal: they are
+    lower bounds of the communalities. Its eigenvalues are the variances that factors explain, without the variance that
+    is particular to each column. Factors are counted up to the first eigenvalue that is not above its threshold.
+
+    Parameters
+    ----------
+    n_draws : int
+        Number of simulated tables of independent Gaussian columns with the same n and p.
+    quantile : float or "mean"
+        The threshold for the k-th eigenvalue is this quantile (or the mean) of the simulated ones.
+
+    Notes
+    -----
+    The correlation matrices of the simulations are drawn by Bartlett's decomposition, without rows: p^3 operations for
+    each. For large p only the leading eigenvalues of the correlation matrices are drawn, see `parallel`, and the
+    expected 1 - SMC of independent columns, (n - p) / (n - 1), is subtracted from them. In simulations this changed the
+    means of the leading eigenvalues by less than 1%. More rows than columns are needed.
+
+    References
+    ----------
+    .. [1] Humphreys, Ilgen (1969), Note on a criterion for the number of common factors; Montanelli, Humphreys (1976),
+       Latent roots of random data correlation matrices with squared multiple correlations on the diagonal.
+    """
+    check_draws(n_draws, quantile)
+    values = reduced_eigenvalues(e)
+    p, free = len(values), e.free
+    if n_draws * float(p) ** 3 < _FACTORS_WHOLE_UP_TO:
+        rng = np.random.default_rng(seed)
+        with quiet_blas(p):
+            draws = [reduced_spectrum(_bartlett(rng, e.n - 1.0, np.ones(p), True)) for _ in range(int(n_draws))]
+        thresholds = threshold_over(np.stack(draws), quantile)
+    else:
+        unique = (e.n - p) / free
+        thresholds = as_far_as_needed(
+            values,
+            NoiseSpectrum.of_standardized(p, free),
+            int(n_draws),
+            seed,
+            lambda draws: threshold_over(draws, quantile) - unique,
+        )
+    return leading_above(values[: len(thresholds)], thresholds), thresholds
+
+
+def reduced_eigenvalues(e: Eigenvalues) -> np.ndarray:
+    """The eigenvalues of the reduced correlation matrix of the columns that vary, descending; some are negative."""
+    if e.matrix is None or e.varying is None:
+        raise Unavailable("squared multiple correlations need the p x p matrix, which is not computed here")
+    keep = np.flatnonzero(e.varying)
+    p = len(keep)
+    if p < 2:
+        raise Unavailable("squared multiple correlations need at least 2 columns that are not constant")
+    if e.rank < p:
+        raise Unavailable(
+            "squared multiple correlations need a regular correlation matrix: more rows than columns, and no column "
+            "that depends on others"
+        )
+    R = e.matrix[np.ix_(keep, keep)]
+    sd = np.sqrt(np.diagonal(R))
+    return reduced_spectrum(R / sd / sd[:, None])
+
+
+def reduced_spectrum(R: np.ndarray) -> np.ndarray:
+    """The eigenvalues of a correlation matrix with squared multiple correlations on its diagonal, descending."""
+    unique = 1.0 / np.diagonal(np.linalg.inv(R))
+    return np.linalg.eigvalsh(R - np.diag(unique))[::-1]
+
+
+def check_draws(n_draws: Any, quantile: Any) -> None:
+    """Refuse numbers of simulations and quantiles that make no sense."""
+    check_count("n_draws", n_draws)
+    if quantile != "mean" and not (isinstance(quantile, numbers.Real) and 0.0 < float(quantile) < 1.0):
+        raise ValueError(f"quantile={quantile!r} must lie strictly between 0 and 1, or be 'mean'.")
+
+
+def threshold_over(draws: np.ndarray, quantile: float | str) -> np.ndarray:
+    """The quantile of each simulated eigenvalue over the draws, or its mean."""
+    return np.asarray(draws.mean(axis=0) if quantile == "mean" else np.quantile(draws, float(quantile), axis=0))
+
+
+def as_far_as_needed(
+    values: np.ndarray, noise: NoiseSpectrum, n_draws: int, seed: int, thresholds_of: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """The thresholds for k = 1, 2, ..., at least up to the first that is not exceeded.
+
+    The time increases with the cube of the largest k, which is found out with the first of the draws.
+    """
+    k = 8
+    for some in (min(n_draws, _PILOT), n_draws):
+        while True:
+            draws = noise.leading(some, k, seed)
+            m = min(draws.shape[1], len(values))
+            thresholds = thresholds_of(draws[:, :m])
+            chosen = leading_above(values[:m], thresholds)
+            if m < k or chosen < m:
+                break
+            k *= 2
+        k = min(k, chosen + 3)
+    return thresholds
+
+
+def simulate_eigenvalues(rng: np.random.Generator, n: float, deviations: np.ndarray, standardize: bool) -> np.ndarray:
+    """Descending eigenvalues of the scatter matrix (of the correlation matrix, if `standardize`) of n Gaussian rows
+    whose columns are independent and have the given standard deviations."""
+    p, free = len(deviations), n - 1.0
+    G = _bartlett(rng, free, deviations, standardize) if free >= p else _dual(rng, free, deviations, standardize)
+    return np.clip(np.linalg.eigvalsh(G)[::-1], 0.0, None)
+
+
+def _bartlett(rng: np.random.Generator, free: float, deviations: np.ndarray, standardize: bool) -> Array:
+    """The p x p scatter matrix L L^T. Row i of L belongs to column i of the table; its squared length is the sum of
+    squares of that column."""
+    p = len(deviations)
+    L = np.tril(rng.standard_normal((p, p)), -1)
+    L[np.diag_indices(p)] = np.sqrt(rng.chisquare(free - np.arange(p)))
+    L *= 1.0 / np.sqrt((L * L).sum(axis=1, keepdims=True)) if standardize else deviations[:, None]
+    return L @ L.T
+
+
+def _dual(rng: np.random.Generator, free: float, deviations: np.ndarray, standardize: bool) -> Array:
+    """Z Z^T for `free` simulated rows Z; apart from zeros it has the same eigenvalues as the scatter matrix."""
+    rows = max(1, math.floor(free + 0.5))
+    G = np.zeros((rows, rows))
+    for start in range(0, len(deviations), _AT_A_TIME):
+        some = deviations[start : start + _AT_A_TIME]
+        Z = rng.standard_normal((rows, len(some)))
+        Z *= 1.0 / np.sqrt((Z * Z).sum(axis=0)) if standardize else some
+        G += Z @ Z.T
+    return G
+
+
 # The leading eigenvalues of the scatter matrix of noise, for tables that are too large to draw all their entries.
 #
 # The scatter matrix of n Gaussian rows about their mean has, apart from zeros, the eigenvalues of G = Y Y^T with
@@ -242,140 +447,7 @@ def _quadrature(t: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray]:
     return nodes * top, total * vectors[0] ** 2 / nodes
 
 
-# Horn's parallel analysis: eigenvalues are compared with those of simulated independent columns.
-
-
-#: The number of simulated columns that are drawn at a time.
-_AT_A_TIME = 4096
-#: Whole tables are drawn if that takes at most this many multiplications.
-_WHOLE_UP_TO = 2e10
-#: The number of draws that tell how many leading eigenvalues are needed.
-_PILOT = 20
-
-
-def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, seed: int = 0) -> tuple[int, np.ndarray]:
-    """The number of leading eigenvalues above those of independent Gaussian columns, up to the first that is not [1]_.
-
-    Parameters
-    ----------
-    n_draws : int
-        Number of simulated tables with the same n and p. Their columns have the variances of the given columns; if
-        those are standardized, the eigenvalues are those of the correlation matrix of the simulated rows.
-    quantile : float or "mean"
-        The threshold for lambda_k is this quantile (or the mean) of the k-th eigenvalue over the simulations. Horn used
-        the mean; 0.95 keeps fewer components [2]_.
-
-    The curve consists of the thresholds for k = 1, ..., min(n - 1, p); for large tables it ends soon after the first
-    threshold that is not exceeded, because the others decide nothing.
-
-    Notes
-    -----
-    If there are more rows than columns, no rows are simulated: the scatter matrix of n Gaussian rows about their mean
-    is distributed as L L^T, where L is lower triangular, its diagonal has chi distributions with n - 1, n - 2, ...
-    degrees of freedom, and the entries below are standard normal [3]_. The cost of p^3 does not depend on n. Otherwise
-    n - 1 rows are drawn, some columns at a time, which costs n^2 p.
-
-    For large tables only the leading eigenvalues are computed, and of the simulated rows only what that needs is drawn
-    (`noise_spectrum`). If there are many different variances, small ones are replaced by a few with the same sums of
-    powers, and standardized columns are replaced by Gaussian ones. In simulations this changed the means of the leading
-    eigenvalues by less than 1%; for standardized columns they were larger by 0.05% to 0.4%.
-
-    References
-    ----------
-    .. [1] Horn (1965), A rationale and test for the number of factors in factor analysis.
-    .. [2] Glorfeld (1995), An improvement on Horn's parallel analysis methodology.
-    .. [3] Bartlett (1933), On the theory of statistical regression.
-    """
-    check_draws(n_draws, quantile)
-    if e.variances is None:
-        raise Unavailable("the simulated columns need the variances of the columns, which are not known here")
-    unit = float(e.variances.max())
-    deviations = np.sqrt(e.variances[e.variances > 0.0] / unit)
-    # `unit` is a variance with divisor n - ddof; the simulated scatter matrices have `free` degrees of freedom.
-    scale = unit if e.standardize else unit / e.free
-
-    p, n_draws = len(deviations), int(n_draws)
-
-    def thresholds_of(draws: np.ndarray) -> np.ndarray:
-        return threshold_over(draws, quantile) * scale
-
-    if n_draws * min(e.free, float(p)) ** 2 * p < _WHOLE_UP_TO:
-        # All eigenvalues of whole tables, because that is quick.
-        rng = np.random.default_rng(seed)
-        draws = np.zeros((n_draws, len(e.values)))
-        with quiet_blas(min(len(e.values), p)):
-            for draw in draws:
-                values = simulate_eigenvalues(rng, e.free + 1.0, deviations, e.standardize)[: len(draw)]
-                draw[: len(values)] = values
-        thresholds = thresholds_of(draws)
-    else:
-        columns = NoiseSpectrum.of_columns
-        noise = NoiseSpectrum.of_standardized(p, e.free) if e.standardize else columns(deviations**2, e.free)
-        thresholds = as_far_as_needed(e.values, noise, n_draws, seed, thresholds_of)
-    return leading_above(e.values[: len(thresholds)], thresholds), thresholds
-
-
-def check_draws(n_draws: Any, quantile: Any) -> None:
-    """Refuse numbers of simulations and quantiles that make no sense."""
-    check_count("n_draws", n_draws)
-    if quantile != "mean" and not (isinstance(quantile, numbers.Real) and 0.0 < float(quantile) < 1.0):
-        raise ValueError(f"quantile={quantile!r} must lie strictly between 0 and 1, or be 'mean'.")
-
-
-def threshold_over(draws: np.ndarray, quantile: float | str) -> np.ndarray:
-    """The quantile of each simulated eigenvalue over the draws, or its mean."""
-    return np.asarray(draws.mean(axis=0) if quantile == "mean" else np.quantile(draws, float(quantile), axis=0))
-
-
-def as_far_as_needed(
-    values: np.ndarray, noise: NoiseSpectrum, n_draws: int, seed: int, thresholds_of: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """The thresholds for k = 1, 2, ..., at least up to the first that is not exceeded.
-
-    The time increases with the cube of the largest k, which is found out with the first of the draws.
-    """
-    k = 8
-    for some in (min(n_draws, _PILOT), n_draws):
-        while True:
-            draws = noise.leading(some, k, seed)
-            m = min(draws.shape[1], len(values))
-            thresholds = thresholds_of(draws[:, :m])
-            chosen = leading_above(values[:m], thresholds)
-            if m < k or chosen < m:
-                break
-            k *= 2
-        k = min(k, chosen + 3)
-    return thresholds
-
-
-def simulate_eigenvalues(rng: np.random.Generator, n: float, deviations: np.ndarray, standardize: bool) -> np.ndarray:
-    """Descending eigenvalues of the scatter matrix (of the correlation matrix, if `standardize`) of n Gaussian rows
-    whose columns are independent and have the given standard deviations."""
-    p, free = len(deviations), n - 1.0
-    G = _bartlett(rng, free, deviations, standardize) if free >= p else _dual(rng, free, deviations, standardize)
-    return np.clip(np.linalg.eigvalsh(G)[::-1], 0.0, None)
-
-
-def _bartlett(rng: np.random.Generator, free: float, deviations: np.ndarray, standardize: bool) -> Array:
-    """The p x p scatter matrix L L^T. Row i of L belongs to column i of the table; its squared length is the sum of
-    squares of that column."""
-    p = len(deviations)
-    L = np.tril(rng.standard_normal((p, p)), -1)
-    L[np.diag_indices(p)] = np.sqrt(rng.chisquare(free - np.arange(p)))
-    L *= 1.0 / np.sqrt((L * L).sum(axis=1, keepdims=True)) if standardize else deviations[:, None]
-    return L @ L.T
-
-
-def _dual(rng: np.random.Generator, free: float, deviations: np.ndarray, standardize: bool) -> Array:
-    """Z Z^T for `free` simulated rows Z; apart from zeros it has the same eigenvalues as the scatter matrix."""
-    rows = max(1, math.floor(free + 0.5))
-    G = np.zeros((rows, rows))
-    for start in range(0, len(deviations), _AT_A_TIME):
-        some = deviations[start : start + _AT_A_TIME]
-        Z = rng.standard_normal((rows, len(some)))
-        Z *= 1.0 / np.sqrt((Z * Z).sum(axis=0)) if standardize else some
-        G += Z @ Z.T
-    return G
+# Checks of options that several functions share.
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
@@ -403,82 +475,3 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     raise ValueError(f"random_state={random_state!r} must be None, a whole number, or a generator of numpy.random.")
-
-
-# Parallel analysis for factors: eigenvalues of the reduced correlation matrix, compared with those of simulations.
-
-
-#: Whole tables are drawn if that takes at most this many multiplications.
-_FACTORS_WHOLE_UP_TO = 2e9
-
-
-def parallel_factors(
-    e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, seed: int = 0
-) -> tuple[int, np.ndarray]:
-    """The number of leading eigenvalues of the reduced correlation matrix above those of independent columns [1]_.
-
-    In the reduced correlation matrix, squared multiple correlations take the place of ones on the diagonal: they are
-    lower bounds of the communalities. Its eigenvalues are the variances that factors explain, without the variance that
-    is particular to each column. Factors are counted up to the first eigenvalue that is not above its threshold.
-
-    Parameters
-    ----------
-    n_draws : int
-        Number of simulated tables of independent Gaussian columns with the same n and p.
-    quantile : float or "mean"
-        The threshold for the k-th eigenvalue is this quantile (or the mean) of the simulated ones.
-
-    Notes
-    -----
-    The correlation matrices of the simulations are drawn by Bartlett's decomposition, without rows: p^3 operations for
-    each. For large p only the leading eigenvalues of the correlation matrices are drawn, see `parallel`, and the
-    expected 1 - SMC of independent columns, (n - p) / (n - 1), is subtracted from them. In simulations this changed the
-    means of the leading eigenvalues by less than 1%. More rows than columns are needed.
-
-    References
-    ----------
-    .. [1] Humphreys, Ilgen (1969), Note on a criterion for the number of common factors; Montanelli, Humphreys (1976),
-       Latent roots of random data correlation matrices with squared multiple correlations on the diagonal.
-    """
-    check_draws(n_draws, quantile)
-    values = reduced_eigenvalues(e)
-    p, free = len(values), e.free
-    if n_draws * float(p) ** 3 < _FACTORS_WHOLE_UP_TO:
-        rng = np.random.default_rng(seed)
-        with quiet_blas(p):
-            draws = [reduced_spectrum(_bartlett(rng, e.n - 1.0, np.ones(p), True)) for _ in range(int(n_draws))]
-        thresholds = threshold_over(np.stack(draws), quantile)
-    else:
-        unique = (e.n - p) / free
-        thresholds = as_far_as_needed(
-            values,
-            NoiseSpectrum.of_standardized(p, free),
-            int(n_draws),
-            seed,
-            lambda draws: threshold_over(draws, quantile) - unique,
-        )
-    return leading_above(values[: len(thresholds)], thresholds), thresholds
-
-
-def reduced_eigenvalues(e: Eigenvalues) -> np.ndarray:
-    """The eigenvalues of the reduced correlation matrix of the columns that vary, descending; some are negative."""
-    if e.matrix is None or e.varying is None:
-        raise Unavailable("squared multiple correlations need the p x p matrix, which is not computed here")
-    keep = np.flatnonzero(e.varying)
-    p = len(keep)
-    if p < 2:
-        raise Unavailable("squared multiple correlations need at least 2 columns that are not constant")
-    if e.rank < p:
-        raise Unavailable(
-            "squared multiple correlations need a regular correlation matrix: more rows than columns, and no column "
-            "that depends on others"
-        )
-    R = e.matrix[np.ix_(keep, keep)]
-    sd = np.sqrt(np.diagonal(R))
-    return reduced_spectrum(R / sd / sd[:, None])
-
-
-def reduced_spectrum(R: np.ndarray) -> np.ndarray:
-    """The eigenvalues of a correlation matrix with squared multiple correlations on its diagonal, descending."""
-    unique = 1.0 / np.diagonal(np.linalg.inv(R))
-    return np.linalg.eigvalsh(R - np.diag(unique))[::-1]

@@ -169,7 +169,7 @@ _RULES = (
         "thresholds",
         options=("noise_variance",),
     ),
-    # ---- Rules that need the rows rather than eigenvalues; choose.py applies them.
+    # ---- Rules that need the rows rather than eigenvalues.
     Rule(
         "cv",
         None,
@@ -223,7 +223,7 @@ def rule_of(name: Any) -> Rule:
     return rule
 
 
-# The results of the rules that choose the number of components, as printable tables.
+# The results of the rules.
 
 
 #: The names of curves in tables.

@@ -1,7 +1,6 @@
 """Scorers of models by held-out rows: from summaries, or from the rows themselves.
 
-The method `held_out_scorer` of a model returns its scorer for `cross_validate`. The scores are computed in
-`held_out_scores`.
+The method `held_out_scorer` of a model returns its scorer for `cross_validate`.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ from ..summaries.triangle import Triangle
 from .cross_validation import check_counts
 from .fold_scores import CanBeStarted, CoordinateRows, Frame, HeldOutScorer, HeldOutScores
 
-# Scores of held-out rows, computed from their summary.
-#
 # The log-likelihood, the squared error and the correlations of held-out rows depend only on their weight, mean and
 # scatter, so the rows are not read again.
 
