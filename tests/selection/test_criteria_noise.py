@@ -9,7 +9,7 @@ from sklearn.datasets import load_wine
 
 from lowdim import Moments
 from lowdim.selection import Eigenvalues
-from lowdim.selection.criteria import gavish_donoho, hard_threshold, marchenko_pastur, median_of_law, omega, velicer
+from lowdim.selection.criteria import gavish_donoho, hard_threshold, marchenko_pastur, median_of_law, velicer
 from lowdim.selection.parallel_analysis import parallel, simulate_eigenvalues
 
 #: All rules of eigenvalues.
@@ -56,6 +56,11 @@ def test_median_of_the_law_is_that_of_simulated_noise():
     for m, n in ((200, 200), (100, 400)):
         medians = [np.median(np.linalg.svd(rng.standard_normal((m, n)))[1] ** 2 / n) for _ in range(20)]
         assert np.mean(medians) == pytest.approx(median_of_law(m / n), abs=0.02)
+
+
+def omega(beta):
+    """The hard threshold in units of the median singular value."""
+    return hard_threshold(beta) / math.sqrt(median_of_law(beta))
 
 
 def test_hard_thresholds():

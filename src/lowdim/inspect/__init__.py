@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..models.base import Offer, Offers
+from . import tables as fits
 from .diagnostics import Diagnostics, diagnose, hotelling_t2, q_residuals
 from .factor_fit import FitReport, determinacy, fit_report
 from .limits import column_names, has_scores, q_limit, t2_limit
@@ -16,14 +17,7 @@ from .tables import (
     correlations,
     cos2,
     factor_correlations,
-    has_canonical_tests,
-    has_coefficients,
-    has_loadings,
-    has_pair_correlations,
-    has_structure,
-    has_vip,
     importance,
-    is_factor_analysis,
     loadings,
     pair_correlations,
     pattern,
@@ -64,10 +58,6 @@ __all__ = [
 # `model.tables`: the tables of a fitted model as methods.
 
 
-def _always(model: Any) -> bool:
-    return True
-
-
 def _is_orthonormal(model: Any) -> bool:
     """Whether squared distances are split by orthonormal components."""
     return has_scores(model) and hasattr(model, "components_")
@@ -89,19 +79,19 @@ class ModelTables(Offers):
 
     what = "table"
     offers = {
-        "importance": Offer(importance, _always),
-        "loadings": Offer(loadings, has_loadings),
-        "pattern": Offer(pattern, is_factor_analysis),
-        "structure": Offer(structure, has_structure),
-        "communalities": Offer(communalities, is_factor_analysis),
-        "factor_correlations": Offer(factor_correlations, is_factor_analysis),
-        "fit_report": Offer(fit_report, is_factor_analysis),
-        "determinacy": Offer(determinacy, is_factor_analysis),
-        "coefficients": Offer(coefficients, has_coefficients),
-        "vip": Offer(vip, has_vip),
-        "canonical_tests": Offer(canonical_tests, has_canonical_tests),
-        "pair_correlations": Offer(pair_correlations, has_pair_correlations),
-        "scores": Offer(scores, _always),
+        "importance": Offer(importance, lambda model: True),
+        "loadings": Offer(loadings, fits.has_loadings),
+        "pattern": Offer(pattern, fits.is_factor_analysis),
+        "structure": Offer(structure, fits.has_structure),
+        "communalities": Offer(communalities, fits.is_factor_analysis),
+        "factor_correlations": Offer(factor_correlations, fits.is_factor_analysis),
+        "fit_report": Offer(fit_report, fits.is_factor_analysis),
+        "determinacy": Offer(determinacy, fits.is_factor_analysis),
+        "coefficients": Offer(coefficients, fits.has_coefficients),
+        "vip": Offer(vip, fits.has_vip),
+        "canonical_tests": Offer(canonical_tests, fits.has_canonical_tests),
+        "pair_correlations": Offer(pair_correlations, fits.has_pair_correlations),
+        "scores": Offer(scores, lambda model: True),
         "contributions": Offer(contributions, _is_orthonormal),
         "cos2": Offer(cos2, _is_orthonormal),
         "correlations": Offer(correlations, has_scores),

@@ -18,11 +18,8 @@ from ..table import Table, Tabular
 from .limits import check_scores, q_limit, readable_again, row_weights, rows_and_weights, t2_limit, variable_components
 from .tables import squared_cosines
 
-# How far rows are from the others: T2 within the subspace of the components, Q outside it, and the limits of both.
-#
 # The rows may be those of the fit or supplementary ones. A model does not keep the weights of its rows: after a fit
-# with
-# `sample_weight`, pass the same weights to `diagnose`.
+# with `sample_weight`, pass the same weights to `diagnose`.
 
 
 #: The largest number of rows that are printed.
@@ -110,20 +107,15 @@ class Diagnostics(Tabular):
         """T2 and Q of all rows, and whether they are beyond their limits."""
         t2, q = to_numpy(self.t2), to_numpy(self.q)
         columns = {"T2": t2, "Q": q, "T2 beyond": t2 > self.t2_limit, "Q beyond": q > self.q_limit}
-        return Table(columns, self.labels, title=self._title(), notes=self._notes())
+        both = (("T2", self.t2_limit, self.t2_outliers), ("Q", self.q_limit, self.q_outliers))
+        notes = [f"limit of {name}: {limit:.4g}, rows beyond it: {len(rows)}" for name, limit, rows in both]
+        return Table(columns, self.labels, title=f"{len(t2)} rows, limits at alpha = {self.alpha:g}", notes=notes)
 
     def outlier_table(self) -> Table:
         """The rows of `table()` that are beyond a limit; first those that exceed it most, in units of the limit."""
         rows = self.outliers
         excess = np.maximum(to_numpy(self.t2)[rows] / self.t2_limit, to_numpy(self.q)[rows] / self.q_limit)
         return self.table().take(rows[np.argsort(-excess, kind="stable")])
-
-    def _title(self) -> str:
-        return f"{len(to_numpy(self.t2))} rows, limits at alpha = {self.alpha:g}"
-
-    def _notes(self) -> list[str]:
-        both = (("T2", self.t2_limit, self.t2_outliers), ("Q", self.q_limit, self.q_outliers))
-        return [f"limit of {name}: {limit:.4g}, rows beyond it: {len(rows)}" for name, limit, rows in both]
 
     def __repr__(self) -> str:
         return f"Diagnostics({len(self.outliers)} of {len(to_numpy(self.t2))} rows beyond a limit)"
@@ -189,17 +181,14 @@ def diagnose(
     scores = model.scores(X)
     if row_weights(sample_weight, scores) is not None and new_rows:
         raise ValueError("sample_weight is for the rows of the fit, and new_rows=True says that these are others.")
+    new = {"X": X, "sample_weight": sample_weight} if needs_rows else {"new_rows": new_rows}
     return Diagnostics(
         scores=scores,
         cos2=squared_cosines(model, X) if hasattr(model, "components_") else None,
         t2=compute_lazy(hotelling_t2(model, X)),
         q=compute_lazy(q_residuals(model, X)),
         t2_limit=t2_limit(model, alpha, new_rows=new_rows),
-        q_limit=(
-            q_limit(model, alpha, X, sample_weight=sample_weight)
-            if needs_rows
-            else q_limit(model, alpha, new_rows=new_rows)
-        ),
+        q_limit=q_limit(model, alpha, **new),
         alpha=alpha,
         labels=labels,
     )

@@ -84,33 +84,29 @@ class FitReport(Tabular):
 
     def table(self) -> Table:
         """One row for each measure: its value, and the ends of its interval if it has one."""
-        lower, upper = self.rmsea_interval or (None, None)
-        measures: dict[str, tuple[Any, Any, Any]] = {
-            "chi-square": (self.chi_square, None, None),
-            "degrees of freedom": (self.dof, None, None),
-            "p-value": (self.p_value, None, None),
-            "RMSEA": (self.rmsea, lower, upper),
-            "TLI": (self.tli, None, None),
-            "CFI": (self.cfi, None, None),
-            "RMSR": (self.rmsr, None, None),
-            "SRMR": (self.srmr, None, None),
-            "BIC": (self.bic, None, None),
-            "AIC": (self.aic, None, None),
-            "chi-square BIC": (self.chi_square_bic, None, None),
-            "null chi-square": (self.null_chi_square, None, None),
-            "null degrees of freedom": (self.null_dof, None, None),
+        measures: dict[str, Any] = {
+            "chi-square": self.chi_square,
+            "degrees of freedom": self.dof,
+            "p-value": self.p_value,
+            "RMSEA": self.rmsea,
+            "TLI": self.tli,
+            "CFI": self.cfi,
+            "RMSR": self.rmsr,
+            "SRMR": self.srmr,
+            "BIC": self.bic,
+            "AIC": self.aic,
+            "chi-square BIC": self.chi_square_bic,
+            "null chi-square": self.null_chi_square,
+            "null degrees of freedom": self.null_dof,
         }
-        for name, value in zip(self.factor_names, self.determinacy, strict=True):
-            measures[f"determinacy {name}"] = (float(value), None, None)
-        columns = zip(*measures.values(), strict=True)
-        values, lowers, uppers = ([math.nan if v is None else float(v) for v in column] for column in columns)
-        return Table(
-            {"value": values, "lower": lowers, "upper": uppers},
-            list(measures),
-            title=self._title(),
-            notes=self.notes,
-            row_name="measure",
-        )
+        names = [f"determinacy {name}" for name in self.factor_names]
+        measures |= dict(zip(names, self.determinacy, strict=True))
+        columns = {"value": [math.nan if value is None else float(value) for value in measures.values()]}
+        for column, end in zip(("lower", "upper"), self.rmsea_interval or (math.nan, math.nan), strict=True):
+            columns[column] = [end if name == "RMSEA" else math.nan for name in measures]
+        what = f"{self.n_factors} factor{'s' if self.n_factors > 1 else ''} of {self.n_columns} columns"
+        title = f"Fit of {what}, {self.n:g} rows"
+        return Table(columns, list(measures), title=title, notes=self.notes, row_name="measure")
 
     def __repr__(self) -> str:
         return f"FitReport({self.n_factors} factors, chi-square {_number(self.chi_square)}, dof {self.dof})"
@@ -120,10 +116,6 @@ class FitReport(Tabular):
 
     def _repr_html_(self) -> str:
         return self._printed()._repr_html_()
-
-    def _title(self) -> str:
-        what = f"{self.n_factors} factor{'s' if self.n_factors > 1 else ''} of {self.n_columns} columns"
-        return f"Fit of {what}, {self.n:g} rows"
 
     def _printed(self) -> Table:
         """The table with each number in its own format, since they have very different sizes."""
@@ -202,16 +194,25 @@ def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: 
     misfit = model.misfit(X, sample_weight=sample_weight)
     p, k, n = model.n_features_in_, model.n_components_, misfit.weight
     dof, null_dof = degrees_of_freedom(p, k), p * (p - 1) // 2
-    chi_square, null_chi_square = _chi_squares(misfit, p, k)
-    p_value = rmsea = interval = tli = cfi = chi_square_bic = None
+    factor = chi_square_factor(misfit, p, k)
+    chi_square = null_chi_square = p_value = rmsea = interval = tli = cfi = chi_square_bic = None
+    if misfit.discrepancy is not None and factor > 0.0:
+        chi_square = max(factor * misfit.discrepancy, 0.0)
+        if misfit.null_discrepancy is not None:
+            null_chi_square = chi_square_factor(misfit, p, 0) * misfit.null_discrepancy
     if chi_square is not None and dof > 0:
         p_value = float(special.chdtrc(dof, chi_square))
-        rmsea = math.sqrt(max(chi_square - dof, 0.0) / (dof * (n - 1.0)))
+        excess = max(chi_square - dof, 0.0)
+        rmsea = math.sqrt(excess / (dof * (n - 1.0)))
         ends = noncentral_ends(chi_square, dof, level)
         interval = (math.sqrt(ends[0] / (dof * (n - 1.0))), math.sqrt(ends[1] / (dof * (n - 1.0))))
         chi_square_bic = chi_square - dof * math.log(n)
         if null_chi_square is not None:
-            tli, cfi = _incremental(chi_square, dof, null_chi_square, null_dof)
+            # TLI and CFI compare with the model of independent columns.
+            null = null_chi_square / null_dof
+            tli = None if null == 1.0 else (null - chi_square / dof) / (null - 1.0)
+            worst = max(null_chi_square - null_dof, excess)
+            cfi = 1.0 - excess / worst if worst > 0.0 else 1.0
     rmsr = srmr = None
     if misfit.residual_squares is not None and p > 1:
         pairs, own = misfit.residual_squares
@@ -291,24 +292,6 @@ def _determinacy(model: Any) -> np.ndarray:
     L, phi, psi = (to_numpy(a).astype(np.float64) for a in (model.loadings_, model.phi_, model.noise_variance_))
     C = np.linalg.inv(np.linalg.inv(phi) + L.T @ (L / psi[:, None]))
     return np.sqrt(np.clip(1.0 - np.diagonal(C) / np.diagonal(phi), 0.0, 1.0))
-
-
-def _chi_squares(misfit: Misfit, p: int, k: int) -> tuple[float | None, float | None]:
-    """The chi-squares of the model and of independent columns; None if they are not defined."""
-    factor, null_factor = chi_square_factor(misfit, p, k), chi_square_factor(misfit, p, 0)
-    if misfit.discrepancy is None or factor <= 0.0:
-        return None, None
-    null = None if misfit.null_discrepancy is None else null_factor * misfit.null_discrepancy
-    return max(factor * misfit.discrepancy, 0.0), null
-
-
-def _incremental(chi_square: float, dof: int, null_chi_square: float, null_dof: int) -> tuple[float | None, float]:
-    """TLI and CFI, which compare with the model of independent columns."""
-    null = null_chi_square / null_dof
-    tli = None if null == 1.0 else (null - chi_square / dof) / (null - 1.0)
-    excess = max(chi_square - dof, 0.0)
-    worst = max(null_chi_square - null_dof, excess)
-    return tli, 1.0 - excess / worst if worst > 0.0 else 1.0
 
 
 def noncentral_ends(chi_square: float, dof: int, level: float) -> tuple[float, float]:

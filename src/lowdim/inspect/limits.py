@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -39,14 +39,13 @@ def column_names(model: Any, table: str | int = 0) -> list[str]:
     'sepal length (cm)'
     """
     check_is_fitted(model)
-    names: list[str] = model._column_names(table_number(model, table))
-    return names
+    return model._column_names(table_number(model, table))
 
 
 def names_expected(model: Any) -> list[str] | None:
     """The names of the columns that a fitted model expects; None if it was fitted without names."""
-    names: list[str] | None = model._wanted()
-    return names
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
 
 
 def table_number(model: Any, table: str | int) -> int:
@@ -57,8 +56,7 @@ def table_number(model: Any, table: str | int) -> int:
         return letters.index(table)
     if isinstance(table, numbers.Integral) and not isinstance(table, bool) and 0 <= table < count:
         return int(table)
-    allowed: list[Any] = [*letters, *range(count)]
-    raise choice("table", table, allowed)
+    raise choice("table", table, [*letters, *range(count)])
 
 
 def of_table(model: Any, attribute: str, i: int) -> Array:
@@ -174,21 +172,34 @@ def q_limit(
     _check_alpha(alpha)
     if sample_weight is not None and X is None:
         raise ValueError("sample_weight belongs to the rows X; pass both, or neither of them.")
-    n = float(model.total_weight_)
-    rest = _rest_of(model) if X is None else _rest_of_rows(model, X, sample_weight)
+    n, tail = float(model.total_weight_), model.tail_
+    # What the components leave of the rows of the fit: the mean of Q, and sums of the squares and cubes of the
+    # eigenvalues, in units of their sum and of its square and cube.
+    if X is not None:
+        X, sample_weight = rows_and_weights(model, X, sample_weight)
+        Q = to_numpy(model.reconstruction_error(X, scaled=True)).astype(float)
+        weights = row_weights(sample_weight, Q[:, None])
+        mean = float(np.average(Q, weights=weights))
+        variance = float(np.average((Q - mean) ** 2, weights=weights))
+        squares, cubes = variance / (2 * mean * mean) if mean > 0 else 1.0, None
+    elif tail.squares is None:
+        raise ValueError(
+            f"{type(model).__name__} with solver {model.solver_!r} does not know all discarded eigenvalues; pass the "
+            "rows of the fit: q_limit(model, X=X)."
+        )
+    else:
+        mean, squares, cubes = tail.total / model.total_weight_, tail.squares, tail.cubes
     # If no variance is left outside the components, Q is rounding error, and no row is an outlier because of it.
     rounding = float(model.rank_cut_)
-    if rest.mean <= rounding:
+    if mean <= rounding:
         return rounding
     _require_rows(n, model.n_components_, "Q")
-    losses = _losses(model, rest)
-    mean, sign = rest.mean, -1.0
+    losses, sign = _losses(model, mean, squares, cubes), -1.0
     if new_rows:
         # The mean was estimated, too, unless it was not subtracted.
         of_mean = 0.0 if _free(model) == n else 1 / n
-        mean, sign = rest.mean * n / _free(model) * (1 + losses.sum()) * (1 + of_mean), 1.0
+        mean, sign = mean * n / _free(model) * (1 + losses.sum()) * (1 + of_mean), 1.0
         losses = losses / (1 + losses.sum())
-    squares, cubes = rest.squares, rest.cubes
     if X is None:
         dof = _free(model) - model.n_components_
         if dof > 2 and squares < 10.0 / dof:
@@ -224,38 +235,7 @@ def _upper_quantile(squares: float, cubes: float, alpha: float) -> float:
     return 1 - scale * dof + scale * float(special.chdtri(dof, alpha if scale > 0 else 1 - alpha))
 
 
-class _Rest(NamedTuple):
-    """What the components leave of the rows of the fit."""
-
-    #: The mean of Q.
-    mean: float
-    #: Sums of the squares and cubes of the eigenvalues, in units of their sum and of its square and cube.
-    squares: float
-    cubes: float | None
-
-
-def _rest_of(model: Any) -> _Rest:
-    """From the eigenvalues of the fit."""
-    tail = model.tail_
-    if tail.squares is None:
-        raise ValueError(
-            f"{type(model).__name__} with solver {model.solver_!r} does not know all discarded eigenvalues; pass the "
-            "rows of the fit: q_limit(model, X=X)."
-        )
-    return _Rest(tail.total / model.total_weight_, tail.squares, tail.cubes)
-
-
-def _rest_of_rows(model: Any, X: Any, sample_weight: Any) -> _Rest:
-    """From the rows of the fit."""
-    X, sample_weight = rows_and_weights(model, X, sample_weight)
-    Q = to_numpy(model.reconstruction_error(X, scaled=True)).astype(float)
-    weights = row_weights(sample_weight, Q[:, None])
-    mean = float(np.average(Q, weights=weights))
-    variance = float(np.average((Q - mean) ** 2, weights=weights))
-    return _Rest(mean, variance / (2 * mean * mean) if mean > 0 else 1.0, None)
-
-
-def _losses(model: Any, rest: _Rest) -> np.ndarray:
+def _losses(model: Any, mean: float, squares: float, cubes: float | None) -> np.ndarray:
     """l_j - d_j of each component, in units of the sum of the discarded eigenvalues.
 
     Only sums of powers of the discarded l_i are known. The sum over them is that of a continued fraction with the same
@@ -266,9 +246,9 @@ def _losses(model: Any, rest: _Rest) -> np.ndarray:
     if not hasattr(model, "components_"):
         # Directions that were not chosen for their variance lose only what regression on their scores takes up.
         return np.full(k, 2.0 / per)
-    total = rest.mean * model.total_weight_ / f
+    total = mean * model.total_weight_ / f
     values = to_numpy(model.explained_variance_).astype(float) * divisor(model.total_weight_, model.ddof) / f / total
-    b, a = rest.squares, 0.0 if not rest.cubes else max(rest.cubes - rest.squares**2, 0.0)
+    b, a = squares, 0.0 if not cubes else max(cubes - squares**2, 0.0)
     gap = values - b
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = np.where(gap > math.sqrt(a), gap - a / gap, 0.0)

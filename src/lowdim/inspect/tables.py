@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -28,6 +29,29 @@ from .limits import (
     table_number,
     variable_components,
 )
+
+# For which fitted models each table is.
+
+
+def _has(*attributes: str) -> Callable[[Any], bool]:
+    return lambda model: has_attribute(model, *attributes)
+
+
+has_loadings = _has("loadings_", "x_loadings_", "mixing_")
+has_structure = _has("phi_", "structure_", "x_structure_")
+is_factor_analysis = _has("phi_")
+has_coefficients = _has("coef_")
+has_vip = _has("vip_")
+has_canonical_tests = _has("significance")
+has_pair_correlations = _has("pair_correlations_")
+
+
+def require(model: Any, what: str, fits: Callable[[Any], bool]) -> None:
+    """Refuse a model that is not fitted, or that a table is not for."""
+    check_is_fitted(model)
+    if not fits(model):
+        raise TypeError(f"{type(model).__name__} has no {what}; model.tables lists the tables of a fitted model.")
+
 
 # Tables of the components and of the columns that they are made of.
 
@@ -76,22 +100,15 @@ def loadings(model: Any, table: str | int = 0) -> Table:
     petal length (cm)   1.7615  -0.0854
     petal width (cm)    0.7367  -0.0372
     """
-    check_is_fitted(model)
     require(model, "loadings", has_loadings)
     i = table_number(model, table)
-    values = _of_unit_sources(model) if has_attribute(model, "mixing_") else of_table(model, "loadings_", i)
+    if has_attribute(model, "mixing_"):
+        # The mixing matrix for sources of unit variance; `explained_variance_` are |a_k|^2 var(u_k).
+        mixing, variances = (to_numpy(a).astype(np.float64) for a in (model.mixing_, model.explained_variance_))
+        values = mixing * np.sqrt(variances) / column_lengths(mixing)
+    else:
+        values = of_table(model, "loadings_", i)
     return columns_by_components(model, values, "Loadings", i)
-
-
-def _of_unit_sources(model: Any) -> np.ndarray:
-    """The mixing matrix for sources of unit variance; `explained_variance_` are |a_k|^2 var(u_k)."""
-    mixing, variances = (to_numpy(a).astype(np.float64) for a in (model.mixing_, model.explained_variance_))
-    return mixing * np.sqrt(variances) / column_lengths(mixing)
-
-
-def has_loadings(model: Any) -> bool:
-    """Whether `loadings` is for this model."""
-    return has_attribute(model, "loadings_", "x_loadings_", "mixing_")
 
 
 def structure(model: Any, table: str | int = 0, *, cross: bool = False) -> Table:
@@ -113,7 +130,6 @@ def structure(model: Any, table: str | int = 0, *, cross: bool = False) -> Table
     Waist   -0.9254  -0.3777
     Pulse    0.3328   0.0415
     """
-    check_is_fitted(model)
     require(model, "structure", has_structure)
     i = table_number(model, table)
     if cross and not has_attribute(model, "x_cross_structure_"):
@@ -129,23 +145,12 @@ def structure(model: Any, table: str | int = 0, *, cross: bool = False) -> Table
     return columns_by_components(model, values, title, i)
 
 
-def has_structure(model: Any) -> bool:
-    """Whether `structure` is for this model."""
-    return has_attribute(model, "phi_", "structure_", "x_structure_")
-
-
 def columns_by_components(model: Any, values: Any, title: str, table: int = 0) -> Table:
     """The table of a matrix with a row for each column of a table and a column for each component."""
     count = len(model._widths())
     of = "" if count == 1 else f" of {'Xy'[table] if count == 2 else f'table {table}'}"
     names = column_names(model, table)
     return Table.from_matrix(values, model.component_names_, names, title=title + of, row_name="column")
-
-
-def require(model: Any, what: str, fits: Any) -> None:
-    """Refuse a model that a function is not meant for."""
-    if not fits(model):
-        raise TypeError(f"{type(model).__name__} has no {what}; model.tables lists the tables of a fitted model.")
 
 
 # Tables of factor analysis.
@@ -170,7 +175,7 @@ def pattern(model: Any) -> Table:
     nonflavanoid_phenols  -0.5443
     proanthocyanins        0.6708
     """
-    _check(model, "pattern")
+    require(model, "pattern", is_factor_analysis)
     return columns_by_components(model, model.loadings_, "Pattern: coefficients of the factors")
 
 
@@ -194,7 +199,7 @@ def communalities(model: Any) -> Table:
     nonflavanoid_phenols       0.2962      0.7038      0.2962      1.0000  no
     proanthocyanins            0.4500      0.5500      0.4500      1.0000  no
     """
-    _check(model, "communalities")
+    require(model, "communalities", is_factor_analysis)
     common, own = (to_numpy(a).astype(np.float64) for a in (model.communalities_, model.uniquenesses_))
     squares = to_numpy(model.components_).astype(np.float64).T ** 2
     fourth = (squares**2).sum(axis=1)
@@ -226,19 +231,9 @@ def factor_correlations(model: Any) -> Table:
     F1  1.0000  0.1381
     F2  0.1381  1.0000
     """
-    _check(model, "factor_correlations")
+    require(model, "factor_correlations", is_factor_analysis)
     names = model.component_names_
     return Table.from_matrix(model.phi_, names, names, title="Correlations of the factors", row_name="factor")
-
-
-def is_factor_analysis(model: Any) -> bool:
-    """Whether the tables of factor analysis are for this model."""
-    return has_attribute(model, "phi_")
-
-
-def _check(model: Any, what: str) -> None:
-    check_is_fitted(model)
-    require(model, what, is_factor_analysis)
 
 
 # Tables of models of two or more tables: coefficients, importance of columns, canonical correlations.
@@ -266,7 +261,6 @@ def coefficients(model: Any, *, standardized: bool = False) -> Table:
     bmi  8.3778
     bp   1.4263
     """
-    check_is_fitted(model)
     require(model, "coefficients", has_coefficients)
     coef = to_numpy(model.coef_).astype(np.float64)
     if standardized:
@@ -284,11 +278,6 @@ def coefficients(model: Any, *, standardized: bool = False) -> Table:
     )
 
 
-def has_coefficients(model: Any) -> bool:
-    """Whether `coefficients` is for this model."""
-    return has_attribute(model, "coef_")
-
-
 def vip(model: Any) -> Table:
     """Variable importance in projection of the columns of X; the average of their squares is one.
 
@@ -304,15 +293,9 @@ def vip(model: Any) -> Table:
     bmi  1.3212
     bp   0.9918
     """
-    check_is_fitted(model)
     require(model, "vip", has_vip)
     title = "Variable importance in projection"
     return Table({"VIP": to_numpy(model.vip_).astype(np.float64)}, column_names(model), title=title, row_name="column")
-
-
-def has_vip(model: Any) -> bool:
-    """Whether `vip` is for this model."""
-    return has_attribute(model, "vip_")
 
 
 def canonical_tests(model: Any) -> Table:
@@ -326,15 +309,8 @@ def canonical_tests(model: Any) -> Table:
     >>> inspect.canonical_tests(CCA(1).fit(X, y))["p(F)"].round(3)
     array([0.064, 0.949, 0.775])
     """
-    check_is_fitted(model)
     require(model, "canonical_tests", has_canonical_tests)
-    found: Table = model.significance().table()
-    return found
-
-
-def has_canonical_tests(model: Any) -> bool:
-    """Whether `canonical_tests` is for this model."""
-    return hasattr(type(model), "significance")
+    return model.significance().table()
 
 
 def pair_correlations(model: Any) -> Table:
@@ -350,18 +326,12 @@ def pair_correlations(model: Any) -> Table:
            tables 0, 1  tables 0, 2  tables 1, 2
     comp1       0.6053       0.7156       0.8265
     """
-    check_is_fitted(model)
     require(model, "pair_correlations", has_pair_correlations)
     values = to_numpy(model.pair_correlations_)
     pairs = combinations(range(values.shape[1]), 2)
     columns = {f"tables {i}, {j}": values[:, i, j] for i, j in pairs}
     title = "Correlations between the variates of two tables"
     return Table(columns, model.component_names_, title=title, row_name="component")
-
-
-def has_pair_correlations(model: Any) -> bool:
-    """Whether `pair_correlations` is for this model."""
-    return has_attribute(model, "pair_correlations_")
 
 
 # How single rows and columns take part in the components: scores, contributions, cos2, correlations.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,13 @@ from ..sources.base import Source
 from ..sources.derived import sum_of, with_known_length
 from ..sources.opening import by_name, open_source
 from ..summaries.moments import Columns, Moments
-from .criteria import Eigenvalues, Unavailable
-from .cross_validation import CrossValidation, NoFoldSummaries
+from .criteria import Eigenvalues
+from .cross_validation import CrossValidation, CrossValidator, NoFoldSummaries
 from .folds import count_rows, folds_for, on_host, shuffle_folds
-from .missing import choose_with_holes, complete_or_holes
+from .missing import HolesScorer, choose_with_holes, complete_or_holes
 from .parallel_analysis import seed_of
-from .rules import RULES, Choice, Choices, Rule, rule_of
-from .scorers import held_out_likelihood
+from .rules import RULES, Choices, Rule, apply_rule, rule_of
+from .scorers import SpectralScorer
 
 #: Up to this many columns, the p x p matrix is computed for the rules that need it, even if there are fewer rows than
 #: columns and their inner products would be cheaper.
@@ -112,7 +112,11 @@ def choose_n_components(
     bic           3  Gaussian rows, equal noise, n far above p
     """
     asked = _find_rules(rules)
-    _check_options(standardize, center, ddof)
+    for name, flag in (("standardize", standardize), ("center", center)):
+        if not isinstance(flag, bool | np.bool_):
+            raise ValueError(f"{name}={flag!r} must be True or False.")
+    if isinstance(ddof, bool) or not isinstance(ddof, numbers.Integral) or ddof not in (0, 1):
+        raise ValueError(f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
     seed = seed_of(random_state)
     options: dict[str, Any] = {
         "proportion": proportion,
@@ -123,56 +127,34 @@ def choose_n_components(
     }
     X, _, cv, sample_weight = by_name(X, cv=cv, sample_weight=sample_weight)
     named = not (isinstance(rules, str) and rules == "all")
-    moments = {"standardize": standardize, "center": center}
-    answer = partial(_choose_complete, asked, options, moments, ddof, cv, named)
+    by_folds = any(rule.needs == "folds" for rule in asked)
+
+    def choose_complete(X: Any, weights: Any) -> Choices:
+        """The answers for complete rows, or for a summary of them."""
+        moments = {"standardize": standardize, "center": center}
+        held_out: CrossValidation | str = ""
+        if by_folds:
+            X, weights, held_out = _cross_validate(X, moments, cv, weights, seed, named)
+        matrix = any(rule.needs == "matrix" for rule in asked)
+        e = eigenvalues_of(X, **moments, ddof=ddof, sample_weight=weights, matrix=matrix)
+        answers = [apply_rule(rule, held_out if rule.needs == "folds" else e, options) for rule in asked]
+        return Choices(e, tuple(replace(a, eigenvalues=e.values) if a.cross_validation else a for a in answers))
+
     if isinstance(X, Moments | summaries.Triangle):
-        return answer(X, sample_weight)
-    rows, choices = complete_or_holes(X, sample_weight, answer, "to choose a number of components")
+        return choose_complete(X, sample_weight)
+    rows, choices = complete_or_holes(X, sample_weight, choose_complete, "to choose a number of components")
     if choices is not None:
         return choices
     if not center:
         raise ValueError("center=False is for complete rows: the models of rows with missing values have a mean.")
-    folds, note = None, ""
-    if any(rule.needs == "folds" for rule in asked):
-        note = _why_no_folds(rows.source, cv, rows.weights)
-        folds = None if note else folds_for(rows.source, shuffle_folds(cv, seed), weights=rows.weights)
-    return choose_with_holes(rows, asked, folds, options, standardize=bool(standardize), ddof=ddof, note=note)
-
-
-def _choose_complete(
-    asked: list[Rule],
-    options: dict[str, Any],
-    moments: dict[str, Any],
-    ddof: int,
-    cv: Any,
-    named: bool,
-    X: Any,
-    sample_weight: Any,
-) -> Choices:
-    """The answers for complete rows, or for a summary of them."""
-    held_out, note, result = None, "", None
-    if any(rule.needs == "folds" for rule in asked):
-        X, sample_weight, result, note = _cross_validate(X, moments, cv, sample_weight, options["seed"], named)
-        held_out = None if result is None else (result.best, result.mean[0])
-    e = eigenvalues_of(
-        X,
-        **moments,
-        ddof=ddof,
-        sample_weight=sample_weight,
-        matrix=any(rule.needs == "matrix" for rule in asked),
-    )
-    answers = []
-    for rule in asked:
-        if rule.needs == "folds":
-            answers.append(_answer(rule, held_out, note, e.values, result))
-            continue
-        assert rule.function is not None
-        try:
-            found = rule.function(e, **{name: options[name] for name in rule.options})
-            answers.append(_answer(rule, found, "", rule.compared(e)))
-        except Unavailable as reason:
-            answers.append(_answer(rule, None, str(reason)))
-    return Choices(e, tuple(answers))
+    validator: CrossValidator | str = ""
+    if by_folds:
+        validator = _why_no_folds(rows.source, cv, rows.weights)
+        if not validator:
+            folds = folds_for(rows.source, shuffle_folds(cv, seed), weights=rows.weights)
+            scorer = HolesScorer(bool(standardize), seed)
+            validator = CrossValidator([scorer], rows.source, folds, rows.weights, tables=(rows.source, None))
+    return choose_with_holes(rows, asked, validator, options, standardize=bool(standardize), ddof=ddof)
 
 
 def eigenvalues_of(
@@ -205,7 +187,6 @@ def eigenvalues_of(
 def _from_summaries(rows: Rows, request: Request) -> Eigenvalues:
     """From a summary of one pass; the rows are read again if it has lost small eigenvalues."""
     p, standardize = rows.shape[1], request.standardize
-    job = Job(*rows.shape, None, rows.traits)
     # Columns that will be standardized may have any scale, and their squares may overflow or underflow in float32.
     first: Any = Covariance(wide=standardize)
     if not rows.traits.rereadable:
@@ -219,27 +200,13 @@ def _from_summaries(rows: Rows, request: Request) -> Eigenvalues:
         return Eigenvalues.from_summary(summary, standardize, request.ddof, request.center), summary
 
     def finer(solver: Any, found: tuple[Eigenvalues, Any]) -> Any:
-        return solver.finer(job) if rows.traits.rereadable and not _is_resolved(*found) else None
+        e, summary = found
+        if not rows.traits.rereadable or isinstance(summary, summaries.Triangle):
+            return None
+        settled = _are_settled(e, min(e.n_varying, summary.n_rows - e.center), summary.product_eps)
+        return None if settled else solver.finer(Job(*rows.shape, None, rows.traits))
 
     return refine(first, solve, finer)[0][0]
-
-
-def _is_resolved(e: Eigenvalues, summary: Moments | summaries.Triangle) -> bool:
-    """Whether the summary has lost no eigenvalue that the rules distinguish from zero."""
-    if isinstance(summary, summaries.Triangle):
-        return True
-    return are_settled(e, min(e.n_varying, summary.n_rows - e.center), summary.product_eps)
-
-
-def are_settled(e: Eigenvalues, n_free: int, product_eps: float) -> bool:
-    """Whether each of the first `n_free` eigenvalues is resolved, or so small that it counts as zero.
-
-    Rules count eigenvalues up to p eps lambda_1 as zero, however accurate they are. The rounding error of products in
-    float64 is far below that if there are many columns, so what is a tenth of it or less need not be computed again.
-    """
-    shares = e.values[:n_free] / e.values[0]
-    zero = 0.1 * rank_cut(1.0, e.p, FLOAT64_EPS) if product_eps <= FLOAT64_EPS else 0.0
-    return not bool(np.any((shares < resolution(product_eps)) & (shares > zero)))
 
 
 def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
@@ -255,39 +222,52 @@ def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
         return Eigenvalues.from_gram(gram, columns, request.standardize, request.ddof)
 
     def finer(kind: Any, found: Eigenvalues) -> Any:
-        settled = are_settled(found, min(request.free(n), p), FLOAT32_EPS if narrow else FLOAT64_EPS)
+        settled = _are_settled(found, min(request.free(n), p), FLOAT32_EPS if narrow else FLOAT64_EPS)
         return None if kind is summaries.GramRoot or settled else summaries.GramRoot
 
     return refine(summaries.Gram, solve, finer)[0]
 
 
+def _are_settled(e: Eigenvalues, n_free: int, product_eps: float) -> bool:
+    """Whether each of the first `n_free` eigenvalues is resolved, or so small that it counts as zero.
+
+    Rules count eigenvalues up to p eps lambda_1 as zero, however accurate they are. The rounding error of products in
+    float64 is far below that if there are many columns, so what is a tenth of it or less need not be computed again.
+    """
+    shares = e.values[:n_free] / e.values[0]
+    zero = 0.1 * rank_cut(1.0, e.p, FLOAT64_EPS) if product_eps <= FLOAT64_EPS else 0.0
+    return not bool(np.any((shares < resolution(product_eps)) & (shares > zero)))
+
+
 def _cross_validate(
     X: Any, moments: dict[str, Any], cv: Any, sample_weight: Any, seed: Any, named: bool
-) -> tuple[Any, Any, CrossValidation | None, str]:
-    """The input of the other rules, its weights, the cross-validation (or None), and a note on why there is none.
+) -> tuple[Any, Any, CrossValidation | str]:
+    """The input of the other rules, its weights, and the cross-validation, or a note on why there is none.
 
     One pass over the rows is enough for all rules: the summaries of the folds are merged into one of all rows, which is
     then the input of the other rules. Rows of unknown number are gathered in memory; a stream that can be read once
     only if the rule was `named`, since all other rules need no memory for it.
     """
     if isinstance(X, Moments | summaries.Triangle):
-        return X, sample_weight, None, "needs rows, a summary is not enough"
+        return X, sample_weight, "needs rows, a summary is not enough"
     source = open_source(X)
-    if source.shape[0] is None and isinstance(cv, numbers.Integral):
-        if not named and not source.traits.rereadable:
-            return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
+    if source.shape[0] is None and isinstance(cv, numbers.Integral) and (named or source.traits.rereadable):
         source = with_known_length(source, "for cross-validation")
-    p = source.shape[1]
     note = _why_no_folds(source, cv, sample_weight)
     if note:
-        return source, sample_weight, None, note
+        return source, sample_weight, note
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    folds = folds_for(source, shuffle_folds(cv, seed), weights=weights)
+    validator = CrossValidator([SpectralScorer(**moments)], source, folds, weights)
     try:
-        result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, **moments)
+        result = validator.run()
     except NoFoldSummaries:
-        return source, sample_weight, None, f"needs memory for a {p} x {p} matrix for each fold; use fewer columns"
-    found = None if np.all(np.isnan(result.mean) | np.isneginf(result.mean)) else result
-    note = "" if found else "the rows without a fold leave no variance for the noise of any model"
-    return (source, sample_weight, found, note) if total is None else (total, None, found, note)
+        p = source.shape[1]
+        return source, sample_weight, f"needs memory for a {p} x {p} matrix for each fold; use fewer columns"
+    found: CrossValidation | str = result
+    if np.all(np.isnan(result.mean) | np.isneginf(result.mean)):
+        found = "the rows without a fold leave no variance for the noise of any model"
+    return (source, sample_weight, found) if validator.total is None else (validator.total, None, found)
 
 
 def _why_no_folds(source: Source, cv: Any, weights: Any) -> str:
@@ -302,18 +282,6 @@ def _why_no_folds(source: Source, cv: Any, weights: Any) -> str:
     return "needs at least 2 columns and 10 rows" if few else ""
 
 
-def _answer(
-    rule: Rule,
-    found: tuple[int, np.ndarray] | None,
-    note: str = "",
-    eigenvalues: np.ndarray | None = None,
-    result: CrossValidation | None = None,
-) -> Choice:
-    if found is None:
-        return Choice(rule.name, None, np.zeros(0), rule.assumes, note)
-    return Choice(rule.name, *found, rule.assumes, eigenvalues=eigenvalues, cross_validation=result)
-
-
 def _find_rules(rules: Any) -> list[Rule]:
     """The requested rules in order, each once."""
     if isinstance(rules, str):
@@ -324,11 +292,3 @@ def _find_rules(rules: Any) -> list[Rule]:
     if not found:
         raise ValueError("rules is empty; pass 'all', or names such as ['minka', 'parallel'].")
     return list(found.values())
-
-
-def _check_options(standardize: Any, center: Any, ddof: Any) -> None:
-    for name, flag in (("standardize", standardize), ("center", center)):
-        if not isinstance(flag, bool | np.bool_):
-            raise ValueError(f"{name}={flag!r} must be True or False.")
-    if isinstance(ddof, bool) or not isinstance(ddof, numbers.Integral) or ddof not in (0, 1):
-        raise ValueError(f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")

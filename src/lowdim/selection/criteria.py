@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -30,8 +30,6 @@ from ..summaries.base import require_seen
 from ..summaries.gram import Gram, GramRoot
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
-
-# The eigenvalues of a covariance or correlation matrix, and what else the rules for the number of components need.
 
 
 class Unavailable(ValueError):
@@ -99,15 +97,13 @@ class Eigenvalues:
         require_seen(summary)
         mean = _to_float64(summary.mean)
         summary = summary if center else summary.about_zero()
-        n, p = float(summary.weight), summary.n_features
+        n = float(summary.weight)
         _require_two_rows(summary.n_rows, n)
         per = divisor(n, ddof)
-        if isinstance(summary, Triangle):
-            root, S = _to_float64(summary.root), None
-            squares = (root * root).sum(axis=0)
-        else:
-            root, S = None, _to_float64(summary.scatter)
-            squares = np.diagonal(S)
+        # R of a Triangle, or the scatter matrix.
+        root = _to_float64(summary.root) if isinstance(summary, Triangle) else None
+        S: Any = None if isinstance(summary, Triangle) else _to_float64(summary.scatter)
+        squares = np.diagonal(S) if root is None else (root * root).sum(axis=0)
         require_size(squares, mean, n, each=standardize)
         deviation = np.sqrt(squares / per)
         varying = ~is_constant(deviation, _to_float64(summary.mean))
@@ -118,17 +114,17 @@ class Eigenvalues:
             scale = np.where(varying, deviation if standardize else 1.0, np.inf)
             root = None if root is None else root / scale
             S = None if S is None else S / scale[:, None] / scale
-        values, matrix = _scatter_eigenvalues(S, p) if root is None else _root_eigenvalues(root)
+        values = _eigenvalues(S) if root is None else _squared_singular_values(root)
+        matrix = S if root is None else root.T @ root
         if standardize:
             np.fill_diagonal(matrix, np.where(varying, per, 0.0))
         matrix /= per
         variances = np.diagonal(matrix).copy()
-        m = _max_rank(summary.n_rows, n, int(np.count_nonzero(varying)), center)
-        return cls(
-            values=_pad(values / per, m),
-            n=n,
-            p=p,
-            ddof=ddof,
+        return cls._from_values(
+            values / per,
+            summary,
+            summary.n_features,
+            ddof,
             total=float(variances.sum()),
             variances=variances,
             matrix=matrix,
@@ -150,19 +146,16 @@ class Eigenvalues:
         if not varying.any():
             raise no_variance("choosing how many components to keep")
         if isinstance(gram, GramRoot):
-            root = _to_float64(gram.product)
-            unit = float(np.abs(root).max()) or 1.0
-            values = (svd_thin(root / unit)[1] * unit) ** 2
+            values = _squared_singular_values(_to_float64(gram.product))
         else:
-            values, _ = _scatter_eigenvalues(_to_float64(gram.centred()), gram.n_samples)
+            values = _eigenvalues(_to_float64(gram.centred()))
         require_size(values[:1], mean, columns.weight)
         values = values / per
-        m = _max_rank(columns.n_rows, columns.weight, int(np.count_nonzero(varying)), gram.centre)
-        return cls(
-            values=_pad(values, m),
-            n=float(columns.weight),
-            p=columns.n_features,
-            ddof=ddof,
+        return cls._from_values(
+            values,
+            columns,
+            columns.n_features,
+            ddof,
             total=float(values.sum()),
             variances=np.where(varying, 1.0 if standardize else squares / per, 0.0),
             matrix=None,
@@ -178,22 +171,12 @@ class Eigenvalues:
         """The eigenvalues of a spectrum with all min(n, p) eigenpairs; `variances` and `varying` are those of the
         columns, if known."""
         _require_two_rows(spectrum.n_rows, spectrum.weight)
-        n_varying = p if varying is None else int(np.count_nonzero(varying))
-        m = _max_rank(spectrum.n_rows, spectrum.weight, n_varying, spectrum.center)
-        if spectrum.values.shape[0] < m:
-            raise ValueError(
-                f"the spectrum holds {spectrum.values.shape[0]} of {m} eigenvalues, and rules need all of them: solve "
-                "for k=None."
-            )
         per = divisor(spectrum.weight, ddof)
-        values = np.clip(spectrum.values.astype(np.float64), 0.0, None) / per
-        if n_varying == 0 or not values[:1].any():
-            raise no_variance("choosing how many components to keep")
-        return cls(
-            values=_pad(values, m),
-            n=float(spectrum.weight),
-            p=p,
-            ddof=ddof,
+        found = cls._from_values(
+            np.clip(spectrum.values.astype(np.float64), 0.0, None) / per,
+            spectrum,
+            p,
+            ddof,
             total=spectrum.total / per,
             variances=None if variances is None else _to_float64(variances),
             matrix=None,
@@ -202,6 +185,25 @@ class Eigenvalues:
             epsilon=spectrum.epsilon,
             center=spectrum.center,
         )
+        if len(spectrum.values) < len(found.values):
+            raise ValueError(
+                f"the spectrum holds {len(spectrum.values)} of {len(found.values)} eigenvalues, and rules need all of "
+                "them: solve for k=None."
+            )
+        if found.n_varying == 0 or not found.values[:1].any():
+            raise no_variance("choosing how many components to keep")
+        return found
+
+    @classmethod
+    def _from_values(
+        cls, values: np.ndarray, rows: Any, p: int, ddof: int, *, center: bool, **more: Any
+    ) -> Eigenvalues:
+        """The eigenvalues of `rows`, a summary or a spectrum, of which at most min(n - 1, p) can be nonzero, since
+        centring removes one direction; otherwise min(n, p). A row of weight 2 counts as two."""
+        found = cls(values=values, n=float(rows.weight), p=p, ddof=ddof, center=center, **more)
+        m = max(1, min(most_components(rows.n_rows, rows.weight, found.n_varying + 1) - center, found.n_varying))
+        # Zeros are appended, or values beyond m, which are rounding errors, are dropped.
+        return replace(found, values=np.concatenate([values, np.zeros(max(0, m - len(values)))])[:m])
 
     @property
     def free(self) -> float:
@@ -236,30 +238,18 @@ def _require_two_rows(n_rows: int, weight: float) -> None:
         raise too_few_rows(n_rows, weight, 1, fixed=True)
 
 
-def _max_rank(n_rows: int, weight: float, p: int, center: bool) -> int:
-    """min(n - 1, p), since centring removes one direction; otherwise min(n, p). A row of weight 2 counts as two."""
-    return max(1, min(most_components(n_rows, weight, p + 1) - center, p))
-
-
-def _scatter_eigenvalues(S: np.ndarray | None, p: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues of a scatter matrix, descending, and the matrix itself."""
-    assert S is not None
+def _eigenvalues(S: Any) -> np.ndarray:
+    """Eigenvalues of a scatter matrix, descending."""
     unit = float(np.diagonal(S).max()) or 1.0
-    with quiet_blas(p):
+    with quiet_blas(len(S)):
         values = np.linalg.eigvalsh(S / unit)[::-1]
-    return np.clip(values, 0.0, None) * unit, S
+    return np.clip(values, 0.0, None) * unit
 
 
-def _root_eigenvalues(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _squared_singular_values(root: np.ndarray) -> np.ndarray:
     """The same for R^T R, from the singular values of R."""
-    unit = float(np.abs(root).max())
-    s = svd_thin(root / unit)[1] * unit
-    return s * s, root.T @ root
-
-
-def _pad(values: np.ndarray, m: int) -> np.ndarray:
-    """Exactly `m` values: zeros are appended, or values beyond m, which are rounding errors, are dropped."""
-    return np.concatenate([values, np.zeros(max(0, m - len(values)))])[:m]
+    unit = float(np.abs(root).max()) or 1.0
+    return (svd_thin(root / unit)[1] * unit) ** 2
 
 
 def _to_float64(x: Any) -> np.ndarray:
@@ -446,9 +436,8 @@ def velicer(e: Eigenvalues) -> tuple[int, np.ndarray]:
 # The n rows are centred, which leaves n - 1 degrees of freedom: the noise is an m x N matrix of independent entries of
 # variance sigma2, m = min(n - 1, p), N = max(n - 1, p), beta = m / N. Its singular values s = sqrt(lambda (n - ddof)),
 # squared and divided by N sigma2, follow the Marchenko-Pastur law on [(1 - sqrt(beta))^2, (1 + sqrt(beta))^2] as m
-# grows.
-# If sigma2 is unknown, it is estimated by comparing the median of the m singular values with that of the law. Both
-# rules compare all eigenvalues with one threshold; their curve is this threshold, repeated for each eigenvalue.
+# grows. If sigma2 is unknown, it is estimated by comparing the median of the m singular values with that of the law.
+# Both rules compare all eigenvalues with one threshold; their curve is this threshold, repeated for each eigenvalue.
 
 
 def gavish_donoho(e: Eigenvalues, noise_variance: float | None = None) -> tuple[int, np.ndarray]:
@@ -481,11 +470,6 @@ def hard_threshold(beta: float) -> float:
     For beta = 1 it is 4/sqrt(3).
     """
     return math.sqrt(2 * (beta + 1) + 8 * beta / (beta + 1 + math.sqrt(beta * beta + 14 * beta + 1)))
-
-
-def omega(beta: float) -> float:
-    """The hard threshold in units of the median singular value."""
-    return hard_threshold(beta) / math.sqrt(median_of_law(beta))
 
 
 @lru_cache(maxsize=256)

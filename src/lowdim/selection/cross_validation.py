@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,10 +18,8 @@ from ..sources.base import Source
 from ..sources.derived import gather
 from ..sources.opening import by_name
 from ..table import Table, Tabular
-from .fold_scores import FOLD_SCORES, CanBeValidated, FoldJob, FoldResult, FoldRun, HeldOutScorer, RefitFolds
-from .folds import Folds, folds_for, tables_in
-
-# The result of a cross-validation.
+from .fold_scores import FOLD_SCORES, CanBeValidated, FoldJob, HeldOutScorer, RefitFolds, Scores
+from .folds import Folds, folds_for
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -201,9 +198,6 @@ def _entry(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str | np.generic) else str(value)
 
 
-# Cross-validation in one pass over the rows, from summaries of the folds.
-
-
 _NO_SUMMARIES = (
     "n_components='cv' needs complete rows (without NaN), and memory for a summary of each fold; use "
     "lowdim.cross_validate instead, which can also fit the rows of each fold."
@@ -295,15 +289,7 @@ def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5,
 
 
 def _validator(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    cv: Any,
-    parameters: Any,
-    groups: Any,
-    sample_weight: Any,
-    *,
-    gathers: bool = False,
+    estimator: Any, X: Any, y: Any, cv: Any, parameters: Any, groups: Any, sample_weight: Any, *, gathers: bool = False
 ) -> CrossValidator:
     """The cross-validation of an estimator, after a check of the arguments. If it `gathers`, rows of unknown number are
     gathered in memory, unless their labels are given."""
@@ -321,23 +307,21 @@ def _validator(
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
     scorers = [model.held_out_scorer() for model in models]
     X, y, cv, groups, sample_weight = by_name(X, y, cv=cv, groups=groups, sample_weight=sample_weight)
-    source, tables = models[0].open_rows(X, y), (X, y)
 
-    def folds() -> Folds:
-        return folds_for(source, cv, groups, _classes(tables[1], source.shape[0]), weights)
+    def validator(source: Source, tables: tuple[Any, Any]) -> CrossValidator:
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        folds = folds_for(source, cv, groups, _classes(tables[1], source.shape[0]), weights)
+        return CrossValidator(scorers, source, folds, weights, settings, tables)
 
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    source = models[0].open_rows(X, y)
     try:
-        found = folds()
+        return validator(source, (X, y))
     except NeedsRowsInMemory:
         if not gathers or source.traits.remote:
             raise
         source = gather(source, "for cross-validation")
-        members = tables_in(source)
-        tables = (members[0], members[1] if len(members) > 1 else None)
-        weights = None if sample_weight is None else check_weights(sample_weight, source)
-        found = folds()
-    return CrossValidator(scorers, source, found, weights, settings, tables)
+        members = source.members
+        return validator(source, (members[0], members[1] if len(members) > 1 else None))
 
 
 class CrossValidator:
@@ -366,11 +350,9 @@ class CrossValidator:
         settings: list[dict[str, Any]] | None = None,
         tables: tuple[Any, Any] | None = None,
     ) -> None:
-        self.scorers, self.source, self.folds, self.tables = scorers, source, folds, tables
+        self.scorers, self.source, self.folds, self.weights, self.tables = scorers, source, folds, weights, tables
         self.settings = [{}] if settings is None else settings
-        self.weights = weights
         self.total: Any = None
-        self.passes = 0
 
     def run(self, n_components: Any = None, *, from_zero: bool = False) -> CrossValidation:
         """The scores, by the cheapest way that is possible.
@@ -378,36 +360,69 @@ class CrossValidator:
         If the products of rows have lost too many digits, the rows are read a second time for finer summaries. With
         `from_zero`, a model without components is tried as well.
         """
-        run = self._prepared(n_components, from_zero)
-        job = run.job()
+        job = self._job(n_components, from_zero)
+        passes = 0
+
+        def score(plan: Plan) -> tuple[Scores, Any]:
+            nonlocal passes
+            if passes and not self.source.traits.rereadable:
+                raise needs_second_reading("for a second pass over the held-out rows")
+            found: tuple[Scores, Any] = plan.solver.score(job)
+            passes += plan.solver.passes(job)
+            return found
+
+        def finer(plan: Plan, found: tuple[Scores, Any]) -> Plan | None:
+            """The plan for finer summaries, if the scores are not accurate and the rows can be read again."""
+            if all(each.resolved for row in found[0] for each in row) or not job.traits.rereadable:
+                return None
+            return finer_plan(plan, Status.UNRESOLVED, job)
+
         first = self._cheapest(job)
         try:
-            found, self.plan = refine(first, partial(self._score, run), partial(_finer, job))
+            (scores, self.total), self.plan = refine(first, score, finer)
         except MissingValues:
             if not self.scorers[0].takes_nan:
                 raise
             if self.tables is None:
                 raise NoFoldSummaries(_NO_SUMMARIES) from None
             self.plan = checked_plan(RefitFolds(), job, "the rows have missing values, so each split is fitted")
-            found = self._score(run, self.plan)
-        self.total = found.total
-        return self._result(np.array([[each.scores for each in row] for row in found.scores]))
+            scores, self.total = score(self.plan)
+        return self._result(np.array([[each.scores for each in row] for row in scores]), passes)
 
     def make_plan(self, n_components: Any = None, *, from_zero: bool = False) -> Plan:
         """How `run` would score the held-out rows, as far as that is known before a row is read."""
-        return self._cheapest(self._prepared(n_components, from_zero).job())
+        return self._cheapest(self._job(n_components, from_zero))
 
-    def _prepared(self, n_components: Any, from_zero: bool) -> FoldRun:
-        """What is scored, after a check of the numbers of components."""
-        self.counts = self._counts(n_components)
+    def _job(self, n_components: Any, from_zero: bool) -> FoldJob:
+        """What is scored, after a check of the folds and of the numbers of components."""
+        each = self.folds.weights_of_cells(self.weights)
+        # Weights of the training rows and of the held-out rows, shape (splits, 2).
+        sizes = np.array([[each[s.labelling][list(c)].sum() for c in (s.train, s.test)] for s in self.folds.splits])
+        if np.any(sizes <= 0):
+            i, side = (int(v) for v in np.argwhere(sizes <= 0)[0])
+            raise ValueError(f"cv: split {i} has no row of positive weight to {('train on', 'leave out')[side]}.")
+        least = float(sizes[:, 0].min())
+        if least < 2:
+            raise ValueError(f"cv: a split trains on {least:g} row; at least 2 are needed.")
+        self._held_out = sizes[:, 1]
+        # Numbers of components that are possible in every fold.
+        self.counts = min((scorer.counts(n_components, least, self.source) for scorer in self.scorers), key=len)
         if from_zero and self.counts[0] == 1:
             self.counts = np.concatenate([[0], self.counts])
         # What is scored beside the numbers that were asked for: the means, with which predictions are compared.
         self._beside = int(self.scorers[0].compares_with_means and self.counts[0] > 0)
-        counts = np.concatenate([np.zeros(self._beside, dtype=int), self.counts])
-        members = tables_in(self.source)
-        tables = self.tables or (members[0], members[1] if len(members) > 1 else None)
-        return FoldRun(self.scorers, self.source, self.folds, self.weights, counts, tables)
+        members = self.source.members
+        return FoldJob(
+            *self.source.shape,
+            None,
+            self.source.traits,
+            scorers=self.scorers,
+            source=self.source,
+            folds=self.folds,
+            weights=self.weights,
+            counts=np.concatenate([np.zeros(self._beside, dtype=int), self.counts]),
+            tables=self.tables or (members[0], members[1] if len(members) > 1 else None),
+        )
 
     def _cheapest(self, job: FoldJob) -> Plan:
         """The plan of least cost; an error if the summaries that are needed do not fit into memory."""
@@ -418,32 +433,7 @@ class CrossValidator:
                 raise
             raise NoFoldSummaries(_NO_SUMMARIES) from error
 
-    def _score(self, run: FoldRun, plan: Plan) -> FoldResult:
-        if self.passes and not self.source.traits.rereadable:
-            raise needs_second_reading("for a second pass over the held-out rows")
-        found: FoldResult = plan.solver.score(run)
-        self.passes += plan.solver.passes(run)
-        return found
-
-    def _counts(self, asked: Any) -> np.ndarray:
-        """Numbers of components that are possible in every fold."""
-        sizes = self._sizes()
-        if np.any(sizes <= 0):
-            i, side = (int(v) for v in np.argwhere(sizes <= 0)[0])
-            what = "train on" if side == 0 else "leave out"
-            raise ValueError(f"cv: split {i} has no row of positive weight to {what}.")
-        least = float(sizes[:, 0].min())
-        if least < 2:
-            raise ValueError(f"cv: a split trains on {least:g} row; at least 2 are needed.")
-        counts = [scorer.counts(asked, least, self.source) for scorer in self.scorers]
-        return min(counts, key=len)
-
-    def _sizes(self) -> np.ndarray:
-        """Weights of the training rows and of the held-out rows, shape (splits, 2)."""
-        each = self.folds.weights_of_cells(self.weights)
-        return np.array([[each[s.labelling][list(c)].sum() for c in (s.train, s.test)] for s in self.folds.splits])
-
-    def _result(self, scores: np.ndarray) -> CrossValidation:
+    def _result(self, scores: np.ndarray, passes: int) -> CrossValidation:
         scorer = self.scorers[0]
         by_response = scores.ndim == 4
         of_means = scores[:, :, 0] if scorer.compares_with_means else None
@@ -456,19 +446,12 @@ class CrossValidator:
             settings=self.settings,
             per_split=scores.mean(axis=-1) if by_response else scores,
             by_response=scores if by_response else None,
-            weights=self._sizes()[:, 1],
+            weights=self._held_out,
             n_samples=self.folds.n,
-            n_passes=self.passes,
+            n_passes=passes,
             plan=self.plan,
             of_means=of_means,
         )
-
-
-def _finer(job: FoldJob, plan: Plan, found: FoldResult) -> Plan | None:
-    """The plan for finer summaries, if the scores are not accurate and the rows can be read again."""
-    if found.resolved or not job.traits.rereadable:
-        return None
-    return finer_plan(plan, Status.UNRESOLVED, job)
 
 
 def _classes(y: Any, n: int | None = None) -> np.ndarray | None:

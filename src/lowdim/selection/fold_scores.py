@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -26,7 +26,349 @@ from ..summaries.base import union
 from ..summaries.gram import Gram, GramRoot, StandardizedGrams, centred_products
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
-from .folds import Folds, dense_rows, split_summaries, summarize_by_label, tables_in
+from .folds import Folds, dense_rows, split_summaries, summarize_by_label
+
+# The protocols of models that can be cross-validated, bootstrapped or tested by permutations.
+#
+# A user's model with the methods `open_rows`, `fit_summary` and `held_out_scorer` can be cross-validated. With
+# `bootstrap_axes` it can be bootstrapped, and with `permutation_options` it can be tested against shuffled rows.
+
+
+@dataclass(frozen=True)
+class HeldOutScores:
+    """Scores of held-out rows, one for each model that was tried; there may be a further axis for the responses."""
+
+    scores: np.ndarray
+    #: Whether the scores are accurate; if not, the rows are read again for a finer summary.
+    resolved: bool
+
+
+class HeldOutScorer(ABC):
+    """Base class of scorers, which score models of one class by held-out rows."""
+
+    #: The names of the model and of the score in tables.
+    estimator: str
+    what: str = "log-likelihood"
+    greater_is_better = True
+    #: Whether rows with NaN can be fitted.
+    takes_nan = False
+    #: Whether a rule may choose a model without components.
+    from_zero = False
+    #: Whether predictions are compared with those by the means, the model without components, for R2.
+    compares_with_means = False
+    #: Whether there is `refit_scores`.
+    refits = True
+    #: Whether each number of components needs its own fit.
+    fits_each_count = False
+    #: For each table, whether the scores stay the same if all of its rows are rotated.
+    rotates: tuple[bool, ...] = (False,)
+    #: For each table, whether its columns are divided by their standard deviations over the training rows, and the
+    #: divisor of these, which is weight - ddof.
+    scaled: tuple[bool, ...] = (False,)
+    ddof = 1
+    #: Whether columns that are constant in the training rows and the held-out rows are left out.
+    leaves_out_constant = False
+
+    def in_coordinates(self, frame: Frame) -> HeldOutScorer:
+        """The scorer for rows of which some tables are replaced by coordinates; only for tables that `rotates` names.
+        Their columns are already divided by their standard deviations."""
+        raise TypeError(f"the scores of {self.estimator} depend on the columns, so coordinates are not enough.")
+
+    def summary(self, source: Source, fine: bool) -> Any:
+        """An empty summary for the rows of a fold; one that does not square the entries if `fine`. None if held-out
+        rows cannot be scored from a summary."""
+        return None
+
+    @abstractmethod
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        """The numbers of components to try: `asked`, which is checked, or a default range if `asked` is None."""
+
+    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
+        """Scores for each count, from the summary of the training rows and that of the held-out rows."""
+        raise TypeError(f"{self.estimator} is scored by fits to the rows.")
+
+    @abstractmethod
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The same from rows: `weights` are those of the training rows, `test` those of the held-out rows."""
+
+
+@dataclass(frozen=True)
+class PermutationOptions:
+    """Options of a permutation test."""
+
+    #: For each table, whether columns are divided by their standard deviation.
+    scaled: tuple[bool, ...]
+    #: For canonical correlations, the regularization of each table.
+    regularization: tuple[float, ...] = ()
+    #: For one table: whether factors are tested, by the eigenvalues of the reduced correlation matrix, and not
+    #: components.
+    factors: bool = False
+
+
+@runtime_checkable
+class OpensRows(Protocol):
+    """A model that checks its parameters and opens the rows that it would be fitted to."""
+
+    def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
+        """The source of the rows, after a check of the parameters; if `fitted`, columns must be those of the fit."""
+
+
+@runtime_checkable
+class CanBeValidated(OpensRows, Protocol):
+    """A model that can be cross-validated."""
+
+    def held_out_scorer(self) -> HeldOutScorer:
+        """The scorer of held-out rows for this model; invalid parameters are refused."""
+
+
+@runtime_checkable
+class CanBeBootstrapped(OpensRows, Protocol):
+    """A model that can be bootstrapped."""
+
+    #: Names of the fitted attributes that are bootstrapped, without the final underscore, and the meaning of each of
+    #: their axes: "components", "features" or "targets".
+    bootstrap_axes: ClassVar[dict[str, tuple[str, ...]]]
+
+    def fit_summary(self, summary: Any) -> Self:
+        """Fit to a summary of rows."""
+
+
+@runtime_checkable
+class CanBeStarted(Protocol):
+    """A model that is fitted by an iteration, which can start at the solution for similar rows."""
+
+    def start_at(self, fitted: Any, *, near: bool = False) -> Self:
+        """Let the next fit start at the solution of a fitted model of the same columns; if the solution is expected
+        `near` that one, other starts may be left out."""
+
+
+@runtime_checkable
+class CanBePermuted(OpensRows, Protocol):
+    """A model that can be tested against shuffled rows."""
+
+    def permutation_options(self) -> PermutationOptions:
+        """The options of the permutation test for this model."""
+
+
+# The ways to score the rows that are left out of a cross-validation, and their table.
+#
+# `SummaryFolds` merges summaries of the folds, which have p x p numbers. `GramFolds` starts from the inner products of
+# the rows, which are n x n, and scores coordinates of the rows. `RefitFolds` fits the rows of each split. They are
+# chosen like solvers, by their cost.
+
+
+#: Fits to rows are considered if there are at least this many times as many columns as rows.
+_WIDE = 2.0
+#: The fraction of memory that the summaries of all folds, and merges of them, may take.
+_SHARE = 0.5
+#: Splits that are scored at a time, for each thread.
+_AT_A_TIME = 8
+
+#: Scores of each split and setting.
+Scores = list[list[HeldOutScores]]
+
+
+@dataclass(frozen=True)
+class FoldJob(Job):
+    """The job of scoring held-out rows: models, rows, folds, and numbers of components. `p` counts all columns."""
+
+    _: KW_ONLY
+    scorers: list[HeldOutScorer]
+    source: Source
+    folds: Folds
+    weights: Any
+    counts: np.ndarray
+    #: X and y, for fits to rows.
+    tables: tuple[Any, Any]
+
+    @property
+    def memory(self) -> int:
+        have = memory_bytes()
+        return max(1, int(_SHARE * have)) if have else 0
+
+    @property
+    def replaced(self) -> tuple[bool, ...]:
+        """For each table, whether its columns can be replaced by coordinates of the rows, which are fewer."""
+        pairs = zip(self.source.members, self.scorers[0].rotates, strict=False)
+        return tuple(rotates and self.n is not None and self.n < m.shape[1] for m, rotates in pairs)
+
+    @property
+    def reduced(self) -> list[int]:
+        """The width of each table after this replacement."""
+        pairs = zip(self.source.members, self.replaced, strict=False)
+        return [int(self.n or 0) if replaced else m.shape[1] for m, replaced in pairs]
+
+    @property
+    def n_fits(self) -> int:
+        """The number of models that are solved for all splits."""
+        return len(self.folds.splits) * (len(self.counts) if self.scorers[0].fits_each_count else 1)
+
+    @property
+    def n_summaries(self) -> int:
+        """The number of summaries in memory, for all cells and for merges of them."""
+        return 2 * sum(self.folds.counts) + 4
+
+    def from_summaries(self, fine: bool) -> bool:
+        """Whether held-out rows can be scored from summaries, or from finer ones."""
+        return self.scorers[0].summary(self.source, fine) is not None
+
+
+def score_pairs(pairs: Any, counts: np.ndarray) -> Scores:
+    """Scores of each split and setting; each split runs in its own thread with a single-threaded BLAS."""
+
+    def score(pair: tuple[list[HeldOutScorer], Any, Any], tick: Any) -> list[HeldOutScores]:
+        tick()
+        scorers, train, test = pair
+        return [scorer.scores(train, test, counts) for scorer in scorers]
+
+    # The same warning for each fold would not be helpful.
+    with without_warnings(LowdimWarning), np.errstate(all="ignore"):
+        threads = available()
+        if threads == 1:
+            return [score(pair, check_stop) for pair in pairs]
+        found: Scores = []
+        waiting = iter(pairs)
+        # Summaries of many splits need not be in memory at the same time.
+        while some := list(islice(waiting, _AT_A_TIME * threads)):
+            found += run_in_parallel([partial(score, pair) for pair in some], n_threads=threads)
+        return found
+
+
+class FoldScores(AnySolver):
+    """A way to score held-out rows."""
+
+    #: Whether a summary of all rows is made by the way, from which a model can be fitted.
+    makes_summary: ClassVar[bool] = False
+
+    @abstractmethod
+    def score(self, job: FoldJob) -> tuple[Scores, Any]:
+        """The scores, and a summary of all rows, if one was made."""
+
+    def passes(self, job: FoldJob) -> int:
+        """How often `score` reads the rows."""
+        return 1
+
+    def too_large(self, job: FoldJob, n_bytes: int) -> MemoryError:
+        advice = "Pass rows that can be read again, such as an array, or use fewer columns."
+        return needs_memory(f"a cross-validation of {job.p} columns", n_bytes, memory_bytes(), advice)
+
+
+@dataclass(frozen=True)
+class SummaryFolds(FoldScores):
+    """From one summary for each fold, of p x p numbers: the model without a fold is solved from the merged others.
+
+    With `fine`, the summaries are triangles, which do not square the entries.
+    """
+
+    name = "summaries"
+    makes_summary = True
+    fine: bool = False
+
+    def score(self, job: FoldJob) -> tuple[Scores, Any]:
+        like = job.scorers[0].summary(job.source, self.fine)
+        parts = job.folds.summarize(job.source, like, job.weights)
+        try:
+            pairs = [(job.scorers, *pair) for pair in split_summaries(parts, job.folds)]
+        except NonFiniteBlock as error:
+            # The sums of squares of each fold are finite, but their total overflows.
+            raise ValueError(str(error)) from None
+        return score_pairs(pairs, job.counts), union(parts[0]) if job.folds.uses_all(job.weights) else None
+
+    def cost(self, job: FoldJob) -> Cost:
+        work = job.rows * job.p * job.p + job.n_fits * EIGH_WORK * job.p**3
+        why = "one pass over the rows gives summaries of all folds"
+        return Cost(work, 1, 8 * job.p * job.p * job.n_summaries, why)
+
+    def refusal(self, job: FoldJob) -> Exception | None:
+        if not job.from_summaries(self.fine):
+            return ValueError("the held-out rows of this model cannot be scored from summaries.")
+        return super().refusal(job)
+
+    def finer(self, job: FoldJob) -> FoldScores | None:
+        return None if self.fine else SummaryFolds(fine=True)
+
+
+@dataclass(frozen=True)
+class GramFolds(FoldScores):
+    """From the inner products of all rows: each split is a choice of rows of n x n coordinates.
+
+    One pass over the columns, n^2 p multiplications. If columns are divided by the standard deviations of the training
+    rows, each split has its own products: n^2 p multiplications for each, still in one pass. With `fine`, the
+    coordinates come from QR decompositions, so that nothing is squared.
+    """
+
+    name = "gram"
+    one_pass = False
+    fine: bool = False
+
+    def score(self, job: FoldJob) -> tuple[Scores, Any]:
+        # Products of float32 rows would be no more accurate than the rows.
+        narrow = any(member.traits.itemsize < 8 for member in job.source.members)
+        found: dict[int, list[HeldOutScores]] = {}
+        for scaled in dict.fromkeys(scorer.scaled for scorer in job.scorers):
+            which = [i for i, scorer in enumerate(job.scorers) if scorer.scaled == scaled]
+            some = replace(job, scorers=[job.scorers[i] for i in which])
+            each = CoordinateFolds(some, self.fine or narrow).scores()
+            found |= {i: [row[j] for row in each] for j, i in enumerate(which)}
+        return [list(row) for row in zip(*(found[i] for i in range(len(job.scorers))), strict=True)], None
+
+    def cost(self, job: FoldJob) -> Cost:
+        n, width = job.rows, sum(job.reduced)
+        replaced = sum(m.shape[1] for m, r in zip(job.source.members, job.replaced, strict=True) if r)
+        scaled = any(r and s for each in job.scorers for r, s in zip(job.replaced, each.scaled, strict=False))
+        products = n * n * replaced * (len(job.folds.splits) if scaled else 1)
+        # Streams, which cannot be read by columns, are gathered.
+        gathered = 0 if job.traits.whole else 8 * n * job.p
+        why = f"inner products are cheapest for {n} rows of {job.p} columns"
+        work = products + n * width**2 + job.n_fits * EIGH_WORK * width**3
+        return Cost(work, 1, 8 * width * width * job.n_summaries + gathered, why)
+
+    def refusal(self, job: FoldJob) -> Exception | None:
+        if not any(job.replaced) or not job.from_summaries(self.fine):
+            return ValueError("the held-out rows cannot be scored from inner products.")
+        if job.traits.engine is not None and not job.traits.engine.ordered:
+            return no_order("inner products of rows")
+        return super().refusal(job)
+
+    def finer(self, job: FoldJob) -> FoldScores | None:
+        return None if self.fine else GramFolds(fine=True)
+
+
+@dataclass(frozen=True)
+class RefitFolds(FoldScores):
+    """From fits to the rows of each split, in which held-out rows have weight zero."""
+
+    name = "refit"
+    one_pass = False
+
+    def score(self, job: FoldJob) -> tuple[Scores, Any]:
+        found = []
+        with without_warnings(LowdimWarning), np.errstate(all="ignore"):
+            for train, test in job.folds.split_weights(job.weights):
+                each = [scorer.refit_scores(*job.tables, train, test, job.counts) for scorer in job.scorers]
+                found.append([HeldOutScores(scores, True) for scores in each])
+        return found, None
+
+    def passes(self, job: FoldJob) -> int:
+        return len(job.folds.splits) * len(job.scorers)
+
+    def cost(self, job: FoldJob) -> Cost:
+        why = "the rows of each split are fitted, since summaries of the folds would cost more"
+        return Cost(job.n_fits * EIGH_WORK * job.rows * job.rows * job.p, len(job.folds.splits), 0, why)
+
+    def refusal(self, job: FoldJob) -> Exception | None:
+        # Scores of models that do not take NaN compare arrays, which have an order.
+        if not job.scorers[0].refits or not (in_order(job.source) or job.scorers[0].takes_nan):
+            return ValueError("these scores come from summaries only.")
+        return None if job.traits.rereadable else needs_second_reading("for fits without a part of the rows")
+
+    def is_sensible(self, job: FoldJob) -> bool:
+        return job.n is not None and sum(job.reduced) >= _WIDE * job.n * len(job.reduced)
+
+
+#: The ways to score held-out rows, by name.
+FOLD_SCORES: dict[str, type[FoldScores]] = {cls.name: cls for cls in (SummaryFolds, GramFolds, RefitFolds)}
+
 
 # Rows of wide tables as coordinates in the space that the rows span, from their inner products.
 #
@@ -39,6 +381,8 @@ from .folds import Folds, dense_rows, split_summaries, summarize_by_label, table
 
 #: Bytes of the inner products that are held at a time, if each set of training rows has its own.
 _BYTES_AT_A_TIME = 1 << 28
+#: Products of rows about a point have lost too many digits if less than this share of the squares is variance.
+_NEAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -113,7 +457,7 @@ def with_known_products(model: Any, source: Source) -> tuple[Any, Any]:
     Tables with fewer rows than columns keep their inner products, which are computed here, if the model uses them: not
     if it divides columns by standard deviations, which are others for each choice of rows.
     """
-    scorer, members = model.held_out_scorer(), tables_in(source)
+    scorer, members = model.held_out_scorer(), source.members
     tables: list[Any] = []
     for member, rotates, scaled in zip(members, scorer.rotates, scorer.scaled, strict=True):
         n = member.shape[0]
@@ -148,299 +492,37 @@ def _at_least(A: np.ndarray, width: int) -> np.ndarray:
     return A if missing <= 0 else np.concatenate([A, np.zeros((len(A), missing))], axis=1)
 
 
-# The protocols of models that can be cross-validated, bootstrapped or tested by permutations.
-#
-# A user's model with the methods `open_rows`, `fit_summary` and `held_out_scorer` can be cross-validated. With
-# `bootstrap_axes` it can be bootstrapped, and with `permutation_options` it can be tested against shuffled rows.
-
-
-@dataclass(frozen=True)
-class HeldOutScores:
-    """Scores of held-out rows, one for each model that was tried; there may be a further axis for the responses."""
-
-    scores: np.ndarray
-    #: Whether the scores are accurate; if not, the rows are read again for a finer summary.
-    resolved: bool
-
-
-class HeldOutScorer(Protocol):
-    """Scores models of one class by held-out rows."""
-
-    @property
-    def estimator(self) -> str:
-        """The name of the model in tables."""
-
-    @property
-    def what(self) -> str:
-        """The name of the score."""
-
-    @property
-    def greater_is_better(self) -> bool:
-        """Whether larger scores are better."""
-
-    @property
-    def takes_nan(self) -> bool:
-        """Whether rows with NaN can be fitted."""
-
-    @property
-    def from_zero(self) -> bool:
-        """Whether a rule may choose a model without components."""
-
-    @property
-    def compares_with_means(self) -> bool:
-        """Whether predictions are compared with those by the means, the model without components, for R2."""
-
-    @property
-    def refits(self) -> bool:
-        """Whether there is `refit_scores`."""
-
-    @property
-    def fits_each_count(self) -> bool:
-        """Whether each number of components needs its own fit."""
-
-    @property
-    def rotates(self) -> tuple[bool, ...]:
-        """For each table, whether the scores stay the same if all of its rows are rotated."""
-
-    @property
-    def scaled(self) -> tuple[bool, ...]:
-        """For each table, whether its columns are divided by their standard deviations over the training rows."""
-
-    @property
-    def ddof(self) -> int:
-        """These standard deviations have the divisor weight - ddof."""
-
-    @property
-    def leaves_out_constant(self) -> bool:
-        """Whether columns that are constant in the training rows and the held-out rows are left out."""
-
-    def in_coordinates(self, frame: Frame) -> HeldOutScorer:
-        """The scorer for rows of which some tables are replaced by coordinates; only for tables that `rotates` names.
-        Their columns are already divided by their standard deviations."""
-
-    def summary(self, source: Source, fine: bool) -> Any:
-        """An empty summary for the rows of a fold; one that does not square the entries if `fine`. None if held-out
-        rows cannot be scored from a summary."""
-
-    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        """The numbers of components to try: `asked`, which is checked, or a default range if `asked` is None."""
-
-    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        """Scores for each count, from the summary of the training rows and that of the held-out rows."""
-
-    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The same from rows: `weights` are those of the training rows, `test` those of the held-out rows."""
-
-
-@dataclass(frozen=True)
-class PermutationOptions:
-    """Options of a permutation test."""
-
-    #: For each table, whether columns are divided by their standard deviation.
-    scaled: tuple[bool, ...]
-    #: For canonical correlations, the regularization of each table.
-    regularization: tuple[float, ...] = ()
-    #: For one table: whether factors are tested, by the eigenvalues of the reduced correlation matrix, and not
-    #: components.
-    factors: bool = False
-
-
-@runtime_checkable
-class OpensRows(Protocol):
-    """A model that checks its parameters and opens the rows that it would be fitted to."""
-
-    def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
-        """The source of the rows, after a check of the parameters; if `fitted`, columns must be those of the fit."""
-
-
-@runtime_checkable
-class CanBeValidated(OpensRows, Protocol):
-    """A model that can be cross-validated."""
-
-    def held_out_scorer(self) -> HeldOutScorer:
-        """The scorer of held-out rows for this model; invalid parameters are refused."""
-
-
-@runtime_checkable
-class CanBeBootstrapped(OpensRows, Protocol):
-    """A model that can be bootstrapped."""
-
-    #: Names of the fitted attributes that are bootstrapped, without the final underscore, and the meaning of each of
-    #: their axes: "components", "features" or "targets".
-    bootstrap_axes: ClassVar[dict[str, tuple[str, ...]]]
-
-    def fit_summary(self, summary: Any) -> Self:
-        """Fit to a summary of rows."""
-
-
-@runtime_checkable
-class CanBeStarted(Protocol):
-    """A model that is fitted by an iteration, which can start at the solution for similar rows."""
-
-    def start_at(self, fitted: Any, *, near: bool = False) -> Self:
-        """Let the next fit start at the solution of a fitted model of the same columns; if the solution is expected
-        `near` that one, other starts may be left out."""
-
-
-@runtime_checkable
-class CanBePermuted(OpensRows, Protocol):
-    """A model that can be tested against shuffled rows."""
-
-    def permutation_options(self) -> PermutationOptions:
-        """The options of the permutation test for this model."""
-
-
-# What a cross-validation scores, the job that it is planned for, and its result.
-
-
-#: The fraction of memory that the summaries of all folds, and merges of them, may take.
-_SHARE = 0.5
-
-#: Splits that are scored at a time, for each thread.
-_AT_A_TIME = 8
-
-Scores = list[list[HeldOutScores]]
-
-
-@dataclass(frozen=True)
-class FoldResult:
-    """Scores of each split and setting, and a summary of all rows, if one was made."""
-
-    scores: Scores
-    total: Any = None
-
-    @property
-    def resolved(self) -> bool:
-        """Whether all scores are accurate."""
-        return all(each.resolved for row in self.scores for each in row)
-
-
-@dataclass(frozen=True)
-class FoldJob(Job):
-    """The job of scoring held-out rows: `p` counts the columns of all tables."""
-
-    widths: tuple[int, ...] = ()
-    #: The width of each table if columns are replaced by coordinates where the scorer allows it; None if nothing is.
-    reduced: tuple[int, ...] | None = None
-    #: The number of cells, of splits, and of models that are solved for each split.
-    cells: int = 1
-    splits: int = 1
-    n_fits: int = 1
-    #: The columns of reduced tables are divided by their standard deviations over the training rows.
-    scaled: bool = False
-    #: Whether held-out rows can be scored from summaries, and from finer ones.
-    from_summaries: tuple[bool, bool] = (True, True)
-    #: Whether models can be fitted to the rows of each split.
-    refits: bool = True
-
-    @property
-    def memory(self) -> int:
-        have = memory_bytes()
-        return max(1, int(_SHARE * have)) if have else 0
-
-
-@dataclass(frozen=True)
-class FoldRun:
-    """What is scored: the models, the rows, the folds, the weights of the rows, and the numbers of components."""
-
-    scorers: list[HeldOutScorer]
-    source: Source
-    folds: Folds
-    weights: Any
-    counts: np.ndarray
-    #: X and y, for fits to rows.
-    tables: tuple[Any, Any]
-
-    def job(self) -> FoldJob:
-        """The job that a plan is made for."""
-        n, p = self.source.shape
-        scorer, members = self.scorers[0], tables_in(self.source)
-        able = [] if n is None else [is_replaced(m, n, t) for m, t in zip(members, scorer.rotates, strict=False)]
-        reduced = [min(n or 0, m.shape[1]) if t else m.shape[1] for m, t in zip(members, able, strict=False)]
-        scaled = any(t and s for each in self.scorers for t, s in zip(able, each.scaled, strict=False))
-        return FoldJob(
-            n=n,
-            p=p,
-            k=None,
-            traits=self.source.traits,
-            widths=tuple(m.shape[1] for m in members),
-            reduced=tuple(reduced) if any(able) else None,
-            cells=sum(self.folds.counts),
-            splits=len(self.folds.splits),
-            n_fits=len(self.counts) if scorer.fits_each_count else 1,
-            scaled=scaled,
-            from_summaries=(
-                scorer.summary(self.source, False) is not None,
-                scorer.summary(self.source, True) is not None,
-            ),
-            # Scores of other models compare arrays, which have an order.
-            refits=scorer.refits and (in_order(self.source) or scorer.takes_nan),
-        )
-
-
-def is_replaced(member: Source, n: int, rotates: bool) -> bool:
-    """Whether the columns of a table are replaced by coordinates."""
-    return rotates and n < member.shape[1]
-
-
-def score_pairs(pairs: Any, run: FoldRun) -> Scores:
-    """Scores of each split and setting; each split runs in its own thread with a single-threaded BLAS."""
-
-    def score(pair: tuple[list[HeldOutScorer], Any, Any], tick: Any) -> list[HeldOutScores]:
-        tick()
-        scorers, train, test = pair
-        return [scorer.scores(train, test, run.counts) for scorer in scorers]
-
-    # The same warning for each fold would not be helpful.
-    with without_warnings(LowdimWarning), np.errstate(all="ignore"):
-        threads = available()
-        if threads == 1:
-            return [score(pair, check_stop) for pair in pairs]
-        found: Scores = []
-        waiting = iter(pairs)
-        # Summaries of many splits need not be in memory at the same time.
-        while some := list(islice(waiting, _AT_A_TIME * threads)):
-            found += run_in_parallel([partial(score, pair) for pair in some], n_threads=threads)
-        return found
-
-
-# Scores of held-out rows of tables with fewer rows than columns, in coordinates of the rows.
-
-
-#: Products of rows about a point have lost too many digits if less than this share of the squares is variance.
-_NEAR = 1e-6
-
-
 class CoordinateFolds:
     """Scores of scorers that standardize the same tables, in coordinates of the rows."""
 
-    def __init__(self, run: FoldRun, fine: bool) -> None:
-        self._run, self._fine = run, fine
-        labels = run.folds.labels
+    def __init__(self, job: FoldJob, fine: bool) -> None:
+        self._job, self._fine = job, fine
+        labels = job.folds.labels
         used = np.any(labels >= 0, axis=1)
-        if run.weights is not None:
-            used &= to_numpy(run.weights) > 0
+        if job.weights is not None:
+            used &= to_numpy(job.weights) > 0
         self._labels = labels[used]
-        self._weights = None if run.weights is None else to_numpy(run.weights).astype(np.float64)[used]
-        self._tables = [UsedRows(member, used) for member in tables_in(run.source)]
-        scorer, n = run.scorers[0], len(labels)
-        self._replaced = tuple(is_replaced(t.source, n, r) for t, r in zip(self._tables, scorer.rotates, strict=True))
-        self._scaled = [r and s for r, s in zip(self._replaced, scorer.scaled, strict=True)]
-        self._width = max(int(run.counts[-1]), 1)
-        self._splits = [(train[used], test[used]) for train, test in run.folds.split_weights(run.weights)]
+        self._weights = None if job.weights is None else to_numpy(job.weights).astype(np.float64)[used]
+        self._tables = [UsedRows(member, used) for member in job.source.members]
+        self._scaled = [r and s for r, s in zip(job.replaced, job.scorers[0].scaled, strict=True)]
+        self._width = max(int(job.counts[-1]), 1)
+        self._splits = [(train[used], test[used]) for train, test in job.folds.split_weights(job.weights)]
 
     def scores(self) -> Scores:
         frames = self._frames()
-        fixed = [None if scaled else self._columns(i) for i, scaled in enumerate(self._scaled)]
+        # The coordinates of each table, or its columns if they are not replaced; None if each split has its own.
+        fixed = [
+            None if scaled else table.coordinates(self._width, self._fine) if replaced else table.dense()
+            for table, scaled, replaced in zip(self._tables, self._scaled, self._job.replaced, strict=True)
+        ]
         like = None if any(self._scaled) else self._scorers(frames[0])[0].summary(_beside(fixed), self._fine)
+        all_pairs: Any = self._pairs(fixed, frames)
         if isinstance(like, Moments):
-            parts = summarize_by_label(_beside(fixed), like, self._labels, self._run.folds.counts, self._weights)
-            pairs = split_summaries(parts, self._run.folds)
-            all_pairs: Any = [(self._scorers(f), *pair) for f, pair in zip(frames, pairs, strict=True)]
-        else:
-            all_pairs = self._pairs(fixed, frames)
-        found = score_pairs(all_pairs, self._run)
-        shared = [A for A, r in zip(fixed, self._replaced, strict=True) if r and A is not None]
+            parts = summarize_by_label(_beside(fixed), like, self._labels, self._job.folds.counts, self._weights)
+            pairs = split_summaries(parts, self._job.folds)
+            all_pairs = [(self._scorers(f), *pair) for f, pair in zip(frames, pairs, strict=True)]
+        found = score_pairs(all_pairs, self._job.counts)
+        shared = [A for A, r in zip(fixed, self._job.replaced, strict=True) if r and A is not None]
         if self._fine or all(self._is_near(A) for A in shared):
             return found
         return [[replace(each, resolved=False) for each in row] for row in found]
@@ -460,7 +542,7 @@ class CoordinateFolds:
     def _pairs(self, fixed: list[np.ndarray | None], frames: list[Frame]) -> Iterator[Any]:
         """The scorers and the summaries of each split, whose coordinates are its own if columns are standardized."""
         training = np.stack([train for train, _ in self._splits])
-        ddof = self._run.scorers[0].ddof
+        ddof = self._job.scorers[0].ddof
         own = {
             i: self._tables[i].standardized(training, ddof, self._width, self._fine)
             for i, scaled in enumerate(self._scaled)
@@ -477,186 +559,19 @@ class CoordinateFolds:
             yield scorers, summarize(source, like.fresh(), weights=train), summarize(source, like, weights=test)
 
     def _scorers(self, frame: Frame) -> list[HeldOutScorer]:
-        return [scorer.in_coordinates(frame) for scorer in self._run.scorers]
-
-    def _columns(self, i: int) -> np.ndarray:
-        """The coordinates of table i, or its columns, if they are not replaced."""
-        table = self._tables[i]
-        return table.coordinates(self._width, self._fine) if self._replaced[i] else table.dense()
+        return [scorer.in_coordinates(frame) for scorer in self._job.scorers]
 
     def _frames(self) -> list[Frame]:
         """What the scorers of each split need to know about the columns of the first table."""
-        first = self._tables[0]
-        if not self._run.scorers[0].leaves_out_constant:
-            return [Frame(self._replaced, first.p)] * len(self._splits)
+        first, replaced = self._tables[0], self._job.replaced
+        if not self._job.scorers[0].leaves_out_constant:
+            return [Frame(replaced, first.p)] * len(self._splits)
         groups = [(train > 0) | (test > 0) for train, test in self._splits]
         distinct = {group.tobytes(): group for group in groups}
         counts = dict(zip(distinct, first.count_varying(list(distinct.values())), strict=True))
-        return [Frame(self._replaced, counts[group.tobytes()]) for group in groups]
+        return [Frame(replaced, counts[group.tobytes()]) for group in groups]
 
 
 def _beside(tables: Any) -> BesideSource:
     """Tables in memory, side by side."""
     return BesideSource([ArraySource(np.ascontiguousarray(A)) for A in tables])
-
-
-# The ways to score the rows that are left out of a cross-validation, and their table.
-#
-# `SummaryFolds` merges summaries of the folds, which have p x p numbers. `GramFolds` starts from the inner products of
-# the rows, which are n x n, and scores coordinates of the rows (`coordinates.py`). `RefitFolds` fits the rows of each
-# split. They are chosen like solvers, by their cost.
-
-
-#: Fits to rows are considered if there are at least this many times as many columns as rows.
-_WIDE = 2.0
-
-
-class FoldScores(AnySolver):
-    """A way to score held-out rows."""
-
-    #: Whether a summary of all rows is made by the way, from which a model can be fitted.
-    makes_summary: ClassVar[bool] = False
-
-    @abstractmethod
-    def score(self, run: FoldRun) -> FoldResult:
-        """The scores of each split and setting."""
-
-    def passes(self, run: FoldRun) -> int:
-        """How often `score` reads the rows."""
-        return 1
-
-    def too_large(self, job: FoldJob, n_bytes: int) -> MemoryError:
-        advice = "Pass rows that can be read again, such as an array, or use fewer columns."
-        return needs_memory(f"a cross-validation of {job.p} columns", n_bytes, memory_bytes(), advice)
-
-
-@dataclass(frozen=True)
-class SummaryFolds(FoldScores):
-    """From one summary for each fold, of p x p numbers: the model without a fold is solved from the merged others.
-
-    With `fine`, the summaries are triangles, which do not square the entries.
-    """
-
-    name = "summaries"
-    makes_summary = True
-    fine: bool = False
-
-    def score(self, run: FoldRun) -> FoldResult:
-        like = run.scorers[0].summary(run.source, self.fine)
-        parts = run.folds.summarize(run.source, like, run.weights)
-        return FoldResult(_score_parts(run, parts), union(parts[0]) if run.folds.uses_all(run.weights) else None)
-
-    def cost(self, job: FoldJob) -> Cost:
-        n, p = job.rows, job.p
-        work = n * p * p + job.splits * job.n_fits * EIGH_WORK * p**3
-        why = "one pass over the rows gives summaries of all folds"
-        return Cost(work, 1, 8 * p * p * (2 * job.cells + 4), why)
-
-    def refusal(self, job: FoldJob) -> Exception | None:
-        if not job.from_summaries[self.fine]:
-            return ValueError("the held-out rows of this model cannot be scored from summaries.")
-        return super().refusal(job)
-
-    def finer(self, job: FoldJob) -> FoldScores | None:
-        return None if self.fine else SummaryFolds(fine=True)
-
-
-@dataclass(frozen=True)
-class GramFolds(FoldScores):
-    """From the inner products of all rows: each split is a choice of rows of n x n coordinates.
-
-    One pass over the columns, n^2 p multiplications. If columns are divided by the standard deviations of the training
-    rows, each split has its own products: n^2 p multiplications for each, still in one pass. With `fine`, the
-    coordinates come from QR decompositions, so that nothing is squared.
-    """
-
-    name = "gram"
-    one_pass = False
-    fine: bool = False
-
-    def score(self, run: FoldRun) -> FoldResult:
-        found: dict[int, list[HeldOutScores]] = {}
-        groups: dict[tuple[bool, ...], list[int]] = {}
-        for i, scorer in enumerate(run.scorers):
-            groups.setdefault(tuple(scorer.scaled), []).append(i)
-        for which in groups.values():
-            some = replace(run, scorers=[run.scorers[i] for i in which])
-            # Products of float32 rows would be no more accurate than the rows.
-            narrow = any(member.traits.itemsize < 8 for member in tables_in(run.source))
-            each = CoordinateFolds(some, self.fine or narrow).scores()
-            for j, i in enumerate(which):
-                found[i] = [row[j] for row in each]
-        return FoldResult([list(row) for row in zip(*(found[i] for i in range(len(run.scorers))), strict=True)])
-
-    def cost(self, job: FoldJob) -> Cost:
-        n = job.rows
-        widths = job.widths if job.reduced is None else job.reduced
-        replaced = sum(p for p, r in zip(job.widths, widths, strict=True) if r < p)
-        width = sum(widths)
-        # Streams, which cannot be read by columns, are gathered.
-        gathered = 0 if job.traits.whole else 8 * n * job.p
-        products = n * n * replaced * (job.splits if job.scaled else 1)
-        why = f"inner products are cheapest for {n} rows of {job.p} columns"
-        return Cost(
-            products + n * width**2 + job.splits * job.n_fits * EIGH_WORK * width**3,
-            1,
-            8 * width * width * (2 * job.cells + 4) + gathered,
-            why,
-        )
-
-    def refusal(self, job: FoldJob) -> Exception | None:
-        if job.reduced is None or not job.from_summaries[self.fine]:
-            return ValueError("the held-out rows cannot be scored from inner products.")
-        if job.traits.engine is not None and not job.traits.engine.ordered:
-            return no_order("inner products of rows")
-        return super().refusal(job)
-
-    def finer(self, job: FoldJob) -> FoldScores | None:
-        return None if self.fine else GramFolds(fine=True)
-
-
-@dataclass(frozen=True)
-class RefitFolds(FoldScores):
-    """From fits to the rows of each split, in which held-out rows have weight zero."""
-
-    name = "refit"
-    one_pass = False
-
-    def score(self, run: FoldRun) -> FoldResult:
-        found = []
-        with without_warnings(LowdimWarning), np.errstate(all="ignore"):
-            for train, test in run.folds.split_weights(run.weights):
-                each = [scorer.refit_scores(*run.tables, train, test, run.counts) for scorer in run.scorers]
-                found.append([HeldOutScores(scores, True) for scores in each])
-        return FoldResult(found)
-
-    def passes(self, run: FoldRun) -> int:
-        return len(run.folds.splits) * len(run.scorers)
-
-    def cost(self, job: FoldJob) -> Cost:
-        n, p = job.rows, job.p
-        why = "the rows of each split are fitted, since summaries of the folds would cost more"
-        return Cost(job.splits * job.n_fits * EIGH_WORK * n * n * p, job.splits, 0, why)
-
-    def refusal(self, job: FoldJob) -> Exception | None:
-        if not job.refits:
-            return ValueError("these scores come from summaries only.")
-        return None if job.traits.rereadable else needs_second_reading("for fits without a part of the rows")
-
-    def is_sensible(self, job: FoldJob) -> bool:
-        widths = job.widths if job.reduced is None else job.reduced
-        return job.n is not None and sum(widths) >= _WIDE * job.n * len(widths)
-
-
-#: The ways to score held-out rows, by name.
-FOLD_SCORES: dict[str, type[FoldScores]] = {cls.name: cls for cls in (SummaryFolds, GramFolds, RefitFolds)}
-
-
-def _score_parts(run: FoldRun, parts: list[list[Any]]) -> Scores:
-    """Scores of each split and setting, from the summaries of all cells."""
-    try:
-        pairs = [(run.scorers, *pair) for pair in split_summaries(parts, run.folds)]
-    except NonFiniteBlock as error:
-        # The sums of squares of each fold are finite, but their total overflows.
-        raise ValueError(str(error)) from None
-    return score_pairs(pairs, run)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
 from .._core.arrays import asarray_like, dense, to_numpy
-from ..errors import bad_weights, fold_without_rows, no_order, no_splits_without_order, unknown_length
+from ..errors import bad_weights, no_order, unknown_length
 from ..reading.summarize import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
@@ -136,15 +136,10 @@ def split_summaries(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tupl
             yield from ((union([cells[i] for i in s.train]), union([cells[i] for i in s.test])) for s in splits)
 
 
-def tables_in(source: Source) -> list[Source]:
-    """The tables of which a source consists."""
-    return list(source.members)
-
-
 def is_wide(source: Source) -> bool:
     """Whether a table has fewer rows than columns."""
     n = source.shape[0]
-    return n is not None and n < max(table.shape[1] for table in tables_in(source))
+    return n is not None and n < max(source.groups)
 
 
 def rows_and_counts(source: Source, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -152,7 +147,7 @@ def rows_and_counts(source: Source, sample_weight: Any = None) -> tuple[np.ndarr
     stands; an error if they are not finite."""
     # This pass checks the weights, and raises an error that names the row and column of a value that is not finite.
     summarize(source, Columns(source.shape[1]), weights=sample_weight)
-    rows = np.concatenate([dense_rows(table) for table in tables_in(source)], axis=1).astype(np.float64)
+    rows = np.concatenate([dense_rows(table) for table in source.members], axis=1).astype(np.float64)
     if sample_weight is None:
         return rows, np.ones(len(rows), dtype=np.int64)
     counts = check_whole(sample_weight)
@@ -188,12 +183,7 @@ def summarize_by_label(
     """A summary of the rows of each label, from one pass over the rows; the labels are read as an additional table."""
     column = ArraySource(asarray_like(labels, source.empty(0), dtype=source.dtype))
     column.table = "the labels"
-    return summarize_tables([*tables_in(source), column], like, counts, weights)
-
-
-def summarize_tables(tables: Sequence[Source], like: S, counts: Sequence[int], weights: Any) -> list[list[S]]:
-    """A summary of the rows of each label, which are the last of the tables."""
-    return summarize(BesideSource(tables), Labelled(like, counts), weights=weights).parts
+    return summarize(BesideSource([*source.members, column]), Labelled(like, counts), weights=weights).parts
 
 
 def _without_each(cells: Sequence[S], wanted: set[int]) -> dict[int, S]:
@@ -326,7 +316,9 @@ def _folds_from_pairs(pairs: list[tuple[np.ndarray, np.ndarray]], n: int) -> Fol
         groups.append([side])
     columns, counts, splits = [], [], []
     for r, (codes, sides) in enumerate(zip(labellings, groups, strict=True)):
-        first = _first_of_each(codes)
+        # The number of one row with each code.
+        first = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+        first[codes] = np.arange(n)
         used = np.flatnonzero(np.any([side[first] > 0 for side in sides], axis=0))
         renumbered = np.full(len(first), -1)
         renumbered[used] = np.arange(len(used))
@@ -344,13 +336,6 @@ def _compact(codes: np.ndarray) -> np.ndarray:
     return np.asarray((np.cumsum(occurs) - 1)[codes])
 
 
-def _first_of_each(codes: np.ndarray) -> np.ndarray:
-    """The number of one row with each code."""
-    rows = np.zeros(int(codes.max()) + 1, dtype=np.int64)
-    rows[codes] = np.arange(len(codes))
-    return rows
-
-
 # Folds of rows that have no order: a row belongs to a fold by one of its columns, or by a hash of its entries.
 
 
@@ -359,10 +344,10 @@ class UnorderedFolds(Folds):
     """Folds whose labels go along with the rows as a column."""
 
     #: The cell of each row.
-    column: CarriedColumn | None = None
+    column: CarriedColumn
     #: The number of rows and the weight of each cell.
-    cell_rows: tuple[int, ...] = ()
-    cell_weights: tuple[float, ...] = ()
+    cell_rows: tuple[int, ...]
+    cell_weights: tuple[float, ...]
 
     @property
     def n(self) -> int:
@@ -375,45 +360,22 @@ class UnorderedFolds(Folds):
         return True
 
     def summarize(self, source: Source, like: S, weights: Any) -> list[list[S]]:
-        assert self.column is not None
-        return summarize_tables(self.column.beside(source), like, self.counts, weights)
+        tables = BesideSource(self.column.beside(source))
+        return summarize(tables, Labelled(like, self.counts), weights=weights).parts
 
     def split_weights(self, weights: Any) -> Iterator[tuple[Any, Any]]:
-        assert self.column is not None
         for split in self.splits:
             yield self.column.where(split.train, weights), self.column.where(split.test, weights)
 
 
 def folds_for(source: Source, cv: Any, groups: Any = None, y: Any = None, weights: Any = None) -> Folds:
-    """The folds that `cv` stands for (see `folds_of`), of the rows of a source."""
+    """The folds that `cv` stands for (see `folds_of`), of the rows of a source.
+
+    Rows without an order are in folds by a column that holds labels, or by a hash of the rows.
+    """
     if in_order(source):
         return folds_of(cv, source.shape[0], groups, y, weights)
-    return _unordered(source, cv, groups, weights)
-
-
-def cells_without_order(source: Source, k: int, groups: Any, weights: Any) -> Folds:
-    """Rows without an order in groups, by the column that holds them; or, if it is None, in k cells by a hash of the
-    rows, some of which may have no row."""
-    _require_column(groups, "groups")
-    column = _hashed(source, k, 0) if groups is None else groups
-    found = column.labels(weights)
-    return _folds(column.numbered(found.values, range(len(found.values))), found.rows, found.weights)
-
-
-def _hashed(source: Source, k: int, seed: int) -> CarriedColumn:
-    """The number of the cell of each row, from a hash of its entries."""
-    assert source.traits.engine is not None
-    return source.traits.engine.hashed(source, k, seed)
-
-
-def _require_column(labels: Any, what: str) -> None:
-    if labels is not None and not isinstance(labels, CarriedColumn):
-        raise no_order(f"{what} in an array")
-
-
-def _unordered(source: Source, cv: Any, groups: Any, weights: Any) -> Folds:
-    """The folds of rows without an order: by a column that holds labels, or by a hash of the rows."""
-    _require_column(groups, "groups")
+    _require_column(groups)
     if isinstance(cv, CarriedColumn):
         if groups is not None:
             raise ValueError("cv gives the label of each row, so groups would be ignored; pass only one of them.")
@@ -422,33 +384,53 @@ def _unordered(source: Source, cv: Any, groups: Any, weights: Any) -> Folds:
         raise no_order("labels in an array")
     if groups is not None and cv is None:
         return _by_labels(groups, weights)
-    k, seed = _number_of_folds(cv)
+    k, seed = 5, 0
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_):
+        k = int(cv)
+    elif type(cv) is KFold and cv.shuffle and isinstance(cv.random_state, numbers.Integral | None):
+        k, seed = int(cv.n_splits), int(cv.random_state or 0)
+    elif cv is not None:
+        raise TypeError(
+            f"cv={cv!r} numbers the rows, and rows of a data frame of Spark have no order; pass a number of folds, "
+            "KFold(k, shuffle=True, random_state=0), or the name of a column that holds the fold of each row."
+        )
     if groups is not None:
         return _by_groups(groups, k, weights)
-    n = source.shape[0] if weights is None else weights.n_positive
-    check_n_folds(k, n)
+    check_n_folds(k, source.shape[0] if weights is None else weights.n_positive)
     column = _hashed(source, k, seed)
     found = column.labels(weights)
-    if np.count_nonzero(found.counted) < k:
-        raise fold_without_rows(k, k - int(np.count_nonzero(found.counted)))
+    empty = k - int(np.count_nonzero(found.counted))
+    if empty > 0:
+        raise ValueError(
+            f"cv={k}: {empty} of the folds have no row. Rows of a data frame of Spark have no order, and each belongs "
+            "to a fold by a hash of its entries; use fewer folds, or name a column that holds the fold of each row: "
+            "cv='fold'."
+        )
     return _folds(column, found.rows, found.weights)
 
 
-def _number_of_folds(cv: Any) -> tuple[int, int]:
-    """The number of folds and the seed of the hash, if `cv` asks for folds of rows in any order."""
-    if cv is None:
-        return 5, 0
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_):
-        return int(cv), 0
-    if type(cv) is KFold and cv.shuffle and isinstance(cv.random_state, numbers.Integral | None):
-        return int(cv.n_splits), int(cv.random_state or 0)
-    raise no_splits_without_order(cv)
+def cells_without_order(source: Source, k: int, groups: Any, weights: Any) -> Folds:
+    """Rows without an order in groups, by the column that holds them; or, if it is None, in k cells by a hash of the
+    rows, some of which may have no row."""
+    _require_column(groups)
+    return _by_labels(_hashed(source, k, 0) if groups is None else groups, weights, least=0)
 
 
-def _by_labels(column: CarriedColumn, weights: Any) -> Folds:
+def _hashed(source: Source, k: int, seed: int) -> CarriedColumn:
+    """The number of the cell of each row, from a hash of its entries."""
+    assert source.traits.engine is not None
+    return source.traits.engine.hashed(source, k, seed)
+
+
+def _require_column(groups: Any) -> None:
+    if groups is not None and not isinstance(groups, CarriedColumn):
+        raise no_order("groups in an array")
+
+
+def _by_labels(column: CarriedColumn, weights: Any, least: int = 2) -> Folds:
     """Each label is held out in turn."""
     found = column.labels(weights)
-    if len(found.values) < 2:
+    if len(found.values) < least:
         raise ValueError(f"cv: all rows have the label {found.values[0]!r}; at least two labels are needed.")
     return _folds(column.numbered(found.values, range(len(found.values))), found.rows, found.weights)
 
@@ -469,12 +451,6 @@ def _by_groups(column: CarriedColumn, k: int, weights: Any) -> Folds:
 
 
 def _folds(column: CarriedColumn, rows: Sequence[float] | np.ndarray, weights: np.ndarray) -> Folds:
-    k = len(rows)
-    return UnorderedFolds(
-        labels=np.zeros((0, 1), dtype=np.int64),
-        counts=(k,),
-        splits=leave_each_out(k),
-        column=column,
-        cell_rows=tuple(int(n) for n in rows),
-        cell_weights=tuple(float(w) for w in weights),
-    )
+    """Folds whose labels, numbers of rows and weights are known."""
+    k, cell_rows, cell_weights = len(rows), tuple(int(n) for n in rows), tuple(float(w) for w in weights)
+    return UnorderedFolds(np.zeros((0, 1), np.int64), (k,), leave_each_out(k), column, cell_rows, cell_weights)

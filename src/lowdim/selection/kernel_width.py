@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ from ..reading.summarize import check_weights, summarize
 from ..sources.opening import by_name, open_source
 from ..summaries.sample import Sample
 from ..table import Table, Tabular
-from .parallel_analysis import seed_of
+from .parallel_analysis import check_count, seed_of
 
 #: Widths that are compared, in units of the median distance: from twice as wide to a sixteenth.
 _FACTORS = tuple(2.0 ** (-j / 2) for j in range(-2, 9))
@@ -166,25 +165,19 @@ def choose_width(
     >>> choice
     WidthChoice(Gaussian(sigma=0.3218), of 11 widths)
     """
-    k = _checked_count("n_components", n_components)
-    _checked_count("n_draws", n_draws)
+    k = check_count("n_components", n_components)
+    check_count("n_draws", n_draws)
     seed = seed_of(random_state)
     X, _, sample_weight = by_name(X, sample_weight=sample_weight)
     source = open_source(X)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
-    size = _checked_count("max_rows", max_rows)
+    size = check_count("max_rows", max_rows)
     sample = summarize(source, Sample(source.shape[1], size, seed=seed), weights=weights)
     return compare_widths(sample, as_kernel(kernel), k, factors=factors, n_draws=int(n_draws), seed=seed)
 
 
 def compare_widths(
-    sample: Sample,
-    kernel: Kernel,
-    k: int,
-    *,
-    factors: Sequence[float] = _FACTORS,
-    n_draws: int = 3,
-    seed: int = 0,
+    sample: Sample, kernel: Kernel, k: int, *, factors: Sequence[float] = _FACTORS, n_draws: int = 3, seed: int = 0
 ) -> WidthChoice:
     """The choice from a sample of the rows."""
     if not kernel.has_width:
@@ -203,43 +196,37 @@ def compare_widths(
     folds = random.permutation(np.arange(n) % _FOLDS)
     shuffled = [np.column_stack([random.permutation(column) for column in rows.T]) for _ in range(n_draws)]
     found = []
-    with quiet_blas(n), _single_threaded_kmeans():
+    # The limit of threads is for libraries that are loaded already. The tables of k-means are small, and threads that
+    # wait for each other on busy cores take many times as long as the work itself.
+    import sklearn.cluster  # noqa: F401
+
+    with quiet_blas(n), threadpool_limits(1, user_api="openmp"):
         for each in kernels:
             check_stop()
-            parts = [_share_and_groups(part, k) for part in _left_out(each, rows, weights, folds, range(_FOLDS), k)]
+            explained, total, inside, all_inside, grouped = np.sum(
+                list(_left_out(each, rows, weights, folds, range(_FOLDS), k, n_centres=k + 1)), axis=0
+            )
             # Of each shuffled table one part is left out.
-            by_chance = [
-                _held_out_share(_left_out(each, other, weights, folds, [i % _FOLDS], k))
-                for i, other in enumerate(shuffled)
+            shares = [
+                next(_left_out(each, other, weights, folds, [i % _FOLDS], k))[:2] for i, other in enumerate(shuffled)
             ]
-            explained, total, inside, all_inside, grouped = np.sum(parts, axis=0)
-            found.append((inside / all_inside, explained / total, np.mean(by_chance), grouped / (explained or 1.0)))
+            by_chance = np.mean([part / (whole or 1.0) for part, whole in shares])
+            found.append((inside / all_inside, explained / total, by_chance, grouped / (explained or 1.0)))
     share, held_out, chance, grouped = (np.array(column) for column in zip(*found, strict=True))
     return WidthChoice(kernels, share, held_out, chance, np.clip(grouped, -1.0, 1.0), k, n)
 
 
-@dataclass(frozen=True)
-class _LeftOut:
-    """Scores of the rows of a fit and of those left out of it, and the variances that they are shares of."""
-
-    scores: np.ndarray
-    weights: np.ndarray
-    inside: np.ndarray
-    inside_weights: np.ndarray
-    #: Sums of squared distances from the mean of the fit, in the feature space, of the rows left out and of the others.
-    total: float
-    total_inside: float
-
-    @property
-    def squares(self) -> float:
-        """The sum of the squared scores of the rows left out."""
-        return float(self.weights @ (self.scores**2).sum(axis=1))
-
-
 def _left_out(
-    kernel: Kernel, rows: np.ndarray, weights: np.ndarray, folds: np.ndarray, which: Iterable[int], k: int
-) -> Iterator[_LeftOut]:
-    """For each of the folds `which`: kernel PCA of the other rows, and the scores of all rows."""
+    kernel: Kernel,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    folds: np.ndarray,
+    which: Iterable[int],
+    k: int,
+    n_centres: int = 0,
+) -> Iterator[tuple[float, float, float, float, float]]:
+    """For each of the folds `which`, from kernel PCA of the other rows: the explained and the whole variance of the
+    rows left out, in the feature space, the same of the others, and what `n_centres` centres explain of the first."""
     K = np.asarray(kernel(rows), dtype=np.float64)
     for fold in which:
         out = folds == fold
@@ -259,37 +246,14 @@ def _left_out(
         outer_means = outer @ mean
         scores = (outer - outer_means[:, None] - means[None, :] + whole) @ projection
         distances = np.diagonal(K)[out] - 2.0 * outer_means + whole
-        yield _LeftOut(
-            scores=scores,
-            weights=weights[out],
-            inside=(vectors[some] * lengths[some, None] / root).T,
-            inside_weights=w,
-            total=float(weights[out] @ np.clip(distances, 0.0, None)),
-            total_inside=float(np.trace(G)),
-        )
-
-
-def _held_out_share(parts: Iterator[_LeftOut]) -> float:
-    explained, total = np.sum([(part.squares, part.total) for part in parts], axis=0)
-    return float(explained / (total or 1.0))
-
-
-def _share_and_groups(part: _LeftOut, k: int) -> tuple[float, float, float, float, float]:
-    """Explained and all variance of the rows left out, the same of the others, and what centres explain of the
-    first."""
-    inside = float(part.inside_weights @ (part.inside**2).sum(axis=1))
-    centres = _centres(part.inside, part.inside_weights, k + 1)
-    apart = ((part.scores[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).min(axis=1)
-    return part.squares, part.total, inside, part.total_inside, part.squares - float(part.weights @ apart)
-
-
-def _single_threaded_kmeans() -> AbstractContextManager[Any]:
-    """Context in which k-means runs in one thread: its tables are small, and threads that wait for each other on busy
-    cores take many times as long as the work itself."""
-    # The limit is for libraries that are loaded already.
-    import sklearn.cluster  # noqa: F401
-
-    return threadpool_limits(1, user_api="openmp")
+        inside = (vectors[some] * lengths[some, None] / root).T
+        explained, grouped = float(weights[out] @ (scores**2).sum(axis=1)), 0.0
+        if n_centres:
+            centres = _centres(inside, w, n_centres)
+            apart = ((scores[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).min(axis=1)
+            grouped = explained - float(weights[out] @ apart)
+        total = float(weights[out] @ np.clip(distances, 0.0, None))
+        yield explained, total, float(w @ (inside**2).sum(axis=1)), float(np.trace(G)), grouped
 
 
 def _centres(scores: np.ndarray, weights: np.ndarray, n_centres: int) -> np.ndarray:
@@ -305,12 +269,6 @@ def _centres(scores: np.ndarray, weights: np.ndarray, n_centres: int) -> np.ndar
 def _unit(values: np.ndarray) -> np.ndarray:
     """Values cut off to [0, 1]."""
     return np.clip(values, 0.0, 1.0)
-
-
-def _checked_count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
-    return int(value)
 
 
 def _checked_factors(factors: Any) -> list[float]:

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, ClassVar, TypeVar
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,10 +32,10 @@ from ..sources.opening import open_source
 from ..sources.spark import mean_of_results
 from ..summaries.latent import LatentGaussian, Observed, observed_entries
 from ..summaries.moments import Moments
-from .criteria import Eigenvalues, Unavailable, penalised_curve
+from .criteria import Eigenvalues, penalised_curve
 from .cross_validation import CrossValidator, check_counts
-from .folds import Folds
-from .rules import Choice, Choices, Rule
+from .fold_scores import HeldOutScorer
+from .rules import Choices, Rule, apply_rule
 
 A = TypeVar("A")
 
@@ -45,9 +45,6 @@ _FLOOR = 1e-10
 _MOST_TRIED = 20
 #: Fits of cross-validation: without further starts, and to an accuracy that is enough to compare scores.
 _QUICK = EM(tol=1e-4, max_iter=200, n_init=0)
-#: Why a rule has no answer.
-UNDETERMINED = "it needs the covariance of all columns, which the observed entries do not determine"
-DERIVED_FOR_COMPLETE = "derived for complete rows only; use bic or cv, or draws of impute(X, n_draws=...)"
 
 
 def complete_or_holes(
@@ -96,15 +93,14 @@ def loglike_without_components(observed: Observed, tied: bool) -> float:
 def choose_with_holes(
     rows: Rows,
     rules: Sequence[Rule],
-    folds: Folds | None,
+    validator: CrossValidator | str,
     options: dict[str, Any],
     *,
     standardize: bool,
     ddof: int,
-    note: str = "",
 ) -> Choices:
-    """The answers of the rules for rows with missing values. `folds` are those of the rule "cv", if it is available;
-    otherwise `note` says why it is not."""
+    """The answers of the rules for rows with missing values. `validator` is the cross-validation of the rule "cv", or
+    says why there is none."""
     fits = PpcaFits(rows, standardize, options["seed"])
     e: Eigenvalues | None = None
     # Without a covariance, other rules still have answers.
@@ -112,38 +108,18 @@ def choose_with_holes(
         e, _ = eigenvalues_with_holes(rows, standardize=standardize, ddof=ddof, seed=options["seed"])
     answers = []
     for rule in rules:
+        given: Any = "derived for complete rows only; use bic or cv, or draws of impute(X, n_draws=...)"
         if rule.with_holes == "likelihood":
-            answers.append(_by_likelihood(rule, fits))
-        elif rule.with_holes == "folds" and folds is not None:
-            scorer = HolesScorer(standardize, options["seed"])
-            result = CrossValidator([scorer], rows.source, folds, rows.weights, tables=(rows.source, None)).run()
-            answers.append(Choice(rule.name, result.best, result.mean[0], rule.assumes, cross_validation=result))
-        elif rule.with_holes == "covariance" and e is not None:
-            answers.append(_apply(rule, e, options))
-        else:
-            reasons = {"folds": note, "covariance": UNDETERMINED}
-            reason = reasons.get(rule.with_holes, DERIVED_FOR_COMPLETE)
-            answers.append(Choice(rule.name, None, np.zeros(0), rule.assumes, reason))
+            try:
+                given = fits.curve(rule.name)
+            except UndeterminedCovariance as reason:
+                given = str(reason)
+        elif rule.with_holes == "folds":
+            given = validator if isinstance(validator, str) else validator.run()
+        elif rule.with_holes == "covariance":
+            given = e or "it needs the covariance of all columns, which the observed entries do not determine"
+        answers.append(apply_rule(rule, given, options))
     return Choices(fits.eigenvalues(ddof) if e is None else e, tuple(answers))
-
-
-def _by_likelihood(rule: Rule, fits: PpcaFits) -> Choice:
-    """The answer of a rule that needs the likelihoods of fits."""
-    try:
-        curve = fits.curve(rule.name)
-    except UndeterminedCovariance as reason:
-        return Choice(rule.name, None, np.zeros(0), rule.assumes, str(reason))
-    return Choice(rule.name, int(np.argmin(curve)), curve, rule.assumes)
-
-
-def _apply(rule: Rule, e: Eigenvalues, options: dict[str, Any]) -> Choice:
-    """The answer of a rule that needs the covariance."""
-    assert rule.function is not None
-    try:
-        k, curve = rule.function(e, **{name: options[name] for name in rule.options})
-    except Unavailable as reason:
-        return Choice(rule.name, None, np.zeros(0), rule.assumes, str(reason))
-    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(e))
 
 
 @dataclass
@@ -154,19 +130,21 @@ class PpcaFits:
     standardize: bool
     seed: int
     _found: dict[int, LatentFit] = field(default_factory=dict)
-    _observed: Observed | None = None
+
+    @cached_property
+    def observed(self) -> Observed:
+        """Counts, means and sums of squares of the observed entries."""
+        return self.rows.summarize(Observed(self.rows.shape[1]))
 
     def curve(self, name: str) -> np.ndarray:
         """BIC or AIC for 0, 1, 2, ... components."""
-        observed, p = self.observed(), self.rows.shape[1]
-        most = min(p - 1, observed.n_rows - 1)
-        return penalised_curve(name, observed.weight, self._loglike, partial(_n_parameters, p), most, None)
+        p = self.rows.shape[1]
 
-    def observed(self) -> Observed:
-        """Counts, means and sums of squares of the observed entries."""
-        if self._observed is None:
-            self._observed = self.rows.summarize(Observed(self.rows.shape[1]))
-        return self._observed
+        def n_parameters(k: int) -> int:
+            return p * k - k * (k - 1) // 2 + 1 + p
+
+        most = min(p - 1, self.observed.n_rows - 1)
+        return penalised_curve(name, self.observed.weight, self._loglike, n_parameters, most, None)
 
     def eigenvalues(self, ddof: int) -> Eigenvalues:
         """The eigenvalues of the largest model that was fitted, or of one component: for tables without a covariance
@@ -178,7 +156,7 @@ class PpcaFits:
 
     def _loglike(self, k: int) -> float | None:
         if k == 0:
-            return loglike_without_components(self.observed(), tied=not self.standardize)
+            return loglike_without_components(self.observed, tied=not self.standardize)
         fit = self._fit(k)
         return None if fit.status is Status.UNDETERMINED else float(fit.loglike[-1])
 
@@ -190,41 +168,20 @@ class PpcaFits:
 
 
 @dataclass(frozen=True)
-class HolesScorer:
+class HolesScorer(HeldOutScorer):
     """The scorer of PPCA by held-out rows with missing values: the log-likelihood of their observed entries."""
 
     standardize: bool = False
     seed: int = 0
     unstored: bool = False
-    ddof: ClassVar[int] = 0
-    estimator: ClassVar[str] = "PPCA"
-    what: ClassVar[str] = "log-likelihood"
-    greater_is_better: ClassVar[bool] = True
-    takes_nan: ClassVar[bool] = True
-    from_zero: ClassVar[bool] = True
-    compares_with_means: ClassVar[bool] = False
-    refits: ClassVar[bool] = True
-    fits_each_count: ClassVar[bool] = True
-    rotates: ClassVar[tuple[bool, ...]] = (False,)
-    scaled: ClassVar[tuple[bool, ...]] = (False,)
-    leaves_out_constant: ClassVar[bool] = False
-
-    def in_coordinates(self, frame: Any) -> HolesScorer:
-        """Not available: missing values belong to columns."""
-        raise TypeError("rows with missing values have no coordinates.")
-
-    def summary(self, source: Source, fine: bool) -> None:
-        """None: rows with missing values are fitted themselves."""
-        return
+    estimator = "PPCA"
+    takes_nan = True
+    from_zero = True
+    fits_each_count = True
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        """Numbers of components to try."""
         most = min(int(n_train), source.shape[1]) - 1
         return np.arange(min(most, _MOST_TRIED) + 1) if asked is None else check_counts(asked, 0, most, most)
-
-    def scores(self, train: Any, test: Any, counts: np.ndarray) -> Any:
-        """Not available: summaries of rows with missing values are not enough."""
-        raise TypeError("rows with missing values are scored by fits to the rows.")
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Scores for each count: the average log-density of the observed entries of the rows with positive `test`."""
@@ -263,11 +220,6 @@ def _log_densities(g: LatentGaussian, unstored: bool, block: Any) -> Any:
 
 def _request(k: int, standardize: bool, seed: int) -> LatentRequest:
     return LatentRequest(k, tied=True, floor=_FLOOR, by_column=bool(standardize), seed=seed)
-
-
-def _n_parameters(p: int, k: int) -> int:
-    """The number of free parameters of PPCA, as in `evidence.bic`."""
-    return p * k - k * (k - 1) // 2 + 1 + p
 
 
 def _variances(observed: Observed, tied: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -21,8 +21,8 @@ from ..sources.derived import with_known_length
 from ..sources.opening import by_name
 from ..table import Table, Tabular, numbered
 from .fold_scores import CanBePermuted, UsedRows
-from .folds import check_whole, is_wide, rows_and_counts, tables_in
-from .parallel_analysis import check_level, reduced_spectrum, seed_of
+from .folds import check_whole, is_wide, rows_and_counts
+from .parallel_analysis import check_count, check_level, reduced_spectrum, seed_of
 
 # Products of the columns of a table after each column has been shuffled by itself.
 
@@ -289,8 +289,7 @@ def permutation_test(
     """
     if not isinstance(estimator, CanBePermuted):
         raise TypeError(f"{type(estimator).__name__} has no permutation test; PCA, FactorAnalysis and CCA do.")
-    if isinstance(n_permutations, bool) or not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
-        raise ValueError(f"n_permutations={n_permutations!r} must be a whole number of at least 1.")
+    n_permutations = check_count("n_permutations", n_permutations)
     check_level(level)
     if n_components is not None and (isinstance(n_components, bool) or n_components < 1):
         raise ValueError(f"n_components={n_components!r} must be a whole number of at least 1, or None to test all.")
@@ -304,20 +303,20 @@ def permutation_test(
     source = with_known_length(model.open_rows(X, y), "for the permutation test")
     options = model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
-    members = tables_in(source)
+    members = source.members
     tables = [
         (_centre_coordinates if len(members) > 1 and is_wide(s) else _centre_rows)(s, scaled, sample_weight)
         for s, scaled in zip(members, options.scaled, strict=True)
     ]
     if len(tables) > 1:
         strength, null_strength, null = _test_correlations(
-            tables, options.regularization, int(n_permutations), random, n_components
+            tables, options.regularization, n_permutations, random, n_components
         )
         are_correlations = all(c == 0.0 for c in options.regularization)
         statistic = _log_wilks(strength) if are_correlations else strength
     else:
         test = _test_factors if options.factors else _test_variances
-        strength, null = test(tables[0][0], int(n_permutations), random)
+        strength, null = test(tables[0][0], n_permutations, random)
         statistic, null_strength, are_correlations = strength, null, False
     return PermutationTest(
         type(model).__name__,
@@ -457,47 +456,35 @@ def _test_correlations(
     A, B = bases[0] @ L, bases[1] @ Rt.T
     k = len(s) if n_components is None else min(len(s), n_components)
     values, null = np.empty((n_permutations, k)), np.empty((n_permutations, k))
-    rests = _Rests(A, B)
+    # The first j columns of Q span the first j variates of X; the first columns of P span the last variates of y.
+    (Q, T), (P, R) = np.linalg.qr(A), np.linalg.qr(B[:, ::-1])
     for i in range(n_permutations):
-        K = rests.shuffled(random.permutation(n))
+        K = Q.T @ P[random.permutation(n)]
         for j in range(k):
-            found = np.linalg.svd(rests.products(K, j), compute_uv=False)
+            found = np.linalg.svd(_products_of_rests(K, T, R, j), compute_uv=False)
             values[i, j], null[i, j] = found[0], statistic_from(found)[0]
     return s, values, null
 
 
-class _Rests:
-    """Products of the variates of X after the first j with those of y after the first j, whose rows are shuffled.
+def _products_of_rests(K: np.ndarray, T: np.ndarray, R: np.ndarray, j: int) -> np.ndarray:
+    """Products of the variates Q T of X after the first j with the variates P R of y after the first j, whose rows are
+    shuffled; K = Q^T P for the shuffled rows of P.
 
     The latter are orthogonal to the first j variates of X, also if the tables are unrelated otherwise. Shuffled rows
     are not, which would make them look less related than they are by chance, since n - 1 - j dimensions are left for
     both tables. So the first j variates of X are removed from the shuffled variates of y, and their covariance is then
     made what it was. This has no effect on the first pair.
+
+    With N the rows of K that belong to the first j variates, the columns of P without these variates have the products
+    I - N^T N. Multiplied by its inverse square root they are orthonormal again.
     """
-
-    def __init__(self, A: np.ndarray, B: np.ndarray) -> None:
-        # The first j columns of Q span the first j variates of X; the first columns of O span the last variates of y.
-        self._Q, self._T = np.linalg.qr(A)
-        self._O, self._R = np.linalg.qr(B[:, ::-1])
-
-    def shuffled(self, order: np.ndarray) -> np.ndarray:
-        """Q^T O, the rows of O being shuffled."""
-        product: np.ndarray = self._Q.T @ self._O[order]
-        return product
-
-    def products(self, K: np.ndarray, j: int) -> np.ndarray:
-        """The products after the first j variates, given Q^T O of the shuffled rows.
-
-        With N the rows of K that belong to the first j variates, the columns of O without these variates have the
-        products I - N^T N. Multiplied by its inverse square root they are orthonormal again.
-        """
-        m = K.shape[1] - j
-        rest = K[j:, :m]
-        if j > 0:
-            _, sines, Vt = np.linalg.svd(K[:j, :m], full_matrices=False)
-            lengths = np.sqrt(np.clip(1.0 - sines * sines, FLOAT64_EPS, None))
-            rest = rest + (rest @ Vt.T) * (1.0 / lengths - 1.0) @ Vt
-        return self._T[j:, j:].T @ rest @ self._R[:m, :m]
+    m = K.shape[1] - j
+    rest = K[j:, :m]
+    if j > 0:
+        _, sines, Vt = np.linalg.svd(K[:j, :m], full_matrices=False)
+        lengths = np.sqrt(np.clip(1.0 - sines * sines, FLOAT64_EPS, None))
+        rest = rest + (rest @ Vt.T) * (1.0 / lengths - 1.0) @ Vt
+    return np.asarray(T[j:, j:].T @ rest @ R[:m, :m])
 
 
 def _log_wilks(r: np.ndarray) -> np.ndarray:

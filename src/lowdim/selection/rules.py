@@ -10,23 +10,10 @@ import numpy as np
 
 from ..errors import choice
 from ..table import Table, Tabular
-from .criteria import (
-    Eigenvalues,
-    aic,
-    bic,
-    broken_stick,
-    elbow,
-    gavish_donoho,
-    kaiser,
-    marchenko_pastur,
-    minka,
-    proportion_of_variance,
-    velicer,
-)
+from . import criteria
+from .criteria import Eigenvalues, Unavailable
 from .cross_validation import CrossValidation
 from .parallel_analysis import parallel, parallel_factors, reduced_eigenvalues
-
-# The tables of rules that choose the number of components, or of factors.
 
 
 def all_eigenvalues(e: Eigenvalues) -> np.ndarray:
@@ -71,7 +58,7 @@ class Rule:
 _RULES = (
     Rule(
         "proportion",
-        proportion_of_variance,
+        criteria.proportion_of_variance,
         "Assumes that variance is what matters and that a fixed share of it is enough; it does not look for structure, "
         "and with many noisy columns it keeps noise.",
         "eigenvalues",
@@ -82,7 +69,7 @@ _RULES = (
     ),
     Rule(
         "kaiser",
-        kaiser,
+        criteria.kaiser,
         "Assumes that a component should have more variance than a column has on average, as if eigenvalues of noise "
         "were all equal; they are not unless n is far larger than p, so it keeps too many.",
         "eigenvalues",
@@ -92,7 +79,7 @@ _RULES = (
     ),
     Rule(
         "broken-stick",
-        broken_stick,
+        criteria.broken_stick,
         "Assumes that without structure the variance is divided like a stick broken at random, which is more uneven "
         "than the eigenvalues of noise; it misses components of moderate size.",
         "eigenvalues",
@@ -102,7 +89,7 @@ _RULES = (
     ),
     Rule(
         "elbow",
-        elbow,
+        criteria.elbow,
         "Assumes that eigenvalues fall into two groups of the same spread, large and small; one dominant component, or "
         "a slow decay, puts the elbow in the wrong place.",
         "eigenvalues",
@@ -112,7 +99,7 @@ _RULES = (
     ),
     Rule(
         "minka",
-        minka,
+        criteria.minka,
         "Assumes Gaussian rows with noise of one variance in all columns and n large enough for Laplace's "
         "approximation; correlated or heavy-tailed noise is taken for components.",
         "eigenvalues",
@@ -121,7 +108,7 @@ _RULES = (
     ),
     Rule(
         "bic",
-        bic,
+        criteria.bic,
         "Assumes Gaussian rows with noise of one variance in all columns and n far larger than p; weak components are "
         "missed, correlated noise is taken for components, and with n < p it keeps all.",
         "eigenvalues",
@@ -132,7 +119,7 @@ _RULES = (
     ),
     Rule(
         "aic",
-        aic,
+        criteria.aic,
         "Assumes what BIC does but aims at prediction: it keeps weaker components, and does not stop keeping too many "
         "as n grows.",
         "eigenvalues",
@@ -153,7 +140,7 @@ _RULES = (
     ),
     Rule(
         "map",
-        velicer,
+        criteria.velicer,
         "Assumes that each component is shared by several columns, and removes components until the columns are least "
         "correlated given them; components of few columns are missed.",
         "matrix",
@@ -164,7 +151,7 @@ _RULES = (
     ),
     Rule(
         "gavish-donoho",
-        gavish_donoho,
+        criteria.gavish_donoho,
         "Assumes white noise of one variance in a large table with few components; it keeps those that improve a least "
         "squares reconstruction, which are fewer than can be detected; unequal or correlated noise breaks it.",
         "eigenvalues",
@@ -174,7 +161,7 @@ _RULES = (
     ),
     Rule(
         "marchenko-pastur",
-        marchenko_pastur,
+        criteria.marchenko_pastur,
         "Assumes white noise of one variance in a large table with few components; even then the largest eigenvalue of "
         "pure noise is above the edge in about one table of six, and unequal or correlated noise breaks it.",
         "eigenvalues",
@@ -182,7 +169,7 @@ _RULES = (
         "thresholds",
         options=("noise_variance",),
     ),
-    # ---- Rules that need the rows rather than eigenvalues; choose.py applies them.
+    # ---- Rules that need the rows rather than eigenvalues.
     Rule(
         "cv",
         None,
@@ -201,20 +188,17 @@ RULES: dict[str, Rule] = {rule.name: rule for rule in _RULES}
 
 #: The rules that choose the number of factors and have no meaning for components, by name.
 FACTOR_RULES: dict[str, Rule] = {
-    rule.name: rule
-    for rule in (
-        Rule(
-            "parallel-factors",
-            parallel_factors,
-            "Assumes that without factors columns would be independent and Gaussian; it counts factors, not "
-            "components: what columns share, without the variance of each column alone. Everything that columns share "
-            "counts, so that it often keeps more than parallel analysis of components.",
-            "matrix",
-            "columns are independent but for the factors",
-            "thresholds",
-            options=("n_draws", "quantile", "seed"),
-            compared=reduced_eigenvalues,
-        ),
+    "parallel-factors": Rule(
+        "parallel-factors",
+        parallel_factors,
+        "Assumes that without factors columns would be independent and Gaussian; it counts factors, not components: "
+        "what columns share, without the variance of each column alone. Everything that columns share counts, so that "
+        "it often keeps more than parallel analysis of components.",
+        "matrix",
+        "columns are independent but for the factors",
+        "thresholds",
+        options=("n_draws", "quantile", "seed"),
+        compared=reduced_eigenvalues,
     )
 }
 
@@ -239,7 +223,7 @@ def rule_of(name: Any) -> Rule:
     return rule
 
 
-# The results of the rules that choose the number of components, as printable tables.
+# The results of the rules.
 
 
 #: The names of curves in tables.
@@ -313,6 +297,27 @@ class Choice(Tabular):
         return self.table().text(max_rows=max(self.k - int(self.candidates[0]), 0) + _SHOWN)
 
 
+def apply_rule(
+    rule: Rule, given: Eigenvalues | CrossValidation | np.ndarray | str, options: Mapping[str, Any] | None = None
+) -> Choice:
+    """The choice of a rule from what it needs: eigenvalues, scores of held-out rows, or a curve to minimise (BIC or AIC
+    of fits). If `given` is text, it says why the rule is not available. `options` may hold those of other rules."""
+    if isinstance(given, str):
+        return Choice(rule.name, None, np.zeros(0), rule.assumes, given)
+    if isinstance(given, CrossValidation):
+        return Choice(rule.name, given.best, given.mean[0], rule.assumes, cross_validation=given)
+    if not isinstance(given, Eigenvalues):
+        return Choice(rule.name, int(np.argmin(given)), given, rule.assumes)
+    assert rule.function is not None
+    try:
+        k, curve = rule.function(
+            given, **{name: value for name, value in (options or {}).items() if name in rule.options}
+        )
+        return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(given))
+    except Unavailable as reason:
+        return apply_rule(rule, str(reason))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Choices(Tabular, Mapping[str, Choice]):
     """A mapping from the names of rules to their results: `choices["minka"].k`. Aliases such as "mle" work too.
@@ -350,28 +355,21 @@ class Choices(Tabular, Mapping[str, Choice]):
     def __len__(self) -> int:
         return len(self.answers)
 
-    def __contains__(self, name: object) -> bool:
-        return any(answer.rule == ALIASES.get(str(name), name) for answer in self.answers)
-
     def table(self) -> Table:
         """A row for each rule: the number of components that it chooses, and what it assumes, in a few words."""
         columns = {
             "K": [answer.k for answer in self.answers],
             "assumes": ["not available" if a.k is None else rule_of(a.rule).brief for a in self.answers],
         }
-        notes = self._refusals() + self._units()
-        return Table(columns, list(self), title=self._headline(), notes=notes, row_name="rule")
+        e = self.eigenvalues
+        kind = f"{'correlation' if e.standardize else 'covariance'}{'' if e.center else ' about zero'}"
+        title = f"How many components? {e.n:.12g} rows, {e.p} columns ({kind})"
+        return Table(columns, list(self), title=title, notes=self._refusals() + self._units(), row_name="rule")
 
     def __str__(self) -> str:
         return self.table().text(max_rows=None)
 
     __repr__ = __str__
-
-    def _headline(self) -> str:
-        e = self.eigenvalues
-        kind = "correlation" if e.standardize else "covariance"
-        kind = kind if e.center else f"{kind} about zero"
-        return f"How many components? {e.n:.12g} rows, {e.p} columns ({kind})"
 
     def _refusals(self) -> list[str]:
         """Why rules are not available, with the rules that have the same reason together."""
@@ -379,8 +377,10 @@ class Choices(Tabular, Mapping[str, Choice]):
         for answer in self.answers:
             if answer.k is None:
                 rules.setdefault(answer.note, []).append(answer.rule)
-        verbs = {reason: "is" if len(names) == 1 else "are" for reason, names in rules.items()}
-        return [f"{', '.join(names)} {verbs[why]} not available: {why}" for why, names in rules.items()]
+        return [
+            f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not available: {why}"
+            for why, names in rules.items()
+        ]
 
     def _units(self) -> list[str]:
         """A remark on columns that seem to have different units, if there are such."""

@@ -1,16 +1,15 @@
 """Scorers of models by held-out rows: from summaries, or from the rows themselves.
 
-The method `held_out_scorer` of a model returns its scorer for `cross_validate`. The scores are computed in
-`held_out_scores`.
+The method `held_out_scorer` of a model returns its scorer for `cross_validate`.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from copy import copy
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -18,7 +17,7 @@ from sklearn.base import clone
 from .._core.arrays import compute_lazy, dense, to_numpy
 from .._core.threads import check_stop
 from ..errors import MissingValues
-from ..reading.summarize import check_weights, summarize
+from ..reading.summarize import summarize
 from ..solvers import spectra
 from ..solvers.problem import Request, Status
 from ..sources.base import Source
@@ -26,12 +25,9 @@ from ..sources.opening import open_source
 from ..sources.spark import mean_of_results
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
-from .cross_validation import CrossValidation, CrossValidator, check_counts
-from .fold_scores import CanBeStarted, CoordinateRows, Frame, HeldOutScores
-from .folds import folds_for, tables_in
+from .cross_validation import check_counts
+from .fold_scores import CanBeStarted, CoordinateRows, Frame, HeldOutScorer, HeldOutScores
 
-# Scores of held-out rows, computed from their summary.
-#
 # The log-likelihood, the squared error and the correlations of held-out rows depend only on their weight, mean and
 # scatter, so the rows are not read again.
 
@@ -102,70 +98,6 @@ class HeldOutMoments:
         return slice(start, start + self._groups[i])
 
 
-def spectral_densities(
-    held_out: HeldOutMoments,
-    centre: np.ndarray,
-    scale: np.ndarray | None,
-    vectors: np.ndarray,
-    variances: np.ndarray,
-    outside: float,
-    counts: np.ndarray,
-    p: int,
-    log_scale: float = 0.0,
-) -> HeldOutScores:
-    """Average log-density of the held-out rows under N(centre, C_K), for each K in `counts`, of p columns.
-
-    Parameters
-    ----------
-    vectors, variances : arrays of shape (r, p), (r,)
-        All eigenpairs with nonzero eigenvalues of the covariance of the training rows (divided by `scale`, if given).
-    outside : float
-        Sum of the other eigenvalues.
-    log_scale : float
-        Sum of the logarithms of further divisors, by which the columns were divided before.
-
-    Notes
-    -----
-    C_K has the variances lambda_1 ... lambda_K along the first K vectors and the average sigma2_K of all other
-    eigenvalues in all other directions. With q_k the second moment of the held-out rows along vector k, and q_0 that
-    outside all vectors, the average log-density is
-
-        -(1/2) [p ln 2 pi + sum_{k<=K} (ln lambda_k + q_k / lambda_k) + (p - K) ln sigma2_K
-                + (q_0 + sum_{k>K} q_k) / sigma2_K].
-
-    Cumulative sums give all K at once. If sigma2_K is zero, the density is concentrated in the span of the vectors: the
-    result is infinity if the held-out rows lie there too, up to rounding, and minus infinity if they do not.
-    """
-    r = len(vectors)
-    if r == 0:
-        return HeldOutScores(np.full(len(counts), -math.inf), True)
-    d = held_out.shift(centre)
-    divisors = np.ones(vectors.shape[1]) if scale is None else scale
-    A = (vectors / divisors).T
-    along = held_out.lengths(A) / held_out.weight + (d @ A) ** 2
-    beyond = held_out.beyond(centre, divisors, vectors) if r < len(divisors) else 0.0
-    left = beyond + np.concatenate([np.cumsum(along[::-1])[::-1], [0.0]])
-    sums = outside + np.concatenate([np.cumsum(variances[::-1])[::-1], [0.0]])
-    constant = p * math.log(2 * math.pi) + 2.0 * (float(np.sum(np.log(divisors))) + log_scale)
-    scores = np.full(len(counts), -math.inf)
-    resolved = True
-    for i, k in enumerate(counts):
-        if k > r:
-            continue
-        noise, kept = (sums[k] / (p - k) if k < p else math.inf), variances[:k]
-        smallest = min(float(kept.min(initial=math.inf)), noise)
-        if smallest <= 0.0:
-            # The model has no variance outside a subspace, in which the density is concentrated.
-            scores[i] = math.inf if left[k] <= _NOTHING * (left[0] or 1.0) else -math.inf
-            continue
-        resolved &= smallest >= _RESOLVED * float(variances[0])
-        terms = float(np.sum(np.log(kept) + along[:k] / kept))
-        if k < p:
-            terms += (p - k) * math.log(noise) + left[k] / noise
-        scores[i] = -0.5 * (constant + terms)
-    return HeldOutScores(scores, resolved or not held_out.squared)
-
-
 def gaussian_density(held_out: HeldOutMoments, centre: np.ndarray, covariance: np.ndarray) -> float:
     """Average log-density of the held-out rows under N(centre, C), where C is `covariance`:
     -(1/2) [p ln 2 pi + ln |C| + tr(C^{-1} M)] with M = S / w + d d^T."""
@@ -187,61 +119,6 @@ def independent_density(held_out: Columns, centre: np.ndarray, variances: np.nda
     return -0.5 * float(np.sum(math.log(2 * math.pi) + np.log(variances) + spread / variances))
 
 
-def squared_errors(
-    held_out: HeldOutMoments, x_mean: np.ndarray, y_mean: np.ndarray, R: np.ndarray, Q: np.ndarray, counts: np.ndarray
-) -> HeldOutScores:
-    """Mean squared error of each response of the held-out rows, predicted from the first K scores, (len(counts), q).
-
-    Notes
-    -----
-    The prediction from K scores is y_mean + (x - x_mean) R_K Q_K^T. With s_ij = r_i^T S_xx r_j, h_j = r_j^T S_xy, and
-    t_j the mean of score j over the held-out rows, the sum of squared errors of response c is
-
-        S_cc - 2 sum_j Q_cj h_jc + sum_ij Q_ci s_ij Q_cj + w (d_c - sum_j Q_cj t_j)^2,
-
-    with sums over i, j <= K; cumulative sums give all K at once. From a Triangle the residuals are computed directly,
-    without differences of squares.
-    """
-    x, y = held_out.group(0), held_out.group(1)
-    p, q = R.shape[0], Q.shape[0]
-    k = R.shape[1]
-    A = np.zeros((p + q, k))
-    A[x] = R
-    d = held_out.shift(np.concatenate([x_mean, y_mean]))
-    # Mean residuals after 0, 1, ... scores, shape (k + 1, q).
-    offsets = d[y] - np.concatenate([np.zeros((1, q)), np.cumsum((d @ A)[:, None] * Q.T, axis=0)])
-    E = np.zeros((p + q, q))
-    E[y] = np.eye(q)
-    if held_out.squared:
-        total = held_out.columns()[y]
-        H, G = held_out.within(A, E), held_out.within(A)
-        spread = np.empty((k + 1, q))
-        for c in range(q):
-            M = G * Q[c] * Q[c][:, None]
-            steps = 2.0 * np.tril(M, -1).sum(axis=1) + np.diagonal(M) - 2.0 * Q[c] * H[:, c]
-            spread[:, c] = total[c] + np.concatenate([[0.0], np.cumsum(steps)])
-        resolved = held_out.resolves(spread[counts], total)
-        spread = np.clip(spread, 0.0, None)
-    else:
-        spread = np.stack([held_out.lengths(E - A[:, :j] @ Q[:, :j].T) for j in range(k + 1)])
-        resolved = held_out.resolves(spread[counts], spread[0])
-    return HeldOutScores((spread / held_out.weight + offsets**2)[counts], resolved)
-
-
-def correlations(held_out: HeldOutMoments, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Correlation of each pair of variates X a_k, Y b_k over the held-out rows."""
-    x, y = held_out.group(0), held_out.group(1)
-    left, right = (np.zeros((len(held_out.columns()), A.shape[1])) for _ in range(2))
-    left[x], right[y] = A, B
-    lengths = np.sqrt(held_out.lengths(left) * held_out.lengths(right))
-    products = np.diagonal(held_out.within(left, right))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(lengths > 0, np.clip(products / lengths, -1.0, 1.0), np.nan)
-
-
-# Held-out likelihood of principal components, for the rule "cv" and for the cross-validation of PCA and PPCA.
-
-
 def score_spectrum(
     train: Any,
     test: Any,
@@ -257,166 +134,101 @@ def score_spectrum(
 
     Unless `center`, PCA is that of second moments about zero. Unless `constant`, columns that are constant in both are
     left out. If the rows are coordinates, `frame` says of how many columns, and by what these were divided.
+
+    Notes
+    -----
+    The model of K components is N(mean, C_K). C_K has the variances lambda_1 ... lambda_K along the first K vectors and
+    the average sigma2_K of all other eigenvalues in all other directions. With q_k the second moment of the held-out
+    rows along vector k, and q_0 that outside all vectors, the average log-density is
+
+        -(1/2) [p ln 2 pi + sum_{k<=K} (ln lambda_k + q_k / lambda_k) + (p - K) ln sigma2_K
+                + (q_0 + sum_{k>K} q_k) / sigma2_K].
+
+    Cumulative sums give all K at once. If sigma2_K is zero, the density is concentrated in the span of the vectors: the
+    result is infinity if the held-out rows lie there too, up to rounding, and minus infinity if they do not.
     """
     spectrum, _ = spectra.solve_summary(train, Request(k=None, ddof=ddof, standardize=standardize, center=center))
-    p, rank = train.n_features, spectrum.rank
+    held_out = HeldOutMoments(test)
+    p, r = train.n_features, spectrum.rank
     if frame is not None:
-        p = max(frame.n_columns, rank)
+        p = max(frame.n_columns, r)
     elif not constant:
         seen = [summary if center else summary.about_zero() for summary in (train, test)]
-        p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in seen) > 0.0)), rank)
-    values = spectrum.variances(ddof)
-    cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
-    beyond = max(float(values[rank:].sum()), 0.0)
-    found = spectral_densities(
-        HeldOutMoments(test),
-        to_numpy(spectrum.mean),
-        None if spectrum.scale is None else to_numpy(spectrum.scale),
-        to_numpy(spectrum.vectors)[:rank],
-        values[:rank],
-        beyond if beyond > cut * (p - rank) else 0.0,
-        counts,
-        p,
-        0.0 if frame is None else frame.log_scale,
-    )
+        p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in seen) > 0.0)), r)
+    scores = np.full(len(counts), -math.inf)
     # Directions below the rounding error of the products of rows are lost, and they may contain all the noise.
     lost = isinstance(train, Moments) and spectrum.status is Status.UNRESOLVED
-    return HeldOutScores(found.scores, found.resolved and not lost)
+    if r == 0:
+        return HeldOutScores(scores, not lost)
+    values = spectrum.variances(ddof)
+    vectors, variances = to_numpy(spectrum.vectors)[:r], values[:r]
+    # The sum of the eigenvalues that are not distinguished from zero.
+    outside = max(float(values[r:].sum()), 0.0)
+    cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
+    outside = outside if outside > cut * (p - r) else 0.0
+    centre = to_numpy(spectrum.mean)
+    d = held_out.shift(centre)
+    divisors = np.ones(vectors.shape[1]) if spectrum.scale is None else to_numpy(spectrum.scale)
+    A = (vectors / divisors).T
+    along = held_out.lengths(A) / held_out.weight + (d @ A) ** 2
+    beyond = held_out.beyond(centre, divisors, vectors) if r < len(divisors) else 0.0
+    left = beyond + np.concatenate([np.cumsum(along[::-1])[::-1], [0.0]])
+    sums = outside + np.concatenate([np.cumsum(variances[::-1])[::-1], [0.0]])
+    log_scale = float(np.sum(np.log(divisors))) + (0.0 if frame is None else frame.log_scale)
+    resolved = True
+    for i, k in enumerate(counts):
+        if k > r:
+            continue
+        noise, kept = (sums[k] / (p - k) if k < p else math.inf), variances[:k]
+        smallest = min(float(kept.min(initial=math.inf)), noise)
+        if smallest <= 0.0:
+            # The model has no variance outside a subspace, in which the density is concentrated.
+            scores[i] = math.inf if left[k] <= _NOTHING * (left[0] or 1.0) else -math.inf
+            continue
+        resolved &= smallest >= _RESOLVED * float(variances[0])
+        terms = float(np.sum(np.log(kept) + along[:k] / kept))
+        if k < p:
+            terms += (p - k) * math.log(noise) + left[k] / noise
+        scores[i] = -0.5 * (p * math.log(2 * math.pi) + 2.0 * log_scale + terms)
+    return HeldOutScores(scores, (resolved or not held_out.squared) and not lost)
 
 
-def density_summary(source: Source, fine: bool) -> Moments | Triangle:
-    """An empty summary for the rows of a fold. Its sums are float64: squares of columns may overflow in float32."""
-    return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
+# The scorers of models.
 
 
-@dataclass(frozen=True)
-class SpectralScorer:
-    """The scorer of PPCA, for a cross-validation that needs only eigenvalues and no model."""
-
-    standardize: bool = False
-    ddof: int = 0
-    frame: Frame | None = None
-    center: bool = True
-    estimator: ClassVar[str] = "PPCA"
-    what: ClassVar[str] = "log-likelihood"
-    greater_is_better: ClassVar[bool] = True
-    takes_nan: ClassVar[bool] = False
-    from_zero: ClassVar[bool] = True
-    compares_with_means: ClassVar[bool] = False
-    refits: ClassVar[bool] = False
-    fits_each_count: ClassVar[bool] = False
-    leaves_out_constant: ClassVar[bool] = True
-
-    @property
-    def rotates(self) -> tuple[bool, ...]:
-        """Whether the scores stay the same if all rows are rotated about their mean."""
-        return (self.center,)
-
-    @property
-    def scaled(self) -> tuple[bool, ...]:
-        """Whether the columns are divided by their standard deviations over the training rows."""
-        return (self.standardize,)
-
-    def in_coordinates(self, frame: Frame) -> SpectralScorer:
-        """The scorer for coordinates of the rows."""
-        return SpectralScorer(False, self.ddof, frame, self.center)
-
-    def summary(self, source: Source, fine: bool) -> Moments | Triangle:
-        """An empty summary for the rows of a fold."""
-        return density_summary(source, fine)
-
-    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        """Numbers of components to try."""
-        most = min(int(n_train), source.shape[1])
-        # Zero components are a model too: the rows are then N(mean, sigma2 I).
-        return np.arange(most) if asked is None else check_counts(asked, 0, most, most)
-
-    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        """Scores for each count, from summaries."""
-        options: Any = {"ddof": self.ddof, "standardize": self.standardize, "center": self.center}
-        return score_spectrum(train, test, counts, constant=False, frame=self.frame, **options)
-
-    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Not available: this scorer needs summaries."""
-        raise TypeError("the held-out likelihood of eigenvalues comes from summaries.")
-
-
-def held_out_likelihood(
-    source: Source, cv: Any, sample_weight: Any, *, standardize: bool, center: bool = True
-) -> tuple[CrossValidation, Moments | Triangle | None]:
-    """Held-out log-likelihood of PPCA for every K, and a summary of all rows (or None)."""
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
-    folds = folds_for(source, cv, weights=weights)
-    validator = CrossValidator([SpectralScorer(standardize, center=center)], source, folds, weights)
-    return validator.run(), validator.total
-
-
+_NO_FIT_WITHOUT_COMPONENTS = (
+    "n_components=0 cannot be fitted to rows with missing values, or with so many columns; begin with 1."
+)
 #: By default at most this many components are tried for models that need one fit for each number of components.
 MAX_TRIED = 20
 
 
-class Scorer(ABC):
-    """Base class of scorers, which fit copies of a model with different numbers of components."""
-
-    what: str
-    greater_is_better = True
-    takes_nan = False
-    from_zero = False
-    compares_with_means = False
-    refits = True
-    fits_each_count = False
-    leaves_out_constant = False
-    rotates: tuple[bool, ...] = (False,)
-    scaled: tuple[bool, ...] = (False,)
-    ddof = 1
+class Scorer(HeldOutScorer):
+    """Base class of scorers that fit copies of a model with different numbers of components."""
 
     def __init__(self, model: Any) -> None:
-        self.model = model
-
-    @property
-    def estimator(self) -> str:
-        """The name of the model in tables."""
-        return type(self.model).__name__
+        self.model, self.estimator = model, type(model).__name__
 
     def copy(self, k: int, near: Any = None, **parameters: Any) -> Any:
         """An unfitted copy of the model with `k` components, whose fit starts at the fitted model `near` if it can."""
         model = clone(self.model).set_params(n_components=int(k), **parameters)
         return model if near is None or not isinstance(model, CanBeStarted) else model.start_at(near)
 
-    @abstractmethod
-    def summary(self, source: Source, fine: bool) -> Any:
-        """An empty summary for the rows of a fold."""
-
-    @abstractmethod
-    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        """Numbers of components to try."""
-
-    @abstractmethod
-    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        """Scores for each count, from summaries."""
-
-    @abstractmethod
-    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The same from rows."""
-
-    def in_coordinates(self, frame: Frame) -> Scorer:
-        """The scorer for coordinates of the rows."""
-        raise TypeError(f"the scores of {self.estimator} depend on the columns, so coordinates are not enough.")
-
 
 class DensityScorer(Scorer):
     """Scores by the average log-likelihood of a held-out row."""
 
-    what = "log-likelihood"
     from_zero = True
 
-    @property
-    def takes_nan(self) -> bool:  # type: ignore[override] # depends on the model
-        """Whether rows with NaN can be fitted, which is so for models that can impute them."""
-        return hasattr(self.model, "impute")
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.takes_nan = hasattr(model, "impute")
 
     def summary(self, source: Source, fine: bool) -> Any:
-        return None if has_unstored_holes(self.model, source) else density_summary(source, fine)
+        # The sums are float64: squares of columns may overflow in float32.
+        if has_unstored_holes(self.model, source):
+            return None
+        return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         most = min(int(n_train), source.shape[1])
@@ -435,26 +247,53 @@ class DensityScorer(Scorer):
 
     def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:
         """The score of the model without components, from rows."""
-        raise _no_fit_without_components()
+        raise ValueError(_NO_FIT_WITHOUT_COMPONENTS)
 
 
 class PrincipalScorer(DensityScorer):
     """The scorer of principal components: one spectrum gives the scores for all numbers of components."""
 
-    def __init__(self, model: Any, ddof: int, frame: Frame | None = None, *, center: bool = True) -> None:
+    frame: Frame | None = None
+
+    def __init__(self, model: Any, ddof: int, *, center: bool = True) -> None:
         super().__init__(model)
-        self.ddof, self._frame, self._center = ddof, frame, center
-        self.scaled = (bool(model.standardize),)
+        self.ddof, self.scaled = ddof, (bool(model.standardize),)
         # Coordinates are those of the centred rows.
         self.rotates = (center,)
 
     def in_coordinates(self, frame: Frame) -> PrincipalScorer:
-        model = clone(self.model).set_params(standardize=False)
-        return PrincipalScorer(model, self.ddof, frame, center=self._center)
+        scorer = copy(self)
+        scorer.scaled, scorer.frame = (False,), frame
+        return scorer
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        options: Any = {"standardize": bool(self.model.standardize), "center": self._center}
-        return score_spectrum(train, test, counts, ddof=self.ddof, frame=self._frame, **options)
+        return score_spectrum(
+            train,
+            test,
+            counts,
+            ddof=self.ddof,
+            standardize=self.scaled[0],
+            center=self.rotates[0],
+            constant=not self.leaves_out_constant,
+            frame=self.frame,
+        )
+
+
+class SpectralScorer(PrincipalScorer):
+    """The scorer of PPCA, for a cross-validation that needs only eigenvalues and no model."""
+
+    estimator, model, ddof = "PPCA", None, 0
+    refits = False
+    leaves_out_constant = True
+
+    def __init__(self, standardize: bool = False, *, center: bool = True) -> None:
+        self.scaled, self.rotates = (standardize,), (center,)
+
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        # Zero components are a model too: the rows are then N(mean, sigma2 I).
+        return (
+            np.arange(min(int(n_train), source.shape[1])) if asked is None else super().counts(asked, n_train, source)
+        )
 
 
 class LatentScorer(DensityScorer):
@@ -499,11 +338,11 @@ class LatentScorer(DensityScorer):
     def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:
         source = open_source(X)
         if has_unstored_holes(self.model, source):
-            raise _no_fit_without_components()
+            raise ValueError(_NO_FIT_WITHOUT_COMPONENTS)
         try:
             train, left_out = (summarize(source, Columns, weights=w) for w in (weights, test))
         except MissingValues:
-            raise _no_fit_without_components() from None
+            raise ValueError(_NO_FIT_WITHOUT_COMPONENTS) from None
         variances = self._independent(to_numpy(train.squares).astype(np.float64) / train.weight)
         return independent_density(left_out, to_numpy(train.mean), variances)
 
@@ -541,7 +380,7 @@ class TablesScorer(Scorer):
         super().__init__(model)
         self._most = most
         self.scaled = tuple(scaled)
-        self._coarse: type[Moments | Triangle] = Moments
+        self._coarse: Any = partial(Moments, wide=True)
 
     def in_coordinates(self, frame: Frame) -> TablesScorer:
         scale = tuple(bool(s) and not replaced for s, replaced in zip(self.scaled, frame.replaced, strict=True))
@@ -551,13 +390,10 @@ class TablesScorer(Scorer):
         return scorer
 
     def summary(self, source: Source, fine: bool) -> Any:
-        p, groups = source.shape[1], [table.shape[1] for table in tables_in(source)]
-        if fine:
-            return Triangle(p, groups=groups)
-        return Moments(p, groups=groups, wide=True) if self._coarse is Moments else self._coarse(p, groups=groups)
+        return (Triangle if fine else self._coarse)(source.shape[1], groups=source.groups)
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        most = min(int(n_train), self._most([table.shape[1] for table in tables_in(source)]))
+        most = min(int(n_train), self._most(source.groups))
         return check_counts(asked, self.least, most, MAX_TRIED)
 
     def fit_model(self, train: Any, counts: np.ndarray) -> Any:
@@ -576,11 +412,44 @@ class ErrorScorer(TablesScorer):
     compares_with_means = True
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        model = self.fit_model(train, counts)
+        """Mean squared error of each response of the held-out rows, predicted from the first K scores,
+        (len(counts), q).
+
+        Notes
+        -----
+        The prediction from K scores is y_mean + (x - x_mean) R_K Q_K^T. With s_ij = r_i^T S_xx r_j, h_j = r_j^T S_xy,
+        and t_j the mean of score j over the held-out rows, the sum of squared errors of response c is
+
+            S_cc - 2 sum_j Q_cj h_jc + sum_ij Q_ci s_ij Q_cj + w (d_c - sum_j Q_cj t_j)^2,
+
+        with sums over i, j <= K; cumulative sums give all K at once. From a Triangle the residuals are computed
+        directly, without differences of squares.
+        """
+        model, held_out = self.fit_model(train, counts), HeldOutMoments(test)
         R, Q = (to_numpy(a).astype(np.float64) for a in model.coefficient_factors())
         x_mean, y_mean = (to_numpy(a).astype(np.float64) for a in (model.x_mean_, model.y_mean_))
-        found = squared_errors(HeldOutMoments(test), x_mean, y_mean, R, Q, np.minimum(counts, R.shape[1]))
-        return HeldOutScores(found.scores, found.resolved and model.status_ is not Status.UNRESOLVED)
+        x, y = held_out.group(0), held_out.group(1)
+        (p, k), q = R.shape, len(Q)
+        counts = np.minimum(counts, k)
+        A, E = np.zeros((p + q, k)), np.zeros((p + q, q))
+        A[x], E[y] = R, np.eye(q)
+        d = held_out.shift(np.concatenate([x_mean, y_mean]))
+        # Mean residuals after 0, 1, ... scores, shape (k + 1, q).
+        offsets = d[y] - np.concatenate([np.zeros((1, q)), np.cumsum((d @ A)[:, None] * Q.T, axis=0)])
+        if held_out.squared:
+            total = held_out.columns()[y]
+            H, G = held_out.within(A, E), held_out.within(A)
+            spread = np.empty((k + 1, q))
+            for c in range(q):
+                M = G * Q[c] * Q[c][:, None]
+                steps = 2.0 * np.tril(M, -1).sum(axis=1) + np.diagonal(M) - 2.0 * Q[c] * H[:, c]
+                spread[:, c] = total[c] + np.concatenate([[0.0], np.cumsum(steps)])
+        else:
+            spread = np.stack([held_out.lengths(E - A[:, :j] @ Q[:, :j].T) for j in range(k + 1)])
+            total = spread[0]
+        resolved = held_out.resolves(spread[counts], total) and model.status_ is not Status.UNRESOLVED
+        spread = np.clip(spread, 0.0, None)
+        return HeldOutScores((spread / held_out.weight + offsets**2)[counts], resolved)
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         model = self.copy(max(int(counts[-1]), 1)).fit(X, y, sample_weight=weights)
@@ -601,13 +470,15 @@ class CorrelationScorer(TablesScorer):
     rotates = (True, True)
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        model = self.fit_model(train, counts)
-        A, B = (
-            to_numpy(rotations).astype(np.float64) / to_numpy(scale)[:, None]
-            for rotations, scale in ((model.x_rotations_, model.x_scale_), (model.y_rotations_, model.y_scale_))
-        )
-        scores = _running_sums(correlations(HeldOutMoments(test), A, B), counts)
-        return HeldOutScores(scores, model.status_ is not Status.UNRESOLVED)
+        model, held_out = self.fit_model(train, counts), HeldOutMoments(test)
+        A, B = (np.zeros((train.n_features, model.n_components_)) for _ in range(2))
+        A[held_out.group(0)] = to_numpy(model.x_rotations_).astype(np.float64) / to_numpy(model.x_scale_)[:, None]
+        B[held_out.group(1)] = to_numpy(model.y_rotations_).astype(np.float64) / to_numpy(model.y_scale_)[:, None]
+        lengths = np.sqrt(held_out.lengths(A) * held_out.lengths(B))
+        products = np.diagonal(held_out.within(A, B))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = np.where(lengths > 0, np.clip(products / lengths, -1.0, 1.0), np.nan)
+        return HeldOutScores(_running_sums(found, counts), model.status_ is not Status.UNRESOLVED)
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         model = self.copy(int(counts[-1])).fit(X, y, sample_weight=weights)
@@ -622,12 +493,6 @@ class CorrelationScorer(TablesScorer):
 def has_unstored_holes(model: Any, source: Source) -> bool:
     """Whether the model treats the entries that a sparse matrix does not store as missing."""
     return bool(source.traits.sparse and getattr(model, "missing", "nan") == "unstored")
-
-
-def _no_fit_without_components() -> ValueError:
-    return ValueError(
-        "n_components=0 cannot be fitted to rows with missing values, or with so many columns; begin with 1."
-    )
 
 
 def _running_sums(correlations: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -155,16 +155,15 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
     Bartlett's test of sphericity: chi-square 706.96, 6 degrees of freedom, p = 1.9e-149
     """
     X, _, sample_weight = by_name(X, sample_weight=sample_weight)
+
+    def of_complete(rows: Any, weights: Any) -> Suitability:
+        names = rows.names if isinstance(rows, Source) else names_of_tables(rows.names, [rows.n_features])[0]
+        e = eigenvalues_of(rows, standardize=True, sample_weight=weights, matrix=True)
+        return _from_correlations(e, _labels(names, e.p))
+
     if isinstance(X, Moments | summaries.Triangle):
-        names = names_of_tables(X.names, [X.n_features])[0]
-        e = eigenvalues_of(X, standardize=True, sample_weight=sample_weight, matrix=True)
-        return _from_correlations(e, _labels(names, X.n_features))
-
-    def answer(source: Source, weights: Any) -> Suitability:
-        e = eigenvalues_of(source, standardize=True, sample_weight=weights, matrix=True)
-        return _from_correlations(e, _labels(source.names, source.shape[1]))
-
-    rows, found = complete_or_holes(X, sample_weight, answer, "for correlations")
+        return of_complete(X, sample_weight)
+    rows, found = complete_or_holes(X, sample_weight, of_complete, "for correlations")
     if found is not None:
         return found
     return _with_holes(latent.saturated(rows, spectra), _labels(rows.names, rows.shape[1]))
@@ -178,7 +177,8 @@ def _from_correlations(e: Eigenvalues, labels: list[str]) -> Suitability:
     """The result for complete rows."""
     varying = np.ones(e.p, dtype=bool) if e.varying is None else e.varying
     p = int(np.count_nonzero(varying))
-    _require_two_columns(p)
+    if p < 2:
+        raise ValueError(f"X has {p} column(s) that vary, and correlations need at least 2. Give more columns.")
     notes = [] if p == e.p else [f"Constant, and left out: {_listed(labels, ~varying)}."]
     kmo_columns, smc = np.full(e.p, np.nan), np.full(e.p, np.nan)
     dof = p * (p - 1) // 2
@@ -223,11 +223,6 @@ def sampling_adequacy(R: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     each = np.where(none, 0.5, ordinary / np.where(none, 1.0, total))
     whole = 0.5 if np.all(none) else float(ordinary.sum() / total.sum())
     return whole, each, np.clip(1.0 - 1.0 / diagonal, 0.0, 1.0)
-
-
-def _require_two_columns(p: int) -> None:
-    if p < 2:
-        raise ValueError(f"X has {p} column(s) that vary, and correlations need at least 2. Give more columns.")
 
 
 def _why_singular(e: Eigenvalues, p: int, labels: list[str], varying: np.ndarray) -> str:
