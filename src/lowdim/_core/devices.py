@@ -20,7 +20,7 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from ..errors import no_device_library, no_such_device, not_a_device
+from ..errors import no_such_device
 from .arrays import (
     Array,
     Beside,
@@ -38,12 +38,11 @@ from .arrays import (
     wide_dtype,
 )
 
-# Rows on their way from main memory to a device: with `_xp`, the only module that names array libraries.
+# Rows on their way from main memory to a device: rows -> page-locked memory -> the device.
 #
-# rows -> page-locked memory -> the device. Several threads copy a piece of a block into page-locked memory. From
-# there a
-# CUDA device fetches it in a stream of its own, while the next piece is copied, and while it computes in another
-# stream. On all other devices, a block is copied by the array library.
+# Several threads copy a piece of a block into page-locked memory. From there a CUDA device fetches it in a stream of
+# its own, while the next piece is copied, and while it computes in another stream. On all other devices, a block is
+# copied by the array library.
 
 
 #: The size of a piece, and how many there are in page-locked memory. Together they have to stay in the cache of a
@@ -83,23 +82,38 @@ def find_destination(name: Any) -> Destination:
     """The device of this name ("cuda", "cuda:1", "mps", "cpu"), of torch or, where torch is not installed, of CuPy; or
     a device object of any array library, such as `torch.device("cuda")`."""
     if isinstance(name, str):
-        library, wanted = _library_for(name)
+        library, wanted = "torch", name
+        if find_spec("torch") is None:
+            library, (kind, _, number) = "cupy", name.partition(":")
+            if find_spec("cupy") is None or kind != "cuda":
+                raise ImportError(
+                    f"on_device(X, {name!r}) needs torch or, for 'cuda', CuPy, and neither is installed; install one, "
+                    "for example with pip install torch."
+                )
     else:
         library, wanted = type(name).__module__.partition(".")[0], name
         if library in ("builtins", "numpy") or not hasattr(sys.modules.get(library), "empty"):
-            raise not_a_device(name)
+            raise TypeError(
+                f"device must be a name such as 'cuda' or 'cuda:1', or a device of an array library, got {name!r} of "
+                f"class {type(name).__name__}."
+            )
     module = import_module(library)
     try:
+        if library == "cupy" and isinstance(name, str):
+            wanted = module.cuda.Device(int(number or 0))
         like = compat.array_namespace(module.empty(0)).empty(0, device=wanted)
     except Exception as error:  # Libraries raise errors of many kinds.
         raise no_such_device(name, error) from error
-    return Destination(library, _name(like), like)
+    return Destination(library, name_of_device(like), like)
 
 
 def name_of_device(x: Array) -> str:
     """The name of the device of an array, such as "cuda:0"; "the host" for NumPy arrays and SciPy sparse matrices."""
     where = device(x)
-    return "the host" if where is None else _name(x)
+    if where is None:
+        return "the host"
+    # array-api-strict prints its devices with the class.
+    return f"cuda:{where.id}" if compat.is_cupy_array(x) else str(getattr(where, "_device", where))
 
 
 def free_device_bytes(like: Array) -> int | None:
@@ -116,27 +130,6 @@ def free_device_bytes(like: Array) -> int | None:
 def in_main_memory(x: Array) -> bool:
     """Whether an array is in main memory, also if it is one of another library than NumPy."""
     return name_of_device(x) in ("the host", "cpu", "CPU_DEVICE")
-
-
-def _name(like: Array) -> str:
-    where = device(like)
-    if compat.is_cupy_array(like):
-        return f"cuda:{where.id}"
-    # array-api-strict prints its devices with the class.
-    return str(getattr(where, "_device", where))
-
-
-def _library_for(name: str) -> tuple[str, Any]:
-    """The library that sends rows to the device of this name, and what it calls the device."""
-    if find_spec("torch") is not None:
-        return "torch", name
-    kind, _, number = name.partition(":")
-    if find_spec("cupy") is None or kind != "cuda":
-        raise no_device_library(name)
-    try:
-        return "cupy", import_module("cupy").cuda.Device(int(number or 0))
-    except Exception as error:  # CuPy has errors of its own.
-        raise no_such_device(name, error) from error
 
 
 class Sender:
@@ -258,12 +251,9 @@ class _TorchStreams:
 
     def __init__(self, like: Array) -> None:
         self._torch = import_module("torch")
-        cuda = self._torch.cuda
-        self._device, self._compute, self._copy = (
-            like.device,
-            cuda.current_stream(like.device),
-            cuda.Stream(like.device),
-        )
+        self._device = like.device
+        self._compute = self._torch.cuda.current_stream(like.device)
+        self._copy = self._torch.cuda.Stream(like.device)
 
     def page_locked(self, n_bytes: int) -> np.ndarray:
         found: np.ndarray = self._torch.empty(n_bytes, dtype=self._torch.uint8, pin_memory=True).numpy()
@@ -523,7 +513,8 @@ class Scratch:
             return a - b
         out = self._like(a)
         if isinstance(a, np.ndarray):
-            if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and _are_contiguous(a, out):
+            in_rows = a.flags.c_contiguous and out.flags.c_contiguous
+            if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and in_rows:
                 # Treat several short rows as one long row: loops over few columns cost more than the arithmetic.
                 long = (a.shape[0] // _FOLD, a.shape[1] * _FOLD)
                 np.subtract(a.reshape(long), np.tile(b, _FOLD), out=out.reshape(long))
@@ -545,21 +536,15 @@ class Scratch:
         """Memory for an array of the shape and dtype of `a`."""
         room = self._room
         if room is None or room.shape[0] < a.shape[0] or room.shape[1:] != a.shape[1:] or room.dtype != a.dtype:
-            self._room = room = _empty_like(a)
+            # Uninitialised memory in the order of `a`, by columns or by rows.
+            if a.ndim == 2 and has_columns_in_one_piece(a):
+                room = empty_columns(a.shape[0], a.shape[1], a.dtype)
+            elif isinstance(a, np.ndarray):
+                room = np.empty_like(a, order="K", subok=False)
+            else:
+                room = np.empty(a.shape, a.dtype)
+            self._room = room
         return room[: a.shape[0]]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scratch, ()
-
-
-def _empty_like(a: np.ndarray | Beside) -> np.ndarray:
-    """Uninitialised memory in the order of `a`, by columns or by rows."""
-    if a.ndim == 2 and has_columns_in_one_piece(a):
-        n, p = a.shape
-        return empty_columns(n, p, a.dtype)
-    return np.empty_like(a, order="K", subok=False) if isinstance(a, np.ndarray) else np.empty(a.shape, a.dtype)
-
-
-def _are_contiguous(*arrays: np.ndarray) -> bool:
-    """Whether all arrays are contiguous in memory, row by row."""
-    return all(array.flags.c_contiguous for array in arrays)

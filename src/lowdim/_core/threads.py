@@ -20,8 +20,6 @@ import numpy as np
 from scipy.linalg import cython_blas, cython_lapack
 from threadpoolctl import ThreadpoolController
 
-# Progress of passes over rows: what is told, and who watches.
-
 
 class Progress(Protocol):
     """Receives a call for each pass over the rows and for each block in it."""
@@ -120,9 +118,21 @@ class _Library:
 
     def __init__(self, controller: Any) -> None:
         self._controller = controller
-        self.limit = _setter(controller)
+        #: The function that sets the number of threads.
+        self.limit: Callable[[int], Any] = controller.set_num_threads
         #: Whether there is one number of threads for the whole process.
-        self.shared = _has_one_number(controller) or self._reaches_other_threads()
+        self.shared = controller.internal_api == "openblas" and controller.threading_layer != "openmp"
+        if not self.shared:
+            self.shared = self._reaches_other_threads()
+            return
+        # Since version 3.8, threadpoolctl lets only one thread at a time set the limit of a process-wide library, and
+        # ignores all others without a word. A limit set by one thread could then not be removed by another one, so the
+        # function of the library itself is called. threadpoolctl's record of who may set limits stays that of the user.
+        for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
+            function = getattr(controller.dynlib, f"{prefix}openblas_set_num_threads{suffix}", None)
+            if function is not None:
+                self.limit = function
+                return
 
     @property
     def threads(self) -> int:
@@ -140,26 +150,6 @@ class _Library:
             return False
         self.limit(before)
         return True
-
-
-def _has_one_number(controller: Any) -> bool:
-    """Whether this is known to be a library with one number of threads for the whole process."""
-    return controller.internal_api == "openblas" and controller.threading_layer != "openmp"
-
-
-def _setter(controller: Any) -> Callable[[int], Any]:
-    """The function that sets the number of threads.
-
-    Since version 3.8, threadpoolctl lets only one thread at a time set the limit of a process-wide library, and ignores
-    all others without a word. A limit set by one thread could then not be removed by another one, so the function of
-    the library itself is called. threadpoolctl's record of who may set limits stays that of the user.
-    """
-    if _has_one_number(controller):
-        for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
-            function = getattr(controller.dynlib, f"{prefix}openblas_set_num_threads{suffix}", None)
-            if function is not None:
-                return function
-    return controller.set_num_threads
 
 
 @cache
@@ -196,15 +186,11 @@ class _Limits:
             self.found.pop(library, None)
 
 
-class _OfThread(threading.local):
+class _LimitsOfThread(_Limits, threading.local):
     """The limits of libraries that have a number of threads for each thread."""
 
-    def __init__(self) -> None:
-        self.limits = _Limits()
 
-
-_of_process = _Limits()
-_of_thread = _OfThread()
+_of_process, _of_thread = _Limits(), _LimitsOfThread()
 
 
 class _SingleThreaded(AbstractContextManager[None]):
@@ -219,7 +205,7 @@ class _SingleThreaded(AbstractContextManager[None]):
             with _lock:
                 libraries = _libraries()
                 _of_process.add(self, (library for library in libraries if library.shared))
-                _of_thread.limits.add(self, (library for library in libraries if not library.shared))
+                _of_thread.add(self, (library for library in libraries if not library.shared))
         except BaseException:
             self._leave()
             raise
@@ -234,7 +220,7 @@ class _SingleThreaded(AbstractContextManager[None]):
     def _leave(self) -> None:
         with _lock:
             _of_process.remove(self)
-            _of_thread.limits.remove(self)
+            _of_thread.remove(self)
 
 
 def single_threaded_blas() -> AbstractContextManager[None]:
@@ -245,22 +231,16 @@ def single_threaded_blas() -> AbstractContextManager[None]:
     return _SingleThreaded()
 
 
-def is_process_wide() -> bool:
-    """Whether all threads have the same number of BLAS threads."""
-    with _lock:
-        return all(library.shared for library in _libraries())
-
-
 def available() -> int:
     """The number of threads that BLAS would use outside `single_threaded_blas`."""
     with _lock:
-        found = {**_of_process.found, **_of_thread.limits.found}
+        found = {**_of_process.found, **_of_thread.found}
         return max((found.get(library) or library.threads for library in _libraries()), default=1)
 
 
 def _after_fork() -> None:
     """Restore all limits in the child of a fork: the threads that wanted them do not exist there."""
-    for limits in (_of_process, _of_thread.limits):
+    for limits in (_of_process, _of_thread):
         limits.wanted_by.clear()
         limits.restore()
     _lock.release()
@@ -275,9 +255,8 @@ if hasattr(os, "register_at_fork"):
 #
 # The product of a block of a narrow table is too small for a threaded BLAS, which would spend most of its time on
 # synchronization. It is faster to give each thread its own rows and a single-threaded BLAS. The number of threads is
-# the
-# number that BLAS would use at the moment, so `OPENBLAS_NUM_THREADS`, `threadpool_limits` and joblib's inner limits are
-# respected.
+# the number that BLAS would use at the moment, so `OPENBLAS_NUM_THREADS`, `threadpool_limits` and joblib's inner limits
+# are respected.
 
 
 #: After Ctrl-C, the calling thread waits at most this many seconds for the others to end.
@@ -380,7 +359,9 @@ def run_interruptibly(function: Callable[..., Any], *arguments: Any, **options: 
     threads make the call themselves, and so does the main thread if a new thread would have another number of BLAS
     threads.
     """
-    if threading.current_thread() is not threading.main_thread() or not is_process_wide():
+    with _lock:
+        process_wide = all(library.shared for library in _libraries())
+    if threading.current_thread() is not threading.main_thread() or not process_wide:
         return function(*arguments, **options)
     aside = ThreadPoolExecutor(1)
     try:
