@@ -577,11 +577,12 @@ def eigh_descending(A: Array, at_least: int | None = None, *, on_host: bool = Fa
     few = at_least if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8 else None
     if isinstance(A, np.ndarray):
         with quiet_blas(p):
-            found = ((), ()) if few is None else _decompose(largest_eigenpairs, A, m=few)
+            if few is not None:
+                values, vectors = _decompose(largest_eigenpairs, A, m=few)
             # If all eigenvalues are nearly equal, LAPACK's search by index may find none.
-            if few is None or len(found[0]) < few:
-                found = _decompose(np.linalg.eigh, A)
-        return found[0][::-1], found[1].T[::-1]
+            if few is None or len(values) < few:
+                values, vectors = _decompose(np.linalg.eigh, A)
+        return values[::-1], vectors.T[::-1]
     leading = None if few is None else leading_eigenpairs(A, few)
     if leading is not None:
         return leading if on_host else (asarray_like(leading[0], A), asarray_like(leading[1], A))
