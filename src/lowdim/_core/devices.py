@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -374,23 +374,20 @@ def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
     def move(array: Array) -> Array:
         return asarray_like(array, like) if isinstance(array, np.ndarray) and array.dtype.kind in kinds else array
 
-    placing = _Placing(move, lambda dtype: dtype_like(dtype, like), namespace(like))
-    if not isinstance(like, np.ndarray):
-        some = [x for x in _small_arrays(value) if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
-        placing.know(some, to_device(some, like))
-    return placing.of(value)
+    some = [] if isinstance(like, np.ndarray) else _small_arrays(value)
+    some = [x for x in some if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
+    moved = zip(some, to_device(some, like), strict=True)
+    return _Mover(move, lambda dtype: dtype_like(dtype, like), namespace(like), moved).of(value)
 
 
 def placed_on_host(value: Any) -> Any:
     """`value` with NumPy arrays in place of all other arrays."""
-    placing = _Placing(to_numpy, numpy_dtype, np)
     alike: dict[Any, list[Array]] = {}
     for x in _small_arrays(value):
         if not isinstance(x, np.ndarray):
             alike.setdefault((type(x), str(device(x)), str(x.dtype)), []).append(x)
-    for arrays in alike.values():
-        placing.know(arrays, to_host(arrays))
-    return placing.of(value)
+    moved = (pair for arrays in alike.values() for pair in zip(arrays, to_host(arrays), strict=True))
+    return _Mover(to_numpy, numpy_dtype, np, moved).of(value)
 
 
 def _small_arrays(value: Any, depth: int = 2) -> list[Array]:
@@ -411,17 +408,19 @@ def _is_own(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "lowdim" and hasattr(value, "__dict__")
 
 
-class _Placing:
-    """One object being moved; what occurs several times in it is moved once."""
+class _Mover:
+    """One object being moved; what occurs several times in it is moved once. Some arrays `moved` before."""
 
-    def __init__(self, move: Callable[[Array], Array], dtype: Callable[[Any], Any], xp: Any) -> None:
+    def __init__(
+        self,
+        move: Callable[[Array], Array],
+        dtype: Callable[[Any], Any],
+        xp: Any,
+        moved: Iterable[tuple[Array, Array]],
+    ) -> None:
         self._move, self._dtype, self._xp = move, dtype, xp
         #: What became of each object, by its identity; the object is kept so that its identity is not used again.
-        self._done: dict[int, tuple[Any, Any]] = {}
-
-    def know(self, arrays: list[Array], moved: list[Array]) -> None:
-        """Take note that these arrays have been moved."""
-        self._done |= {id(x): (x, there) for x, there in zip(arrays, moved, strict=True)}
+        self._done: dict[int, tuple[Any, Any]] = {id(x): (x, there) for x, there in moved}
 
     def of(self, value: Any) -> Any:
         """`value`, with its arrays moved."""
@@ -437,16 +436,16 @@ class _Placing:
     def _moved(self, value: Any) -> Any:
         if value is np:
             return self._xp
-        if is_float_dtype(value):
+        if _is_float_dtype(value):
             return self._dtype(value)
         if is_array(value):
             return self._move(value)
         if isinstance(value, dict):
             items = {key: self.of(item) for key, item in value.items()}
-            return value if _same(items.values(), value.values()) else items
+            return value if all(items[key] is item for key, item in value.items()) else items
         if isinstance(value, list | tuple):
             moved = [self.of(item) for item in value]
-            if _same(moved, value):
+            if all(a is b for a, b in zip(moved, value, strict=True)):
                 return value
             return type(value)(*moved) if hasattr(value, "_fields") else type(value)(moved)
         if isinstance(value, partial):
@@ -454,41 +453,28 @@ class _Placing:
         if isinstance(value, MethodType):
             return MethodType(value.__func__, self.of(value.__self__))
         if isinstance(value, FunctionType):
-            return self._function(value)
+            # What the function has taken from where it was defined.
+            before = [cell.cell_contents for cell in value.__closure__ or ()]
+            after = self._moved(before)
+            if after is before:
+                return value
+            closure = tuple(map(CellType, after))
+            new = FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, closure)
+            new.__kwdefaults__, new.__dict__ = value.__kwdefaults__, dict(value.__dict__)
+            return new
         if _is_own(value):
-            return self._object(value)
+            attributes = self._moved(vars(value))
+            if attributes is not vars(value):
+                value = copy.copy(value)
+                value.__dict__.update(attributes)
         return value
 
-    def _function(self, function: FunctionType) -> FunctionType:
-        """A function with the values moved that it has taken from where it was defined."""
-        cells = function.__closure__ or ()
-        contents = [self.of(cell.cell_contents) for cell in cells]
-        if _same(contents, [cell.cell_contents for cell in cells]):
-            return function
-        closure = tuple(map(CellType, contents))
-        moved = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, closure)
-        moved.__kwdefaults__, moved.__dict__ = function.__kwdefaults__, dict(function.__dict__)
-        return moved
 
-    def _object(self, value: Any) -> Any:
-        attributes = {name: self.of(item) for name, item in vars(value).items()}
-        if _same(attributes.values(), vars(value).values()):
-            return value
-        moved = copy.copy(value)
-        moved.__dict__.update(attributes)
-        return moved
-
-
-def is_float_dtype(value: Any) -> bool:
+def _is_float_dtype(value: Any) -> bool:
     """Whether `value` is float32 or float64 of an array library, all of which print them so."""
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return np.dtype(value).kind == "f"
     return "dtype" in type(value).__name__.lower() and str(value).rpartition(".")[2] in ("float32", "float64")
-
-
-def _same(first: Any, second: Any) -> bool:
-    """Whether both hold the same objects."""
-    return all(a is b for a, b in zip(first, second, strict=True))
 
 
 # Memory that blocks of rows use one after the other.
