@@ -82,14 +82,6 @@ _SOLVER_TABLES: tuple[Mapping[str, Any], ...] = (
     solvers.ROTATIONS,
     solvers.PREIMAGES,
 )
-_FEATURES = (
-    features.KernelColumns,
-    features.Fourier,
-    features.Scaled,
-    features.Same,
-    features.SomeColumns,
-    features.UnitLength,
-)
 _VALUES = (LatentGaussian, SymmetricFactors, MappedTable, PrecomputedKernel, Network, Path)
 
 
@@ -141,7 +133,7 @@ _GROUPS: dict[str, Callable[[], Mapping[str, type]]] = {
     "selection": lambda: _by_name([*FOLD_SCORES.values(), selection.Eigenvalues, *RESULTS[1:]]),
     "kernels": lambda: _by_name([*kernels.KERNELS.values(), kernels.Sum, kernels.Product, kernels.Multiple]),
     "densities": lambda: _by_name([*densities.DENSITIES.values(), densities.Flipped]),
-    "features": lambda: _by_name([*features.FEATURE_MAPS.values(), *_FEATURES]),
+    "features": lambda: _by_name([*features.FEATURE_MAPS.values(), *filter(is_dataclass, vars(features).values())]),
     "sklearn": _sklearn_classes,
 }
 

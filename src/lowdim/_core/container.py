@@ -107,8 +107,11 @@ def parse(text: bytes, allowed: int) -> Any:
     needed = 2 * len(text) + sum(cost * counts[character] for character, cost in _COSTS.items())
     if needed > allowed:
         raise MemoryError(f"the values of its header would take about {needed} bytes, and {allowed} are allowed")
-    if counts["["] + counts["{"] > _DEEPEST and _depth(structure) > _DEEPEST:
-        raise ValueError(f"values are nested more than {_DEEPEST} deep")
+    if counts["["] + counts["{"] > _DEEPEST:
+        brackets = structure[np.isin(structure, np.frombuffer(b"[]{}", dtype=np.uint8))]
+        opening = (brackets == ord("[")) | (brackets == ord("{"))
+        if np.cumsum(2 * opening.astype(np.int8) - 1, dtype=np.int32).max() > _DEEPEST:
+            raise ValueError(f"values are nested more than {_DEEPEST} deep")
     del structure
     return json.loads(
         text.decode(), object_pairs_hook=_without_duplicates, parse_constant=_no_constant, parse_float=_finite
@@ -118,13 +121,6 @@ def parse(text: bytes, allowed: int) -> Any:
 def dump(value: Any) -> str:
     """The JSON text of a value, in ASCII. Python writes as many digits of a float as are needed to read it back."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
-
-
-def _depth(structure: np.ndarray) -> int:
-    """How deeply lists and objects are nested."""
-    brackets = structure[np.isin(structure, np.frombuffer(b"[]{}", dtype=np.uint8))]
-    opening = (brackets == ord("[")) | (brackets == ord("{"))
-    return int(np.cumsum(2 * opening.astype(np.int8) - 1, dtype=np.int32).max())
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -133,36 +133,28 @@ def open_sink(
         sink.close()
         return
     _check_place(output, overwrite, reading)
-    failed: list[BaseException] = []
+    # Whether an error would be one of writing: the caller may fail to read another file.
+    ours = True
     try:
         with moved_when_whole(output.path, over_directory=overwrite) as unfinished:
             sink = output.sink(str(unfinished), names)
             try:
-                with _noting_errors(failed):
-                    yield Writer(sink, output.given)
+                ours = False
+                yield Writer(sink, output.given)
+                ours = True
                 sink.close()
-                with _noting_errors(failed):
-                    # Somebody else may have written there meanwhile.
-                    _check_place(output, overwrite, reading)
+                ours = False
+                # Somebody else may have written there meanwhile.
+                _check_place(output, overwrite, reading)
+                ours = True
             except BaseException:
                 with suppress(Exception):
                     sink.abandon()
                 raise
     except OSError as error:
-        # The caller may have failed to read another file.
-        if error in failed:
+        if not ours:
             raise
         raise not_written(output.given, error) from error
-
-
-@contextmanager
-def _noting_errors(failed: list[BaseException]) -> Iterator[None]:
-    """Context that appends the error of its body to `failed`."""
-    try:
-        yield
-    except BaseException as error:
-        failed.append(error)
-        raise
 
 
 def _check_place(output: Output, overwrite: bool, reading: Sequence[str]) -> None:
