@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
@@ -328,12 +328,16 @@ class Beside:
             return xp.concat(self.pieces, axis=1)
         # Each piece is converted where it is written.
         out = xp.empty(self.shape, dtype=dtype, device=device(self))
-        start = 0
-        for piece in self.pieces:
-            stop = start + piece.shape[1]
-            out[:, start:stop] = piece
-            start = stop
+        for columns, piece in self.by_columns():
+            out[:, columns] = piece
         return out
+
+    def by_columns(self) -> Iterator[tuple[slice, Array]]:
+        """The pieces, each with the columns that it takes."""
+        stop = 0
+        for piece in self.pieces:
+            start, stop = stop, stop + piece.shape[1]
+            yield slice(start, stop), piece
 
 
 def has_columns_in_one_piece(block: Any) -> bool:

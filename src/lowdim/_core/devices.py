@@ -238,12 +238,9 @@ class PinnedSender(Sender):
 
 def _copy(out: np.ndarray, rows: np.ndarray | Beside) -> None:
     """Copy rows, tables side by side one after the other. What is too large for the dtype becomes infinite."""
-    start = 0
     with np.errstate(over="ignore", under="ignore"):
-        for table in rows.pieces if isinstance(rows, Beside) else [rows]:
-            stop = start + table.shape[1]
-            np.copyto(out[:, start:stop], table)
-            start = stop
+        for columns, table in rows.by_columns() if isinstance(rows, Beside) else [(slice(None), rows)]:
+            np.copyto(out[:, columns], table)
 
 
 class _TorchStreams:
@@ -506,11 +503,8 @@ class Scratch:
                 np.subtract(a.reshape(long), np.tile(b, _FOLD), out=out.reshape(long))
                 return out
             return np.subtract(a, b, out=out)
-        start = 0
-        for piece in a.pieces:
-            stop = start + piece.shape[1]
-            np.subtract(piece, b[start:stop], out=out[:, start:stop])
-            start = stop
+        for columns, piece in a.by_columns():
+            np.subtract(piece, b[columns], out=out[:, columns])
         return out
 
     def product(self, a: Array, b: Array) -> Array:
