@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..errors import damaged_file, directory_is_missing, file_exceeds_memory, foreign_file
+from ..errors import damaged_file, file_exceeds_memory, foreign_file
 from . import __version__
 from .arrays import is_array, is_sparse, to_numpy
-from .paths import local_path, moved_when_whole
+from .paths import local_path, moved_when_whole, require_free
 from .threads import free_bytes
 
 #: The header of every file begins like this. The 64 digits of its checksum follow.
@@ -342,9 +342,7 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: Mapping[s
     """
     header, ordered = _prepared(path, document, arrays)
     path = local_path(path)
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.path.isdir(folder):
-        raise directory_is_missing(path, folder)
+    require_free(path, overwrite=True)
     try:
         with moved_when_whole(path) as unfinished, open(unfinished, "wb") as file:
             _write_to(file, header, ordered)

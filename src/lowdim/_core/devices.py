@@ -97,8 +97,8 @@ def find_destination(name: Any) -> Destination:
                 f"device must be a name such as 'cuda' or 'cuda:1', or a device of an array library, got {name!r} of "
                 f"class {type(name).__name__}."
             )
-    module = import_module(library)
     try:
+        module = import_module(library)
         if library == "cupy" and isinstance(name, str):
             wanted = module.cuda.Device(int(number or 0))
         like = compat.array_namespace(module.empty(0)).empty(0, device=wanted)

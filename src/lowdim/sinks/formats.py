@@ -125,17 +125,16 @@ class TableSink(Sink):
     def _open(self, schema: Any, kept: Sequence[str]) -> Any:
         """The writer for tables of this schema, in which the columns `kept` are not results."""
 
-    @staticmethod
-    def _write_group(writer: Any, group: Any) -> None:
+    def _write_group(self, group: Any) -> None:
         """Write one group of rows."""
-        writer.write_table(group)
+        self._writer.write_table(group)
 
     def _write_gathered(self) -> None:
         group = self._table()
         self._gathered, self._bytes = [], 0
         if self._writer is None:
             self._writer = self._open(group.schema, group.column_names[: len(group.column_names) - len(self.names)])
-        self._write_group(self._writer, group)
+        self._write_group(group)
 
     def _table(self) -> Any:
         """What is gathered as a table: first the kept columns, then the results."""
@@ -187,9 +186,8 @@ class ArrowSink(TableSink):
 
         return ipc.new_file(self.path, schema)
 
-    @staticmethod
-    def _write_group(writer: Any, group: Any) -> None:
-        writer.write_table(group.combine_chunks())
+    def _write_group(self, group: Any) -> None:
+        self._writer.write_table(group.combine_chunks())
 
 
 class ParquetSink(TableSink):
@@ -203,9 +201,8 @@ class ParquetSink(TableSink):
         # Results hardly repeat, and a dictionary of them would take as long to make as all the rest.
         return ParquetWriter(self.path, schema, use_dictionary=list(kept))
 
-    @staticmethod
-    def _write_group(writer: Any, group: Any) -> None:
-        writer.write_table(group, row_group_size=group.num_rows)
+    def _write_group(self, group: Any) -> None:
+        self._writer.write_table(group, row_group_size=group.num_rows)
 
 
 # CSV files, plain or compressed by gzip, and CSV to the standard output. Numbers are written with all their digits.
