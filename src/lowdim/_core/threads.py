@@ -390,6 +390,20 @@ def _routine(name: str, n_arguments: int) -> Callable[..., None]:
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(get_pointer(capsule, get_name(capsule)))
 
 
+def _call(name: str, *arguments: bytes | int | np.ndarray) -> None:
+    """Call a routine of BLAS or LAPACK with letters, whole numbers and arrays, all of which are passed as pointers."""
+    kept: list[Any] = []
+    pointers = []
+    for argument in arguments:
+        if isinstance(argument, bytes):
+            kept.append(ctypes.create_string_buffer(argument, 1))
+            pointers.append(ctypes.addressof(kept[-1]))
+        else:
+            kept.append(argument if isinstance(argument, np.ndarray) else np.array(argument, np.int32))
+            pointers.append(kept[-1].ctypes.data)
+    _routine(name, len(arguments))(*pointers)
+
+
 def largest_eigenpairs(A: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """The m largest eigenvalues of `A` (float32 or float64) in ascending order, and their vectors as columns.
 
@@ -400,18 +414,14 @@ def largest_eigenpairs(A: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"m={m} must be between 1 and {p}.")
     A = np.array(A, order="F")
     dtype = A.dtype
-    syevr = _routine({"f": "ssyevr", "d": "dsyevr"}[dtype.char], 21)
     values, vectors = np.empty(p, dtype), np.empty((p, m), dtype, order="F")
     support, work, iwork = np.empty(2 * m, np.int32), np.empty(1, dtype), np.empty(1, np.int32)
-    n, found, info = np.array(p, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32)
-    first, last, unused = np.array(p - m + 1, np.int32), np.array(p, np.int32), np.zeros(1, dtype)
+    found, info, unused = np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, dtype)
 
     def call(lwork: int, liwork: int) -> None:
-        sizes = np.array([lwork, liwork], np.int32)
-        letters = [ctypes.create_string_buffer(letter, 1) for letter in (b"V", b"I", b"L")]
-        arrays: list[Any] = [n, A, n, unused, unused, first, last, unused, found, values, vectors, n, support]
-        arrays += [work, sizes[:1], iwork, sizes[1:], info]
-        syevr(*(ctypes.addressof(letter) for letter in letters), *(array.ctypes.data for array in arrays))
+        name, matrix = {"f": "ssyevr", "d": "dsyevr"}[dtype.char], (b"V", b"I", b"L", p, A, p)
+        pairs = (found, values, vectors, p, support)
+        _call(name, *matrix, unused, unused, p - m + 1, p, unused, *pairs, work, lwork, iwork, liwork, info)
         if info[0] != 0:
             raise np.linalg.LinAlgError(f"the eigenvalues were not found: LAPACK's syevr gives the error {info[0]}.")
 
@@ -432,9 +442,8 @@ def cholesky_factor(A: np.ndarray) -> np.ndarray:
         raise TypeError(f"A must be a square matrix of float64, got {A.dtype} of shape {A.shape}.")
     # The transposed matrix is the same, and the copy of it, which is counted by columns, is one piece of memory.
     L = np.array(A.T, order="F")
-    n, stride, info = np.array(len(L), np.int32), np.array(max(len(L), 1), np.int32), np.zeros(1, np.int32)
-    letter = ctypes.create_string_buffer(b"L", 1)
-    _routine("dpotrf", 5)(ctypes.addressof(letter), *(array.ctypes.data for array in (n, L, stride, info)))
+    info = np.zeros(1, np.int32)
+    _call("dpotrf", b"L", len(L), L, max(len(L), 1), info)
     # Some libraries do not notice NaN, which then reaches the last entry.
     if info[0] != 0 or not np.isfinite(L[-1:, -1:]).all():
         raise np.linalg.LinAlgError("the matrix is not positive definite.")
@@ -458,12 +467,9 @@ def add_products(Z: np.ndarray, total: np.ndarray) -> None:
     # The rows of a field of a structured array may be a number of bytes apart that is no multiple of 8.
     if not (by_rows or by_columns) or not Z.flags.aligned or any(stride % 8 for stride in Z.strides):
         Z, by_rows = np.ascontiguousarray(Z), True
-    letters = [ctypes.create_string_buffer(letter, 1) for letter in (b"L", b"N" if by_rows else b"T")]
     stride = max(p, Z.strides[0] // 8) if by_rows else max(m, Z.strides[1] // 8)
-    size, length, leading, one = np.array(p, np.int32), np.array(m, np.int32), np.array(stride, np.int32), np.ones(1)
-    arrays: list[np.ndarray] = [size, length, one, Z, leading, one, total, size]
-    syrk = _routine("dsyrk", 10)
-    syrk(*(ctypes.addressof(letter) for letter in letters), *(array.ctypes.data for array in arrays))
+    one = np.ones(1)
+    _call("dsyrk", b"L", b"N" if by_rows else b"T", p, m, one, Z, stride, one, total, p)
 
 
 def mirror_upper(A: np.ndarray) -> None:
@@ -495,5 +501,4 @@ def swap_entries(x: np.ndarray, others: np.ndarray) -> None:
         raise TypeError("x must be a contiguous vector of float64, and others one of int32.")
     if x.ndim != 1 or others.shape != x.shape or (n > 0 and not 1 <= int(others.min()) <= int(others.max()) <= n):
         raise IndexError(f"others must hold {n} numbers between 1 and {n}.")
-    one, last = np.array(1, np.int32), np.array(n, np.int32)
-    _routine("dlaswp", 7)(*(array.ctypes.data for array in (one, x, last, one, last, others, one)))
+    _call("dlaswp", 1, x, n, 1, n, others, 1)
