@@ -83,13 +83,16 @@ class Kernel(ABC):
     semidefinite: bool = True
     #: Whether k(x, y) depends only on x - y.
     shift_invariant: bool = False
-    #: Whether rows may be objects other than vectors of numbers.
-    takes_anything: bool = False
 
     @property
     def shift_free(self) -> bool:
         """Whether the centred kernel matrix does not change when the same vector is added to all rows."""
         return self.shift_invariant
+
+    @property
+    def takes_anything(self) -> bool:
+        """Whether rows may be objects other than vectors of numbers."""
+        return False
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """The matrix of k(x_i, y_j) for the rows of `X` and `Y` (default: `X` itself), of shape (n, m)."""
@@ -588,7 +591,8 @@ class ThinPlateSpline(Kernel):
 
 def _of_all_parts(name: str) -> Any:
     """A property that holds if it holds for all kernels that a kernel is made of."""
-    return property(lambda self: all(getattr(part, name) for part in self._parts.values()))
+    doc = getattr(Kernel, name).__doc__
+    return property(lambda self: all(getattr(part, name) for part in self._parts.values()), doc=doc)
 
 
 @dataclass(frozen=True)
@@ -726,11 +730,14 @@ class Function(Kernel):
     name = "function"
     #: A function need not be positive semidefinite.
     semidefinite = False
-    takes_anything = True
     function: Callable[[Any, Any], Any]
 
     def __str__(self) -> str:
         return f"Function({getattr(self.function, '__name__', self.function)})"
+
+    @property
+    def takes_anything(self) -> bool:
+        return True
 
     def _between(self, X: Array, Y: Array) -> Array:
         X, Y = (read_only(dense(A)) for A in (X, Y))
