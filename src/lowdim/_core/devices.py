@@ -228,7 +228,7 @@ class PinnedSender(Sender):
         return room if room.nbytes >= n_bytes else self._streams.page_locked(n_bytes)
 
     def _fill(self, piece: np.ndarray, rows: np.ndarray | Beside) -> list[Future[None]]:
-        """Copy rows into a piece, in its dtype; the copies that threads were told to make."""
+        """Copy rows into a piece, in its dtype; the copies that threads make."""
         if isinstance(rows, np.ndarray) and self._streams.copied(piece, rows):
             return []
         step = -(-len(piece) // self._n_threads)

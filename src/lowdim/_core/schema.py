@@ -16,7 +16,7 @@ from .arrays import all_finite_by_pieces, asymmetry, distance_from_orthonormal, 
 
 @dataclass(frozen=True)
 class Record:
-    """An object taken apart: the name of its class in the table of files, and the values it is built from."""
+    """An object in plain form: the name of its class in the table of files, and the values it is built from."""
 
     kind: str
     fields: dict[str, Any]

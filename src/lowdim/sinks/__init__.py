@@ -32,7 +32,7 @@ STANDARD_OUTPUT = "-"
 
 @dataclass(frozen=True)
 class Output:
-    """Where results are to be written, taken apart: "scores.h5::pca", or "scores.parquet/" for a directory of parts."""
+    """Where results are to be written: "scores.h5::pca", or "scores.parquet/" for a directory of parts."""
 
     #: The path as it was given.
     given: str
