@@ -30,9 +30,6 @@ __all__ = [
 ]
 
 
-# The base class of densities, and the flipped density for sources on the other side of the Gaussian.
-
-
 class Density(ABC):
     """A normalised density p(u): `energy` is -ln p, `score` its derivative psi, and `slope` the derivative of psi.
 
@@ -158,9 +155,6 @@ def _flipped_constant(density: Density, curvature: float) -> float:
     return log_integral(lambda u: 0.5 * curvature * u * u - float(density.energy(np.array([u]))[0]))
 
 
-# Densities given by functions, which are checked before they are used.
-
-
 #: The points at which the functions of a custom density are checked.
 _PROBES = np.array([-3.1, -1.7, -0.9, -0.35, 0.2, 0.6, 1.3, 2.4, 4.2])
 
@@ -194,11 +188,8 @@ class CustomDensity(Density):
             if not callable(function):
                 raise TypeError(f"density: {what} must be a function of an array, got {type(function).__name__}.")
             _probe_values(function, what)
-        for what, function, derivative in (
-            ("the derivative of -ln p", functions[0], functions[1]),
-            ("the second derivative of -ln p", functions[1], functions[2]),
-        ):
-            _check_derivative(what, function, derivative)
+        _check_derivative("the derivative of -ln p", functions[0], functions[1])
+        _check_derivative("the second derivative of -ln p", functions[1], functions[2])
         asymmetry = np.abs(_probe_values(functions[0], "-ln p") - _values(functions[0], -_PROBES)).max()
         if asymmetry > 1e-6:
             raise ValueError(
@@ -273,9 +264,6 @@ def _through_numpy(function: Callable[[Any], Any], Y: Array) -> Array:
     return astype(asarray_like(values, Y), Y.dtype)
 
 
-# The predefined densities, and the table of their names.
-
-
 class _LogCosh(Density):
     """-ln p(u) = q u^2 / 2 + ln cosh u + constant: psi = q u + tanh u."""
 
@@ -284,7 +272,11 @@ class _LogCosh(Density):
     _log_normaliser: float
 
     def energy(self, Y: Array) -> Array:
-        return 0.5 * self.quadratic * Y * Y + _log_cosh(Y) + self._log_normaliser
+        xp = namespace(Y)
+        # ln cosh u, without overflow for large u.
+        size = xp.abs(Y)
+        log_cosh = size + xp.log1p(xp.exp(-2.0 * size)) - math.log(2.0)
+        return 0.5 * self.quadratic * Y * Y + log_cosh + self._log_normaliser
 
     def score(self, Y: Array) -> Array:
         return self.quadratic * Y + namespace(Y).tanh(Y)
@@ -305,7 +297,9 @@ class _LogCosh(Density):
         np.multiply(psi, psi, out=slope)
         np.subtract(q + 1.0, slope, out=slope)
         if measured:
-            energy = _log_cosh_sums(Y, psi, spare) + len(Y) * self._log_normaliser
+            # The sums over the rows of ln cosh u = |u| - ln(1 + |tanh u|); this form is accurate for all u.
+            logs = column_sums(np.log1p(np.abs(psi, out=spare), out=spare))
+            energy = column_sums(np.abs(Y, out=spare)) - logs + len(Y) * self._log_normaliser
         if q:
             np.multiply(Y, q, out=spare)
             psi += spare
@@ -528,22 +522,6 @@ def parse_density(text: str) -> Density:
         raise ValueError(f"{text} is not one of the densities that can be stored: {', '.join(kinds)}.")
     pairs = (pair.split("=") for pair in found[2].split(", ") if pair)
     return kinds[found[1]](**{name: float(value) for name, value in pairs})
-
-
-def _log_cosh_sums(Y: np.ndarray, t: np.ndarray, spare: np.ndarray) -> np.ndarray:
-    """The sums over the rows of ln cosh u = |u| - ln(1 + |t|), t = tanh u; this form is accurate for all u."""
-    np.abs(t, out=spare)
-    np.log1p(spare, out=spare)
-    energy = column_sums(spare)
-    np.abs(Y, out=spare)
-    return column_sums(spare) - energy
-
-
-def _log_cosh(Y: Array) -> Array:
-    """ln cosh u, without overflow for large u."""
-    xp = namespace(Y)
-    size = xp.abs(Y)
-    return size + xp.log1p(xp.exp(-2.0 * size)) - math.log(2.0)
 
 
 def _check_positive(name: str, value: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -11,6 +12,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ._core.arrays import Array, affine_product, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
 from ._core.devices import Scratch
@@ -88,8 +90,11 @@ class Polynomial:
 
     def names(self, entries: Sequence[str]) -> list[str]:
         """Names of the features, such as 'x1^2' and 'x1 x2'."""
-        index, _ = _products(len(entries) + self.up_to, self.degree)
-        return [_product_name(factors, entries) for factors in index.tolist()]
+        found = []
+        for factors in _products(len(entries) + self.up_to, self.degree)[0].tolist():
+            powers = Counter(i for i in factors if i < len(entries))
+            found.append(" ".join(entries[i] if m == 1 else f"{entries[i]}^{m}" for i, m in powers.items()) or "1")
+        return found
 
     def factors(self, p: int) -> np.ndarray:
         """The numbers of the entries in each product, (features, degree); number p is the one that `up_to` appends."""
@@ -102,8 +107,6 @@ class Polynomial:
         return scale * math.sqrt(self.coef0) ** lower
 
     def _sparse(self, block: Any, index: np.ndarray, scale: np.ndarray) -> Any:
-        from scipy import sparse
-
         if self.up_to:
             last = np.full((block.shape[0], 1), math.sqrt(self.coef0), dtype=block.dtype)
             block = sparse.hstack([block, sparse.csr_array(last)])
@@ -287,8 +290,6 @@ class UnitLength:
     def __call__(self, block: Array) -> Array:
         lengths = row_lengths(block)
         if is_sparse(block):
-            from scipy import sparse
-
             return sparse.diags_array(1.0 / lengths).astype(block.dtype) @ block
         return block / lengths[:, None]
 
@@ -313,15 +314,6 @@ def _products(p: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
     index.setflags(write=False)
     scale.setflags(write=False)
     return index, scale
-
-
-def _product_name(factors: list[int], entries: Sequence[str]) -> str:
-    words = []
-    for i in sorted(set(factors)):
-        power = factors.count(i)
-        if i < len(entries):
-            words.append(entries[i] if power == 1 else f"{entries[i]}^{power}")
-    return " ".join(words) or "1"
 
 
 #: Feature maps by name.

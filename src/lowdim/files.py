@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import typing
 from collections import ChainMap, Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -38,18 +38,7 @@ from ._core.schema import (
     Whole,
     declared,
 )
-from .errors import (
-    HoldsRowsWarning,
-    bad_min_rows,
-    damaged_file,
-    fewer_rows_than_allowed,
-    is_checkpoint,
-    not_a_stored_class,
-    not_storable,
-    own_module_not_stored,
-    unknown_number_of_rows,
-    warn_user,
-)
+from .errors import HoldsRowsWarning, damaged_file, is_checkpoint, not_storable, warn_user
 from .models.base import Model
 from .models.kernel_cca import PrecomputedKernel
 from .models.spectral import SymmetricFactors
@@ -73,16 +62,16 @@ __all__ = ["header", "load", "save"]
 #: The keys of the dictionaries that stand for an object, and for an array that occurs several times, in files.
 RECORD, SHARED = {"class", "of"}, {"shared"}
 #: What can be stored by itself, beside models and summaries.
-RESULTS: dict[str, type] = {
-    "solvers.Plan": solvers.Plan,
-    "selection.Choice": selection.Choice,
-    "selection.Choices": selection.Choices,
-    "selection.CrossValidation": selection.CrossValidation,
-    "selection.Bootstrap": selection.Bootstrap,
-    "selection.PermutationTest": selection.PermutationTest,
-    "selection.Jackknife": Jackknife,
-    "selection.WidthChoice": selection.WidthChoice,
-}
+RESULTS: tuple[type, ...] = (
+    solvers.Plan,
+    selection.Choice,
+    selection.Choices,
+    selection.CrossValidation,
+    selection.Bootstrap,
+    selection.PermutationTest,
+    Jackknife,
+    selection.WidthChoice,
+)
 _SOLVER_TABLES: tuple[Mapping[str, Any], ...] = (
     solvers.SOLVERS,
     solvers.LATENT_SOLVERS,
@@ -92,14 +81,6 @@ _SOLVER_TABLES: tuple[Mapping[str, Any], ...] = (
     solvers.REDUCTIONS,
     solvers.ROTATIONS,
     solvers.PREIMAGES,
-)
-_FEATURES = (
-    features.KernelColumns,
-    features.Fourier,
-    features.Scaled,
-    features.Same,
-    features.SomeColumns,
-    features.UnitLength,
 )
 _VALUES = (LatentGaussian, SymmetricFactors, MappedTable, PrecomputedKernel, Network, Path)
 
@@ -125,38 +106,10 @@ def name_of(cls: type) -> str | None:
     return None
 
 
-def taken_apart(value: Any) -> dict[str, Any]:
-    """The arguments with which the constructor of a value class makes an equal object."""
-    if isinstance(value, Enum):
-        return {"name": value.name}
-    if isinstance(value, LatentGaussian):
-        return {name: getattr(value, name) for name in value.parameters}
-    names = getattr(value, "names_in_files", {})
-    return {names.get(f.name, f.name): getattr(value, f.name) for f in fields(value) if f.init}
-
-
-def put_together(cls: Any, arguments: dict[str, Any]) -> Any:
-    """The object of a value class with these arguments."""
-    if issubclass(cls, Enum):
-        return cls[arguments["name"]]
-    names = {stored: name for name, stored in getattr(cls, "names_in_files", {}).items()}
-    return cls(**{names.get(name, name): value for name, value in arguments.items()})
-
-
 def _by_name(entries: Iterable[Any]) -> dict[str, type]:
     """Classes by name, from the entries of a table, which are classes or objects."""
     classes = [entry if isinstance(entry, type) else type(entry) for entry in entries]
     return {cls.__name__: cls for cls in classes}
-
-
-def _solver_classes() -> dict[str, type]:
-    entries = [entry for table in _SOLVER_TABLES for entry in table.values()]
-    return _by_name([*entries, KernelReduction, solvers.Plan, solvers.Status, solvers.Tail])
-
-
-def _selection_classes() -> dict[str, type]:
-    results = [cls for name, cls in RESULTS.items() if name.startswith("selection.")]
-    return _by_name([*FOLD_SCORES.values(), selection.Eigenvalues, *results])
 
 
 def _sklearn_classes() -> dict[str, type]:
@@ -171,11 +124,16 @@ def _sklearn_classes() -> dict[str, type]:
 _GROUPS: dict[str, Callable[[], Mapping[str, type]]] = {
     "models": lambda: {name: getattr(models, name) for name in models.__all__} | _by_name(_VALUES),
     "summaries": lambda: SUMMARIES,
-    "solvers": _solver_classes,
-    "selection": _selection_classes,
+    "solvers": lambda: _by_name(
+        [
+            *(entry for table in _SOLVER_TABLES for entry in table.values()),
+            *(KernelReduction, solvers.Plan, solvers.Status, solvers.Tail),
+        ]
+    ),
+    "selection": lambda: _by_name([*FOLD_SCORES.values(), selection.Eigenvalues, *RESULTS[1:]]),
     "kernels": lambda: _by_name([*kernels.KERNELS.values(), kernels.Sum, kernels.Product, kernels.Multiple]),
     "densities": lambda: _by_name([*densities.DENSITIES.values(), densities.Flipped]),
-    "features": lambda: _by_name([*features.FEATURE_MAPS.values(), *_FEATURES]),
+    "features": lambda: _by_name([*features.FEATURE_MAPS.values(), *filter(is_dataclass, vars(features).values())]),
     "sklearn": _sklearn_classes,
 }
 
@@ -344,7 +302,7 @@ def fields_of(name: str) -> Mapping[str, Kind]:
         return _DTYPE
     cls: Any = class_named(name)
     if issubclass(cls, Model):
-        kinds = {attribute: kind for attribute, kind in declared(cls).items() if kind.stored()}
+        kinds = {attribute: kind for attribute, kind in declared(cls).items() if kind.stored}
         output = Maybe(Text(("default", "pandas", "polars")))
         return {"parameters": Entries(Anything()), "fitted": Entries(kinds), "output": output}
     if issubclass(cls, Summary):
@@ -371,58 +329,59 @@ def _kind_of(hint: Any) -> Kind:
     return Numbers("...", dtype="any", finite=False, host=True) if hint is np.ndarray else Anything()
 
 
-# Objects taken apart to plain values: None, numbers, text, lists, tuples, dictionaries, arrays and records.
+# Objects as plain values (None, numbers, text, lists, tuples, dictionaries, arrays and records), and back.
 
 
-#: The names of dtypes that models keep.
-_DTYPES = ("float32", "float64")
-
-
-def plain(value: Any, where: str) -> Any:
-    """The plain form of a value; a TypeError that names `where` it is if it cannot be stored."""
-    return _TakingApart().plain(value, where)
-
-
-class _TakingApart:
-    """One object taken apart; what occurs several times in it has one plain form."""
+class _Encoder:
+    """The way from one object to its plain form; an array that occurs several times in it has one plain form."""
 
     def __init__(self) -> None:
         #: The plain forms of arrays by the identity of the array, which is kept so that its identity is not reused.
         self._arrays: dict[int, tuple[Any, Any]] = {}
 
-    def plain(self, value: Any, where: str) -> Any:
+    def encode(self, value: Any, where: str) -> Any:
+        """The plain form of a value; a TypeError that names `where` it is if it cannot be stored."""
         if value is None or type(value) in (bool, int, float, str):
             return value
-        if isinstance(value, np.generic):
-            return _plain_scalar(value, where)
+        if isinstance(value, np.str_):
+            return str(value)
         if type(value) in (list, tuple):
-            return type(value)(self.plain(item, f"{where}[{i}]") for i, item in enumerate(value))
+            return type(value)(self.encode(item, f"{where}[{i}]") for i, item in enumerate(value))
         if type(value) is dict:
-            _require_storable_keys(value, where)
-            return {key: self.plain(item, f"{where}[{key!r}]") for key, item in value.items()}
-        if _is_numpy_dtype(value):
+            # Some keys could not be told from those of what stands for an object in a file.
+            if not all(type(key) is str for key in value) or value.keys() in (RECORD, SHARED):
+                keys = ", ".join(map(repr, value))[:80]
+                raise not_storable(where, f"a dictionary with the keys {keys}", "Use other names.")
+            return {key: self.encode(item, f"{where}[{key!r}]") for key, item in value.items()}
+        if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
             return Record("dtype", {"name": np.dtype(value).name})
-        if is_sparse(value) or is_array(value):
-            known = self._arrays.get(id(value))
-            if known is None:
-                known = self._arrays[id(value)] = value, _plain_array(value, where)
-            return known[1]
+        if isinstance(value, np.generic) or is_sparse(value) or is_array(value):
+            if id(value) not in self._arrays:
+                self._arrays[id(value)] = value, _encode_array(value, where)
+            return self._arrays[id(value)][1]
         name = name_of(type(value))
         if name is not None:
             return self._record(value, name, where)
         # All array libraries print their dtypes so.
-        if (dtype := str(value).rpartition(".")[2]) in _DTYPES:
+        if (dtype := str(value).rpartition(".")[2]) in ("float32", "float64"):
             return Record("dtype", {"name": dtype})
         raise _refusal(value, where)
 
     def _record(self, value: Any, name: str, where: str) -> Record:
+        """An object of a class in the table as the arguments with which its constructor makes an equal object."""
         if isinstance(value, Model):
             return self._model(value, name)
         if isinstance(value, Summary):
-            return Record(name, {"tree": self.plain(value._tree(), where)})
-        kind = type(value).__name__
-        entries = taken_apart(value).items()
-        return Record(name, {part: self.plain(item, f"{part} of {kind} in {where}") for part, item in entries})
+            return Record(name, {"tree": self.encode(value._tree(), where)})
+        if isinstance(value, Enum):
+            return Record(name, {"name": value.name})
+        if isinstance(value, LatentGaussian):
+            parts = {part: getattr(value, part) for part in value.parameters}
+        else:
+            names = getattr(value, "names_in_files", {})
+            parts = {names.get(f.name, f.name): getattr(value, f.name) for f in fields(value) if f.init}
+        of = f"of {type(value).__name__} in {where}"
+        return Record(name, {part: self.encode(item, f"{part} {of}") for part, item in parts.items()})
 
     def _model(self, model: Model, name: str) -> Record:
         """Parameters, fitted attributes and the container of `set_output`."""
@@ -430,7 +389,7 @@ class _TakingApart:
         if not model.__sklearn_is_fitted__():
             raise ValueError(f"this {kind} is not fitted yet, so there is nothing to save; call fit first.")
         parameters = model.get_params(deep=False)
-        asked = {part: self.plain(value, f"the parameter {part} of this {kind}") for part, value in parameters.items()}
+        asked = {part: self.encode(value, f"the parameter {part} of this {kind}") for part, value in parameters.items()}
         kinds, output = declared(type(model)), None
         fitted: dict[str, Any] = {}
         for attribute, value in model.__dict__.items():
@@ -442,40 +401,23 @@ class _TakingApart:
             elif attribute not in kinds:
                 advice = f"Delete it before saving (del model.{attribute}), and set it again after loading."
                 raise not_storable(where, "none that fit sets", advice)
-            elif kinds[attribute].stored():
-                fitted[attribute] = self.plain(value, where)
+            elif kinds[attribute].stored:
+                fitted[attribute] = self.encode(value, where)
         return Record(name, {"parameters": asked, "fitted": fitted, "output": output})
 
 
-def _plain_scalar(value: np.generic, where: str) -> Any:
-    if isinstance(value, np.str_):
-        return str(value)
-    if value.dtype.kind not in "fiub" or value.dtype.itemsize > 8:
-        raise not_storable(where, f"a number of dtype {value.dtype}", "Convert it to float64 first.")
-    return value
-
-
-def _plain_array(value: Any, where: str) -> Any:
-    array: Any = sparse.csr_array(value) if is_sparse(value) else to_numpy(value)
-    if array.dtype == object:
-        if not all(isinstance(item, str) for item in array.ravel()):
+def _encode_array(value: Any, where: str) -> Any:
+    """An array, or a number of NumPy, as files hold it."""
+    is_number = isinstance(value, np.generic)
+    found: Any = value if is_number else sparse.csr_array(value) if is_sparse(value) else to_numpy(value)
+    if found.dtype == object:
+        if not all(isinstance(item, str) for item in found.ravel()):
             raise not_storable(where, "an array of objects", "Convert it to numbers first.")
-    elif array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-        raise not_storable(where, f"an array of dtype {array.dtype}", "Convert it to float64 first.")
-    if is_sparse(value) or array.flags.forc:
-        return array
+    elif found.dtype.kind not in "fiub" or found.dtype.itemsize > 8:
+        what = f"{'a number' if is_number else 'an array'} of dtype {found.dtype}"
+        raise not_storable(where, what, "Convert it to float64 first.")
     # The order in memory is kept, as rounding in products depends on it.
-    return array.copy(order="K")
-
-
-def _require_storable_keys(value: dict[Any, Any], where: str) -> None:
-    """Refuse a dictionary that could not be told from what stands for an object in a file."""
-    if not all(type(key) is str for key in value) or value.keys() in (RECORD, SHARED):
-        raise not_storable(where, f"a dictionary with the keys {', '.join(map(repr, value))[:80]}", "Use other names.")
-
-
-def _is_numpy_dtype(value: Any) -> bool:
-    return isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic))
+    return found.copy(order="K") if isinstance(found, np.ndarray) and not found.flags.forc else found
 
 
 def _refusal(value: Any, where: str) -> TypeError:
@@ -485,70 +427,61 @@ def _refusal(value: Any, where: str) -> TypeError:
     if isinstance(value, BaseEstimator) or isinstance(getattr(value, "__self__", None), BaseEstimator):
         return not_storable(where, "an estimator", "Save it by itself, by its own means, and fit again after loading.")
     if hasattr(value, "state_dict"):
-        return not_storable(where, "a module of torch", own_module_not_stored())
+        return not_storable(
+            where,
+            "a module of torch",
+            "Use hidden=(...) in place of your own module, or keep its class in your program and store its parameters "
+            "yourself: torch.save(model.encoder_.state_dict(), path).",
+        )
     if callable(value):
         advice = "Use one that lowdim has by name, or keep it in your own program and fit there again."
         return not_storable(where, "a function or an object of a class that lowdim does not know", advice)
     return not_storable(where, f"an object of the class {type(value).__name__}", "Replace it by numbers or text.")
 
 
-# Plain values put together to objects, through their constructors and the checks of their parameters.
-
-
-def built(value: Any, like: Any = None) -> Any:
-    """The object with this plain form; the arrays of models and summaries are made in the namespace and on the device
-    of `like`, or are NumPy's if that is None."""
-    if isinstance(value, Record):
-        return _built_record(value, like)
+def _decode(value: Any, like: Any = None) -> Any:
+    """The object with this plain form, made by its constructor. The arrays of models and summaries are made in the
+    namespace and on the device of `like`, or are NumPy's if that is None."""
     if isinstance(value, list | tuple):
-        return type(value)(built(item, like) for item in value)
-    return {key: built(item, like) for key, item in value.items()} if isinstance(value, dict) else value
+        return type(value)(_decode(item, like) for item in value)
+    if isinstance(value, dict):
+        return {key: _decode(item, like) for key, item in value.items()}
+    if not isinstance(value, Record):
+        return value
+    parts = value.fields
+    if value.kind == "dtype":
+        dtype = np.dtype(parts["name"]).type
+        return dtype if like is None else dtype_like(dtype, like)
+    cls: Any = class_named(value.kind)
+    if issubclass(cls, Summary):
+        return _moved_summary(cls._from_tree(parts["tree"]), like)
+    if issubclass(cls, Enum):
+        return cls[parts["name"]]
+    if not issubclass(cls, Model):
+        names = {stored: name for name, stored in getattr(cls, "names_in_files", {}).items()}
+        return cls(**{names.get(name, name): _decode(item, like) for name, item in parts.items()})
+    model, fitted = _unfitted(value), parts["fitted"]
+    if like is not None:
+        fitted = fields_of(value.kind)["fitted"].moved(fitted, lambda array: asarray_like(array, like), fields_of)
+    model.__dict__.update(_decode(fitted, like))
+    model._check_fitted()
+    return model if parts["output"] is None else model.set_output(transform=parts["output"])
 
 
-def parameters_checked(record: Record) -> Any:
+def _unfitted(record: Record) -> Any:
     """The model of a record before it was fitted, with parameters that its own check accepts."""
     cls: Any = class_named(record.kind)
-    model = cls(**built(record.fields["parameters"]))
+    model = cls(**_decode(record.fields["parameters"]))
     model._check_parameters()
     return model
 
 
-def placed_summary(summary: Summary, like: Any) -> Summary:
-    """The summary, with its arrays in the namespace and on the device of `like`."""
-    moved = {name: asarray_like(value, like) for name in summary.state if is_array(value := getattr(summary, name))}
-    summary._restore(moved)
-    return summary
-
-
-def _built_record(record: Record, like: Any) -> Any:
-    fields = record.fields
-    if record.kind == "dtype":
-        dtype = np.dtype(fields["name"]).type
-        return dtype if like is None else dtype_like(dtype, like)
-    cls: Any = class_named(record.kind)
-    if issubclass(cls, Summary):
-        summary = cls._from_tree(fields["tree"])
-        return summary if like is None else placed_summary(summary, like)
-    if not issubclass(cls, Model):
-        return put_together(cls, {name: built(item, like) for name, item in fields.items()})
-    model, fitted = parameters_checked(record), fields["fitted"]
+def _moved_summary(summary: Summary, like: Any) -> Summary:
+    """The summary, with its arrays in the namespace and on the device of `like`, if that is not None."""
     if like is not None:
-        fitted = fields_of(record.kind)["fitted"].placed(fitted, _mover(like), Inspection(fields_of))
-    model.__dict__.update(built(fitted, like))
-    model._check_fitted()
-    return model if fields["output"] is None else model.set_output(transform=fields["output"])
-
-
-def _mover(like: Any) -> Callable[[np.ndarray], Any]:
-    """The function that makes an array of the namespace and device of `like`; the same array is moved once."""
-    moved: dict[int, Any] = {}
-
-    def move(array: np.ndarray) -> Any:
-        if id(array) not in moved:
-            moved[id(array)] = asarray_like(array, like)
-        return moved[id(array)]
-
-    return move
+        arrays = {name: value for name in summary.state if is_array(value := getattr(summary, name))}
+        summary._restore({name: asarray_like(value, like) for name, value in arrays.items()})
+    return summary
 
 
 # Records as trees of dictionaries, which the container stores, and back.
@@ -557,10 +490,9 @@ def _mover(like: Any) -> Callable[[np.ndarray], Any]:
 # PCA keeps and uses in several places, are stored once, in a list of their own, and {"shared": i} stands for them.
 
 
-def to_tree(value: Any) -> tuple[Any, list[Any]]:
+def _to_tree(value: Any) -> tuple[Any, list[Any]]:
     """The tree of a plain value, and the arrays that occur in it several times."""
-    counts: Counter[int] = Counter()
-    _count(value, counts)
+    counts = Counter(id(leaf) for leaf in _leaves(value) if is_sparse(leaf) or getattr(leaf, "ndim", 0) > 0)
     shared: dict[int, tuple[int, Any]] = {}
 
     def tree(item: Any) -> Any:
@@ -578,10 +510,10 @@ def to_tree(value: Any) -> tuple[Any, list[Any]]:
     return whole, [array for _, array in shared.values()]
 
 
-def from_tree(tree: Any, shared: list[Any]) -> Any:
+def _from_tree(tree: Any, shared: list[Any]) -> Any:
     """The plain value of a tree; a ValueError if it refers to arrays that are not there."""
     if isinstance(tree, list | tuple):
-        return type(tree)(from_tree(part, shared) for part in tree)
+        return type(tree)(_from_tree(part, shared) for part in tree)
     if not isinstance(tree, dict):
         return tree
     if tree.keys() == SHARED:
@@ -592,24 +524,21 @@ def from_tree(tree: Any, shared: list[Any]) -> Any:
     if tree.keys() == RECORD:
         if not isinstance(tree["class"], str) or not isinstance(tree["of"], dict):
             raise ValueError("an object in it has no class")
-        return Record(tree["class"], {name: from_tree(part, shared) for name, part in tree["of"].items()})
-    return {name: from_tree(part, shared) for name, part in tree.items()}
+        return Record(tree["class"], {name: _from_tree(part, shared) for name, part in tree["of"].items()})
+    return {name: _from_tree(part, shared) for name, part in tree.items()}
 
 
-def _count(value: Any, counts: Counter[int]) -> None:
-    """Count how often each array occurs in a plain value."""
+def _leaves(value: Any) -> Iterator[Any]:
+    """What a plain value is made of, without records, dictionaries, lists and tuples."""
     if isinstance(value, Record):
         value = value.fields
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):
         for item in value:
-            _count(item, counts)
-    elif hasattr(value, "shape") and (is_sparse(value) or value.ndim > 0):
-        counts[id(value)] += 1
-
-
-# Models, summaries and results of selection as files, and back, without pickle.
+            yield from _leaves(item)
+    else:
+        yield value
 
 
 #: What goes wrong while an object is made from values that it cannot have.
@@ -655,23 +584,33 @@ def save(obj: Any, path: str | PathLike[str], *, min_rows: int | None = None) ->
     >>> model.transform(rows).shape
     (4, 1)
     """
+    name = name_of(type(obj))
     if isinstance(obj, Summary):
         rows = ["rows"] if _summary_holds_rows(type(obj).__name__) else []
+    elif name is not None and isinstance(obj, (Model, *RESULTS)):
+        record = _Encoder().encode(obj, f"this {type(obj).__name__}")
+        Anything().check(record, Inspection(fields_of), record.kind)
+        rows = _attributes_of_rows(record)
+    else:
+        what = f"the class {obj.__name__}" if isinstance(obj, type) else f"an object of the class {type(obj).__name__}"
+        raise TypeError(
+            f"{what} cannot be saved. Fitted models of lowdim and lowdim.sklearn can (not classes derived from them), "
+            "and so can summaries, plans and results of selection."
+        )
+    if min_rows is not None:
         _require_rows(obj, min_rows, holds_rows=bool(rows))
+    if isinstance(obj, Summary):
         obj.save(path)
-        _warn_of_rows(obj, path, rows)
-        return
-    name = name_of(type(obj))
-    if name is None or not (isinstance(obj, Model) or name in RESULTS):
-        raise not_a_stored_class(obj)
-    record = plain(obj, f"this {type(obj).__name__}")
-    _check(record, unread=False)
-    rows = _attributes_of_rows(record)
-    _require_rows(obj, min_rows, holds_rows=bool(rows))
-    tree, shared = to_tree(record.fields)
-    header = {"holds": "model" if isinstance(obj, Model) else "result", "class": name, "holds_rows": bool(rows)}
-    container.write(path, *container.flatten({**header, "of": tree, "shared": shared}))
-    _warn_of_rows(obj, path, rows)
+    else:
+        tree, shared = _to_tree(record.fields)
+        header = {"holds": "model" if isinstance(obj, Model) else "result", "class": name, "holds_rows": bool(rows)}
+        container.write(path, *container.flatten({**header, "of": tree, "shared": shared}))
+    if rows:
+        warn_user(
+            f"{path} holds rows of the fit, or numbers for each of them, in {', '.join(rows)}: whoever gets the file "
+            f"gets these too. This {type(obj).__name__} cannot do without them.",
+            HoldsRowsWarning,
+        )
 
 
 def load(path: str | PathLike[str], *, like: Any = None) -> Any:
@@ -705,20 +644,21 @@ def load(path: str | PathLike[str], *, like: Any = None) -> Any:
     if document.get("holds") == "checkpoint":
         raise is_checkpoint(path)
     if document.get("holds") == "summary" and isinstance(kind, str) and kind in SUMMARIES:
-        summary = SUMMARIES[kind].load(path)
-        return summary if like is None else placed_summary(summary, like)
+        return _moved_summary(SUMMARIES[kind].load(path), like)
 
     def check(document: dict[str, Any], layout: Any) -> None:
         try:
             record = _record(container.declared(document, layout), unread=True)
-            if issubclass(class_named(record.kind), Model) and not _holds_arrays(record.fields["parameters"]):
-                parameters_checked(record)
+            # Parameters that are arrays, or numbers of NumPy, have not been read yet.
+            parameters = record.fields["parameters"] if document["holds"] == "model" else None
+            if parameters is not None and not any(hasattr(leaf, "dtype") for leaf in _leaves(parameters)):
+                _unfitted(record)
         except _DAMAGE as error:
             raise damaged_file(path, error, container.is_newer(document)) from error
 
     document, arrays = container.read(path, check)
     try:
-        return built(_record(container.rebuild(document, arrays), unread=False), like)
+        return _decode(_record(container.rebuild(document, arrays), unread=False), like)
     except _DAMAGE as error:
         raise damaged_file(path, error, container.is_newer(document)) from error
 
@@ -772,18 +712,13 @@ def _record(tree: dict[str, Any], unread: bool) -> Record:
     if not isinstance(tree.get("of"), dict) or not isinstance(tree.get("shared"), list):
         raise ValueError("it does not hold the attributes of an object")
     name, is_model = tree["class"], tree["holds"] == "model"
-    if issubclass(class_named(name), Model) != is_model or not (is_model or name in RESULTS):
+    if issubclass(class_named(name), Model) != is_model or not (is_model or class_named(name) in RESULTS):
         raise ValueError(f"it holds an object of the class {name}, which is no {tree['holds']}")
-    record = Record(name, from_tree(tree["of"], tree["shared"]))
-    _check(record, unread)
+    record = Record(name, _from_tree(tree["of"], tree["shared"]))
+    Anything().check(record, Inspection(fields_of, unread), name)
     if tree.get("holds_rows") is not bool(_attributes_of_rows(record)):
         raise ValueError("it does not say whether it holds rows")
     return record
-
-
-def _check(record: Record, unread: bool) -> None:
-    """Raise a ValueError if the record is not one of its class."""
-    Anything().check(record, Inspection(fields_of, unread), record.kind)
 
 
 def _attributes_of_rows(record: Record) -> list[str]:
@@ -791,19 +726,8 @@ def _attributes_of_rows(record: Record) -> list[str]:
     if not issubclass(class_named(record.kind), Model):
         return []
     kinds: Any = fields_of(record.kind)["fitted"]
-    inspection = Inspection(fields_of)
     fitted = record.fields["fitted"]
-    return [name for name, value in fitted.items() if kinds.kinds[name].of_rows(value, inspection)]
-
-
-def _warn_of_rows(obj: Any, path: Any, names: list[str]) -> None:
-    """Warn that a file holds rows, if it does, in the attributes of these names."""
-    if names:
-        warn_user(
-            f"{path} holds rows of the fit, or numbers for each of them, in {', '.join(names)}: whoever gets the file "
-            f"gets these too. This {type(obj).__name__} cannot do without them.",
-            HoldsRowsWarning,
-        )
+    return [name for name, value in fitted.items() if kinds.kinds[name].holds_rows(value, fields_of)]
 
 
 def _summary_holds_rows(name: Any) -> bool:
@@ -812,23 +736,19 @@ def _summary_holds_rows(name: Any) -> bool:
     return cls is not None and "rows" in cls.state
 
 
-def _require_rows(obj: Any, min_rows: int | None, holds_rows: bool) -> None:
-    """Refuse an object of too few rows, if a number is given."""
-    if min_rows is None:
-        return
+def _require_rows(obj: Any, min_rows: int, holds_rows: bool) -> None:
+    """Refuse an object of too few rows."""
     if isinstance(min_rows, bool) or not isinstance(min_rows, int) or min_rows < 1:
-        raise bad_min_rows(min_rows)
+        raise ValueError(f"min_rows={min_rows!r} must be a whole number of at least 1, or None.")
     n = getattr(obj, "n_samples_" if isinstance(obj, Model) else "n_rows", None)
     if n is None:
-        raise unknown_number_of_rows(obj)
+        raise ValueError(
+            f"min_rows is for models and for summaries that count their rows, and a {type(obj).__name__} does not. "
+            "Leave it out, if the file may be saved."
+        )
     if n < min_rows or holds_rows:
-        raise fewer_rows_than_allowed(obj, n, min_rows, holds_rows)
-
-
-def _holds_arrays(value: Any) -> bool:
-    """Whether a plain value holds an array, or a number that is stored as one."""
-    if isinstance(value, Record):
-        value = value.fields
-    if isinstance(value, dict):
-        value = list(value.values())
-    return any(map(_holds_arrays, value)) if isinstance(value, list | tuple) else hasattr(value, "dtype")
+        why = "holds rows, or numbers for each of them" if holds_rows else f"was made from {n} rows"
+        raise ValueError(
+            f"this {type(obj).__name__} {why}, and min_rows={min_rows} asks for a file that was made from at least so "
+            "many rows and holds none of them. It was not saved."
+        )

@@ -102,13 +102,14 @@ def underflows(squares: Array, mean: Array, weight: float) -> Array:
     unclear = (size > 0) & (size < math.sqrt(smallest_normal(squares)) / eps(squares))
     # The roots are divided, since variances may be zero where sums of squares are not.
     varies = xp.where(squares > 0, ~is_constant(xp.sqrt(squares) / math.sqrt(weight), mean), unclear)
-    return varies & (squares < _least_squares(squares, weight))
+    return varies & (squares < smallest_normal(squares) * max(weight, 1.0))
 
 
 def have_digits(squares: Array, weight: float, *, each: bool = False) -> bool:
-    """Whether the largest sum of squares (or `each` of them) and the variance have all their digits."""
+    """Whether the largest sum of squares (or `each` of them) and the variance have all their digits: both are at least
+    the smallest normal number."""
     xp = namespace(squares)
-    return float(xp.min(squares) if each else xp.max(squares)) >= _least_squares(squares, weight)
+    return float(xp.min(squares) if each else xp.max(squares)) >= smallest_normal(squares) * max(weight, 1.0)
 
 
 def require_normal(value: float, like: Array, where: str, weight: float = 1.0) -> None:
@@ -118,12 +119,6 @@ def require_normal(value: float, like: Array, where: str, weight: float = 1.0) -
     """
     if 0.0 < value < smallest_normal(like) * max(weight, 1.0):
         raise too_small(where)
-
-
-def _least_squares(squares: Array, weight: float) -> float:
-    """The least sum of squares that has all its digits, as has the variance: both are at least the smallest normal
-    number."""
-    return smallest_normal(squares) * max(weight, 1.0)
 
 
 def most_components(n_rows: int, weight: float, n_features: int) -> int:
@@ -253,9 +248,7 @@ def squared_distances(X: Array, Y: Array) -> Array:
     """
     same = X is Y
     if is_sparse(X) or is_sparse(Y):
-        squares = [
-            np.asarray(A.multiply(A).sum(axis=1)).ravel() if is_sparse(A) else (A * A).sum(axis=1) for A in (X, Y)
-        ]
+        squares = [row_squares(A) for A in (X, Y)]
     else:
         xp = namespace(X)
         origin = xp.mean(Y, axis=0, keepdims=True)
@@ -573,45 +566,30 @@ def quiet_blas(p: int) -> AbstractContextManager[None]:
     return single_threaded_blas() if _SMALL < p <= _MEDIUM else nullcontext()
 
 
-def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array]:
+def eigh_descending(A: Array, at_least: int | None = None, *, on_host: bool = False) -> tuple[Array, Array]:
     """Eigenpairs of symmetric `A`, largest first: values (m,), vectors as rows (m, p).
 
-    Returns all p of them, or only the first `at_least` if that is cheaper (matrices with many columns).
+    Returns all p of them, or only the first `at_least` if that is cheaper (matrices with many columns). With `on_host`,
+    the values are a NumPy array, and so are the vectors if the host has found them, which it does for the leading ones
+    of matrices on a device.
     """
-    p, few = A.shape[0], _few(A, at_least)
-    if not isinstance(A, np.ndarray):
-        found = None if few is None else leading_eigenpairs(A, few)
-        if found is not None:
-            return asarray_like(found[0], A), asarray_like(found[1], A)
-        xp = namespace(A)
-        values, vectors = xp.linalg.eigh(A)
-        return xp.flip(values), xp.flip(vectors, axis=1).T
-    with quiet_blas(p):
-        if few is not None:
-            values, vectors = _decompose(largest_eigenpairs, A, m=few)
-            if len(values) < few:
-                # If all eigenvalues are nearly equal, LAPACK's search by index may find none.
-                values, vectors = _decompose(np.linalg.eigh, A)
-        else:
-            values, vectors = _decompose(np.linalg.eigh, A)
-    return values[::-1], vectors.T[::-1]
-
-
-def _few(A: Array, at_least: int | None) -> int | None:
-    """The number of leading eigenpairs if they are few of many, which are then computed alone; otherwise None."""
     p = A.shape[0]
-    return at_least if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8 else None
-
-
-def eigenpairs(A: Array, at_least: int | None = None) -> tuple[np.ndarray, Array]:
-    """As `eigh_descending`, but as NumPy arrays: the values always, and the vectors if the host has found them, which
-    are those of NumPy arrays, and the leading ones of matrices on a device."""
-    few = None if isinstance(A, np.ndarray) else _few(A, at_least)
-    found = None if few is None else leading_eigenpairs(A, few)
-    if found is not None:
-        return found
-    values, vectors = eigh_descending(A, None if few is not None else at_least)
-    return to_numpy(values), vectors
+    few = at_least if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8 else None
+    if isinstance(A, np.ndarray):
+        with quiet_blas(p):
+            if few is not None:
+                values, vectors = _decompose(largest_eigenpairs, A, m=few)
+            # If all eigenvalues are nearly equal, LAPACK's search by index may find none.
+            if few is None or len(values) < few:
+                values, vectors = _decompose(np.linalg.eigh, A)
+        return values[::-1], vectors.T[::-1]
+    leading = None if few is None else leading_eigenpairs(A, few)
+    if leading is not None:
+        return leading if on_host else (asarray_like(leading[0], A), asarray_like(leading[1], A))
+    xp = namespace(A)
+    values, vectors = xp.linalg.eigh(A)
+    values = xp.flip(values)
+    return to_numpy(values) if on_host else values, xp.flip(vectors, axis=1).T
 
 
 def svd_thin(A: Array) -> tuple[Array, Array, Array]:

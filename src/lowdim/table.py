@@ -14,188 +14,12 @@ import numpy as np
 
 from ._core.arrays import to_numpy
 
-# Tables as text: columns of numbers with the same decimals, awkward labels made harmless, wide tables continued.
-
-
 #: The largest width of a label or an entry of text; longer ones are cut.
 _WIDEST = 40
 #: Columns of numbers within this range are printed without exponents.
 _SMALLEST, _LARGEST = 1e-3, 1e6
-
-
-def text_of(table: Table, *, max_rows: int | None, max_columns: int | None, width: int) -> str:
-    """The text of a table, see `Table.text`."""
-    shown = _shown(len(table), max_rows)
-    labels = _labels(table, shown)
-    blocks = []
-    names = table.columns[: _shown(len(table.columns), max_columns)]
-    more = left_out(len(table) - shown, len(table.columns) - len(names))
-    while True:
-        block, names = _block(table, names, labels, shown, width)
-        blocks.append("\n".join(block))
-        if not names:
-            break
-    lines = [clean(table.title)] if table.title else []
-    lines.append("\n\n".join(blocks))
-    return "\n".join([*lines, *more, *(clean(note) for note in table.notes)])
-
-
-def _shown(count: int, most: int | None) -> int:
-    return count if most is None else min(count, max(most, 0))
-
-
-def left_out(rows: int, columns: int) -> list[str]:
-    """What is said of rows and columns that are not shown: one line, or none."""
-    parts = [_more(count, what) for count, what in ((rows, "row"), (columns, "column")) if count > 0]
-    return ["... " + ", ".join(parts)] if parts else []
-
-
-def _more(count: int, what: str) -> str:
-    return f"{count} more {what}{'' if count == 1 else 's'}"
-
-
-def _labels(table: Table, shown: int) -> list[str]:
-    """The labels of the first rows, padded to the same width; above them their name, if there is room for it."""
-    labels: list[Any] = table.head(shown).rows if table.has_labels else list(range(shown))
-    texts = [cut(clean(str(label)), _WIDEST) for label in labels]
-    width = max(map(cell_width, texts), default=0)
-    name = clean(table.row_name)
-    right = all(isinstance(label, int | np.integer) for label in labels)
-    return [pad(text, width, right=right) for text in [name if cell_width(name) <= width else "", *texts]]
-
-
-def _block(table: Table, names: list[str], labels: list[str], shown: int, width: int) -> tuple[list[str], list[str]]:
-    """The lines of as many columns as fit into the width, at least one, and the names of the columns that remain."""
-    parts = [labels]
-    used = cell_width(labels[0])
-    for position, name in enumerate(names):
-        column = table[name][:shown]
-        cells, right = cells_of(column)
-        head = cut(clean(name), _WIDEST)
-        room = width - used - 2
-        needed = max([cell_width(head), *map(cell_width, cells)])
-        if needed > room:
-            # Text in the last place is cut to the room that is left; anything else continues below.
-            if not right and room >= 20:
-                cells, needed = [cut(cell, room) for cell in cells], room
-            elif position > 0:
-                return _joined(parts), names[position:]
-        parts.append([pad(cell, needed, right=right) for cell in [head, *cells]])
-        used += needed + 2
-    return _joined(parts), []
-
-
-def _joined(parts: list[list[str]]) -> list[str]:
-    """The lines of columns of cells that were padded to the same width."""
-    return ["  ".join(cells).rstrip() for cells in zip(*parts, strict=True)]
-
-
-def cells_of(column: np.ndarray) -> tuple[list[str], bool]:
-    """The entries of a column as text, and whether they are aligned on the right, as numbers are."""
-    if column.dtype.kind == "b":
-        return ["yes" if entry else "no" for entry in column], False
-    if column.dtype.kind in "iu":
-        return [str(entry) for entry in column], True
-    if column.dtype.kind == "f":
-        return _numbers([float(entry) for entry in column]), True
-    entries = list(column)
-    known = [entry for entry in entries if entry is not None]
-    if known and all(isinstance(entry, int | float | np.number) and not isinstance(entry, bool) for entry in known):
-        whole = all(isinstance(entry, int) or float(entry).is_integer() for entry in known)
-        texts = iter([str(int(entry)) for entry in known] if whole else _numbers([float(entry) for entry in known]))
-        return ["-" if entry is None else next(texts) for entry in entries], True
-    return ["" if entry is None else cut(clean(str(entry)), 4 * _WIDEST) for entry in entries], False
-
-
-def _numbers(values: list[float]) -> list[str]:
-    """Numbers with the same decimals: five digits for the largest, and exponents where decimals would not do."""
-    sizes = [abs(value) for value in values if math.isfinite(value) and value != 0.0]
-    largest = max(sizes, default=1.0)
-    if not _SMALLEST <= largest < _LARGEST:
-        return [_exponent(value, 3) for value in values]
-    decimals = min(4, max(0, 4 - math.floor(math.log10(largest))))
-    resolution = 0.5 * 10.0**-decimals
-    return [
-        _exponent(value, 1) if math.isfinite(value) and 0.0 < abs(value) < resolution else f"{value:.{decimals}f}"
-        for value in values
-    ]
-
-
-def _exponent(value: float, digits: int) -> str:
-    return f"{value:.{digits}e}" if math.isfinite(value) and value != 0.0 else f"{value:g}"
-
-
-def clean(text: str) -> str:
-    """Text on one line: line breaks and other control characters are shown as their escapes."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or unicodedata.category(c) == "Cf" else repr(c)[1:-1] for c in text)
-
-
-def cell_width(text: str) -> int:
-    """The number of columns that a text takes in a terminal; East Asian characters and emoji take two."""
-    if text.isascii():
-        return len(text)
-    return sum(_character_width(c) for c in text)
-
-
-def _character_width(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def cut(text: str, width: int) -> str:
-    """The text, shortened to the width with an ellipsis at its end if it is longer."""
-    if cell_width(text) <= width:
-        return text
-    used, kept = 0, []
-    for character in text:
-        used += _character_width(character)
-        if used > width - 1:
-            break
-        kept.append(character)
-    return "".join(kept) + "…"
-
-
-def pad(text: str, width: int, *, right: bool = False) -> str:
-    """The text with blanks up to the width, before it if it is aligned on the right."""
-    blanks = " " * (width - cell_width(text))
-    return blanks + text if right else text + blanks
-
-
-# Tables as HTML, for notebooks. All text is escaped.
-
-
-#: The largest number of rows and columns that are shown.
+#: The largest number of rows and columns that are shown in notebooks.
 _ROWS, _COLUMNS = 40, 20
-_LEFT = "style='text-align:left'"
-
-
-def html_of(table: Table) -> str:
-    """The table as HTML: the first rows and columns, and how many more there are."""
-    shown = table.head(_ROWS)
-    names = table.columns[:_COLUMNS]
-    columns = [cells_of(shown[name]) for name in names]
-    head = "".join(f"<th>{_escaped(name)}</th>" for name in names)
-    body = "".join(
-        f"<tr><th {_LEFT}>{_escaped(str(label))}</th>"
-        + "".join(f"<td{'' if right else ' ' + _LEFT}>{_escaped(cells[i])}</td>" for cells, right in columns)
-        + "</tr>"
-        for i, label in enumerate(shown.rows)
-    )
-    caption = f"<caption {_LEFT}>{_escaped(table.title)}</caption>" if table.title else ""
-    notes = [*left_out(len(table) - len(shown), len(table.columns) - len(names)), *table.notes]
-    below = "".join(f"<p>{_escaped(note)}</p>" for note in notes)
-    corner = f"<th {_LEFT}>{_escaped(table.row_name)}</th>"
-    return f"<table>{caption}<thead><tr>{corner}{head}</tr></thead><tbody>{body}</tbody></table>{below}"
-
-
-def _escaped(text: str) -> str:
-    return escape(clean(text))
-
-
-# A small table with names of rows and columns, which prints itself and converts to data frames.
 
 
 class Table:
@@ -405,7 +229,15 @@ class Table:
         width : int
             The largest width of a line. Columns that do not fit continue below, with the labels repeated.
         """
-        return text_of(self, max_rows=max_rows, max_columns=max_columns, width=width)
+        shown = len(self) if max_rows is None else min(len(self), max(max_rows, 0))
+        names = self.columns if max_columns is None else self.columns[: max(max_columns, 0)]
+        labels, more = _labels(self, shown), left_out(len(self) - shown, len(self.columns) - len(names))
+        blocks: list[str] = []
+        while names or not blocks:
+            block, names = _block(self, names, labels, shown, width)
+            blocks.append("\n".join(block))
+        title = [clean(self.title)] if self.title else []
+        return "\n".join([*title, "\n\n".join(blocks), *more, *(clean(note) for note in self.notes)])
 
     def __str__(self) -> str:
         return self.text()
@@ -413,46 +245,23 @@ class Table:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_of(self)
-
-
-def _column(values: Any) -> np.ndarray:
-    """A column as a vector of numbers, booleans or, for anything else, objects."""
-    array = to_numpy(values) if not isinstance(values, list | tuple | range) else np.asarray(_objects(values))
-    if array.ndim != 1:
-        raise ValueError(f"a column of a table has one dimension, got shape {array.shape}.")
-    if array.dtype.kind in "mM":
-        # As objects of Python, nanoseconds would become whole numbers.
-        array = array.astype(f"{array.dtype.kind}8[us]")
-    return array if array.dtype.kind in "fiubO" else array.astype(object)
-
-
-def _objects(values: Sequence[Any]) -> np.ndarray:
-    """A list as an array: of numbers if it holds only numbers, otherwise of objects."""
-    if values and all(isinstance(value, bool | np.bool_) for value in values):
-        return np.array(values, dtype=bool)
-    if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values):
-        return np.array(values, dtype=float) if not values else np.array(values)
-    array = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        array[i] = value
-    return array
-
-
-def _plain(value: Any) -> Any:
-    """A NumPy scalar as the number of Python."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _json(value: Any) -> Any:
-    """A value of JSON; what JSON cannot express becomes text, and NaN and infinities become None."""
-    value = _plain(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-# The base class of results that can be shown as a table.
+        """The table as HTML: the first rows and columns, and how many more there are. All text is escaped."""
+        left = "style='text-align:left'"
+        shown = self.head(_ROWS)
+        names = self.columns[:_COLUMNS]
+        columns = [cells_of(shown[name]) for name in names]
+        head = "".join(f"<th>{_escaped(name)}</th>" for name in names)
+        body = "".join(
+            f"<tr><th {left}>{_escaped(str(label))}</th>"
+            + "".join(f"<td{'' if right else ' ' + left}>{_escaped(cells[i])}</td>" for cells, right in columns)
+            + "</tr>"
+            for i, label in enumerate(shown.rows)
+        )
+        caption = f"<caption {left}>{_escaped(self.title)}</caption>" if self.title else ""
+        notes = [*left_out(len(self) - len(shown), len(self.columns) - len(names)), *self.notes]
+        below = "".join(f"<p>{_escaped(note)}</p>" for note in notes)
+        corner = f"<th {left}>{_escaped(self.row_name)}</th>"
+        return f"<table>{caption}<thead><tr>{corner}{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 
 class Tabular:
@@ -477,9 +286,155 @@ class Tabular:
         return self.table()._repr_html_()
 
 
-# Names of things that have none.
-
-
 def numbered(stem: str, count: int) -> list[str]:
     """Names that count from 1: PC1, PC2, ... for components, x1, x2, ... for columns without names."""
     return [f"{stem}{i + 1}" for i in range(count)]
+
+
+def _column(values: Any) -> np.ndarray:
+    """A column as a vector of numbers, booleans or, for anything else, objects."""
+    if not isinstance(values, list | tuple | range):
+        array = to_numpy(values)
+    elif values and all(isinstance(value, bool | np.bool_) for value in values):
+        array = np.array(values, dtype=bool)
+    elif all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values):
+        array = np.array(values, dtype=None if values else float)
+    else:
+        array = np.empty(len(values), dtype=object)
+        for i, value in enumerate(values):
+            array[i] = value
+    if array.ndim != 1:
+        raise ValueError(f"a column of a table has one dimension, got shape {array.shape}.")
+    if array.dtype.kind in "mM":
+        # As objects of Python, nanoseconds would become whole numbers.
+        array = array.astype(f"{array.dtype.kind}8[us]")
+    return array if array.dtype.kind in "fiubO" else array.astype(object)
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as the number of Python."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _json(value: Any) -> Any:
+    """A value of JSON; what JSON cannot express becomes text, and NaN and infinities become None."""
+    value = _plain(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+# Tables as text: columns of numbers with the same decimals, awkward labels made harmless, wide tables continued.
+
+
+def left_out(rows: int, columns: int) -> list[str]:
+    """What is said of rows and columns that are not shown: one line, or none."""
+    counts = [(count, what) for count, what in ((rows, "row"), (columns, "column")) if count > 0]
+    parts = [f"{count} more {what}{'' if count == 1 else 's'}" for count, what in counts]
+    return ["... " + ", ".join(parts)] if parts else []
+
+
+def _labels(table: Table, shown: int) -> list[str]:
+    """The labels of the first rows, padded to the same width; above them their name, if there is room for it."""
+    labels: list[Any] = table.head(shown).rows if table.has_labels else list(range(shown))
+    texts = [cut(clean(str(label)), _WIDEST) for label in labels]
+    width = max(map(cell_width, texts), default=0)
+    name = clean(table.row_name)
+    right = all(isinstance(label, int | np.integer) for label in labels)
+    return [pad(text, width, right=right) for text in [name if cell_width(name) <= width else "", *texts]]
+
+
+def _block(table: Table, names: list[str], labels: list[str], shown: int, width: int) -> tuple[list[str], list[str]]:
+    """The lines of as many columns as fit into the width, at least one, and the names of the columns that remain."""
+    parts, left, used = [labels], [], cell_width(labels[0])
+    for position, name in enumerate(names):
+        cells, right = cells_of(table[name][:shown])
+        head = cut(clean(name), _WIDEST)
+        room = width - used - 2
+        needed = max([cell_width(head), *map(cell_width, cells)])
+        if needed > room:
+            # Text in the last place is cut to the room that is left; anything else continues below.
+            if not right and room >= 20:
+                cells, needed = [cut(cell, room) for cell in cells], room
+            elif position > 0:
+                left = names[position:]
+                break
+        parts.append([pad(cell, needed, right=right) for cell in [head, *cells]])
+        used += needed + 2
+    return ["  ".join(cells).rstrip() for cells in zip(*parts, strict=True)], left
+
+
+def cells_of(column: np.ndarray) -> tuple[list[str], bool]:
+    """The entries of a column as text, and whether they are aligned on the right, as numbers are."""
+    if column.dtype.kind == "b":
+        return ["yes" if entry else "no" for entry in column], False
+    if column.dtype.kind in "iu":
+        return [str(entry) for entry in column], True
+    if column.dtype.kind == "f":
+        return _numbers([float(entry) for entry in column]), True
+    entries = list(column)
+    known = [entry for entry in entries if entry is not None]
+    if known and all(isinstance(entry, int | float | np.number) and not isinstance(entry, bool) for entry in known):
+        whole = all(isinstance(entry, int) or float(entry).is_integer() for entry in known)
+        texts = iter([str(int(entry)) for entry in known] if whole else _numbers([float(entry) for entry in known]))
+        return ["-" if entry is None else next(texts) for entry in entries], True
+    return ["" if entry is None else cut(clean(str(entry)), 4 * _WIDEST) for entry in entries], False
+
+
+def _numbers(values: list[float]) -> list[str]:
+    """Numbers with the same decimals: five digits for the largest, and exponents where decimals would not do."""
+    sizes = [abs(value) for value in values if math.isfinite(value) and value != 0.0]
+    largest = max(sizes, default=1.0)
+    if not _SMALLEST <= largest < _LARGEST:
+        return [_exponent(value, 3) for value in values]
+    decimals = min(4, max(0, 4 - math.floor(math.log10(largest))))
+    resolution = 0.5 * 10.0**-decimals
+    return [
+        _exponent(value, 1) if math.isfinite(value) and 0.0 < abs(value) < resolution else f"{value:.{decimals}f}"
+        for value in values
+    ]
+
+
+def _exponent(value: float, digits: int) -> str:
+    return f"{value:.{digits}e}" if math.isfinite(value) and value != 0.0 else f"{value:g}"
+
+
+def clean(text: str) -> str:
+    """Text on one line: line breaks and other control characters are shown as their escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or unicodedata.category(c) == "Cf" else repr(c)[1:-1] for c in text)
+
+
+def cell_width(text: str) -> int:
+    """The number of columns that a text takes in a terminal; East Asian characters and emoji take two."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The text, shortened to the width with an ellipsis at its end if it is longer."""
+    if cell_width(text) <= width:
+        return text
+    used, kept = 0, []
+    for character in text:
+        used += _character_width(character)
+        if used > width - 1:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """The text with blanks up to the width, before it if it is aligned on the right."""
+    blanks = " " * (width - cell_width(text))
+    return blanks + text if right else text + blanks
+
+
+def _escaped(text: str) -> str:
+    return escape(clean(text))

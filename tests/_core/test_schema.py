@@ -134,7 +134,7 @@ def test_attributes_that_need_not_be_there():
 
 
 def test_attributes_that_are_not_stored():
-    assert not Unstored().stored() and Real().stored()
+    assert not Unstored().stored and Real().stored
     with pytest.raises(ValueError, match="it is not stored in files"):
         check(Unstored(), 1.0)
 
@@ -154,27 +154,26 @@ def test_a_class_adds_to_the_list_of_its_bases():
 
 
 def test_arrays_are_moved_where_the_model_is():
-    inspection = Inspection(fields_of)
     array = np.zeros(2)
     move = lambda a: ("moved", a)  # noqa: E731
-    assert Numbers("k").placed(array, move, inspection)[0] == "moved"
-    assert Numbers("k", host=True).placed(array, move, inspection) is array
-    assert Maybe(Numbers("k")).placed(None, move, inspection) is None
-    assert ListOf(Numbers("k")).placed([array], move, inspection)[0][0] == "moved"
-    assert Several(Numbers("k"), Real()).placed((array, 1.0), move, inspection) == (("moved", array), 1.0)
+    assert Numbers("k").moved(array, move, fields_of)[0] == "moved"
+    assert Numbers("k", host=True).moved(array, move, fields_of) is array
+    assert Maybe(Numbers("k")).moved(None, move, fields_of) is None
+    assert ListOf(Numbers("k")).moved([array], move, fields_of)[0][0] == "moved"
+    assert Several(Numbers("k"), Real()).moved((array, 1.0), move, fields_of) == (("moved", array), 1.0)
     pair = Record("shelf.Pair", {"left": array, "right": array})
-    assert Instance("shelf.Pair").placed(pair, move, inspection).fields["left"][0] == "moved"
-    assert Entries({"a": Numbers("k"), "b": Real()}).placed({"a": array, "b": 1.0}, move, inspection)["a"][0] == "moved"
+    assert Instance("shelf.Pair").moved(pair, move, fields_of).fields["left"][0] == "moved"
+    assert Entries({"a": Numbers("k"), "b": Real()}).moved({"a": array, "b": 1.0}, move, fields_of)["a"][0] == "moved"
 
 
 def test_which_values_hold_rows():
-    inspection, rows = Inspection(fields_of), Numbers("n", rows=True)
-    assert rows.of_rows(np.zeros(2), inspection)
-    assert Maybe(rows).of_rows(np.zeros(2), inspection) and not Maybe(rows).of_rows(None, inspection)
-    assert TupleOf(rows).of_rows((np.zeros(2),), inspection) and not TupleOf(rows).of_rows((), inspection)
-    assert Several(Real(), rows).of_rows((1.0, np.zeros(2)), inspection)
-    assert Entries({"a": rows}).of_rows({"a": np.zeros(2)}, inspection)
-    assert not Instance("shelf.Tail").of_rows(TAIL, inspection)
+    rows = Numbers("n", rows=True)
+    assert rows.holds_rows(np.zeros(2), fields_of)
+    assert Maybe(rows).holds_rows(np.zeros(2), fields_of) and not Maybe(rows).holds_rows(None, fields_of)
+    assert TupleOf(rows).holds_rows((np.zeros(2),), fields_of) and not TupleOf(rows).holds_rows((), fields_of)
+    assert Several(Real(), rows).holds_rows((1.0, np.zeros(2)), fields_of)
+    assert Entries({"a": rows}).holds_rows({"a": np.zeros(2)}, fields_of)
+    assert not Instance("shelf.Tail").holds_rows(TAIL, fields_of)
 
 
 def test_the_first_entries_of_each_kind():

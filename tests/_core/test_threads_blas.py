@@ -242,4 +242,4 @@ def test_an_interruption_in_the_middle_of_entering_or_leaving(libraries, when, c
         assert call == 1
     assert libraries.threads == 4
     assert not _blas._of_process.wanted_by
-    assert not _blas._of_thread.limits.wanted_by
+    assert not _blas._of_thread.wanted_by

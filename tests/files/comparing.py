@@ -53,7 +53,7 @@ def assert_same(found: Any, expected: Any, where: str = "it") -> None:
 def stored_parts(value: Any) -> dict[str, Any] | None:
     """All that is stored of an object, by name; None if it is no object of lowdim."""
     if isinstance(value, Model):
-        forgotten = [name for name, kind in declared(type(value)).items() if not kind.stored()]
+        forgotten = [name for name, kind in declared(type(value)).items() if not kind.stored]
         return {name: item for name, item in sorted(vars(value).items()) if name not in forgotten}
     if isinstance(value, Summary):
         return {name: getattr(value, name) for name in value.state}

@@ -15,12 +15,9 @@ from scipy import sparse
 
 from ..errors import no_array_of_rows
 
-# Array namespaces, devices and dtypes: the only module that distinguishes between array libraries.
-#
 # All other modules take the namespace from their input (`namespace(x)`), use the functions of the array-API standard,
 # and return arrays of the same namespace on the same device. NumPy, which is itself a standard namespace, is tested
 # first, so that small fits do not pay for the search.
-
 
 Array = Any
 
@@ -48,21 +45,15 @@ def namespace(x: Array) -> Any:
         return np
     if kind is Beside:
         return namespace(x.pieces[0])
-    found = _namespaces.get(kind)
-    if found is None:
-        found = _namespaces[kind] = _namespace(x)
-    return found
+    if kind not in _namespaces:
+        _refuse_frames(x)
+        is_numpy = isinstance(x, np.ndarray) or sparse.issparse(x)
+        _namespaces[kind] = np if is_numpy else compat.array_namespace(x)
+    return _namespaces[kind]
 
 
-#: The namespaces of the classes of arrays that have been seen: the search takes as long as a small operation.
+#: The namespaces of the classes of arrays that have been looked up: the search takes as long as a small operation.
 _namespaces: dict[type, Any] = {}
-
-
-def _namespace(x: Array) -> Any:
-    if isinstance(x, np.ndarray) or sparse.issparse(x):
-        return np
-    _refuse_frames(x)
-    return compat.array_namespace(x)
 
 
 def is_known_array(x: Any) -> bool:
@@ -86,7 +77,7 @@ def device(x: Array) -> Any:
     return None if sparse.issparse(x) else compat.device(x)
 
 
-#: The classes of arrays of torch and CuPy that have been seen. Other libraries are asked in ways of their own.
+#: The classes of arrays of torch and CuPy that have been looked up. Other libraries are asked in ways of their own.
 _has_device: set[type] = set()
 
 
@@ -95,7 +86,7 @@ def working_dtype(x: Array) -> Any:
     xp = namespace(x)
     if x.dtype == xp.float32:
         return xp.float32
-    return wide_dtype(xp, device(x))
+    return np.float64 if xp is np else wide_dtype(xp, device(x))
 
 
 def wide_dtype(xp: Any, dev: Any) -> Any:
@@ -105,26 +96,19 @@ def wide_dtype(xp: Any, dev: Any) -> Any:
 
 def dtype_like(dtype: Any, like: Array) -> Any:
     """The dtype of the same name in the namespace of `like`; `dtype` may be that of another library."""
-    xp = namespace(like)
-    return numpy_dtype(dtype) if xp is np else getattr(xp, _dtype_name(dtype))
+    xp, name = namespace(like), numpy_dtype(dtype)
+    return name if xp is np else getattr(xp, np.dtype(name).name)
 
 
 def numpy_dtype(dtype: Any) -> Any:
     """The dtype of the same name in NumPy."""
-    return dtype if isinstance(dtype, type | np.dtype) else np.dtype(_dtype_name(dtype)).type
-
-
-def _dtype_name(dtype: Any) -> str:
-    """The name of a dtype of any library."""
-    return np.dtype(dtype).name if isinstance(dtype, type | np.dtype) else str(dtype).rpartition(".")[2]
+    return dtype if isinstance(dtype, type | np.dtype) else np.dtype(str(dtype).rpartition(".")[2]).type
 
 
 def is_complex(x: Array) -> bool:
     """True for arrays of complex numbers."""
     xp = namespace(x)
-    if xp is np:
-        return bool(x.dtype.kind == "c")
-    return bool(xp.isdtype(x.dtype, "complex floating"))
+    return bool(x.dtype.kind == "c" if xp is np else xp.isdtype(x.dtype, "complex floating"))
 
 
 def astype(x: Array, dtype: Any) -> Array:
@@ -139,7 +123,7 @@ def in_range(x: Array, dtype: Any) -> Array:
         return x
     if not isinstance(x, np.ndarray) and math.prod(x.shape) <= _LOOKED_AT_ON_HOST:
         there = to_numpy(x)
-        return astype(x, dtype) if in_range(there, np.dtype(_dtype_name(dtype))) is not there else x
+        return astype(x, dtype) if in_range(there, numpy_dtype(dtype)) is not there else x
     xp = namespace(x)
     with np.errstate(over="ignore", under="ignore"):
         cast = astype(x, dtype)
@@ -235,13 +219,10 @@ def to_device(arrays: Sequence[np.ndarray], like: Array) -> list[Array]:
     parted there: it takes as long to begin a copy as to copy thousands of numbers."""
     if isinstance(like, np.ndarray) or not arrays:
         return list(arrays)
-    if len({x.dtype for x in arrays}) > 1:
-        found: list[Any] = list(arrays)
-        for dtype in {x.dtype for x in arrays}:
-            some = [i for i, x in enumerate(arrays) if x.dtype == dtype]
-            for i, x in zip(some, to_device([arrays[i] for i in some], like), strict=True):
-                found[i] = x
-        return found
+    dtypes = {x.dtype for x in arrays}
+    if len(dtypes) > 1:
+        moved = {dtype: iter(to_device([x for x in arrays if x.dtype == dtype], like)) for dtype in dtypes}
+        return [next(moved[x.dtype]) for x in arrays]
     edges = accumulate((x.size for x in arrays), initial=0)
     xp, sent = namespace(like), asarray_like(np.concatenate([x.ravel() for x in arrays]), like)
     parts = (xp.reshape(sent[i:j], x.shape) for (i, j), x in zip(pairwise(edges), arrays, strict=True))
@@ -347,12 +328,16 @@ class Beside:
             return xp.concat(self.pieces, axis=1)
         # Each piece is converted where it is written.
         out = xp.empty(self.shape, dtype=dtype, device=device(self))
-        start = 0
-        for piece in self.pieces:
-            stop = start + piece.shape[1]
-            out[:, start:stop] = piece
-            start = stop
+        for columns, piece in self.by_columns():
+            out[:, columns] = piece
         return out
+
+    def by_columns(self) -> Iterator[tuple[slice, Array]]:
+        """The pieces, each with the columns that it takes."""
+        stop = 0
+        for piece in self.pieces:
+            start, stop = stop, stop + piece.shape[1]
+            yield slice(start, stop), piece
 
 
 def has_columns_in_one_piece(block: Any) -> bool:
@@ -380,9 +365,8 @@ _GAP_BYTES = 64
 def column_sums(Z: Array, weights: Array | None = None) -> Array:
     """Weighted sums of the columns of a dense block, as one matrix product."""
     if weights is None:
-        xp = namespace(Z)
-        ones = _ones(Z.shape[0], Z.dtype) if xp is np else xp.ones(Z.shape[0], dtype=Z.dtype, device=Z.device)
-        return ones @ Z
+        xp, n = namespace(Z), Z.shape[0]
+        weights = _ones(n, Z.dtype) if xp is np else xp.ones(n, dtype=Z.dtype, device=Z.device)
     return weights @ Z
 
 
@@ -428,7 +412,9 @@ _PIECE = 1 << 16
 
 def all_finite_by_pieces(a: np.ndarray) -> bool:
     """Whether no entry is NaN or infinite."""
-    return all(bool(np.isfinite(piece).all()) for piece in _pieces(a))
+    a = np.atleast_1d(a)
+    step = max(1, _PIECE // max(1, a[:1].size))
+    return all(bool(np.isfinite(a[i : i + step]).all()) for i in range(0, len(a), step))
 
 
 def largest_magnitude(a: np.ndarray) -> float:
@@ -438,34 +424,28 @@ def largest_magnitude(a: np.ndarray) -> float:
 
 def asymmetry(a: np.ndarray) -> float:
     """The largest magnitude of an entry of a - a^T, for a square matrix."""
-    largest, step = 0.0, max(1, _PIECE // max(1, len(a)))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for i in range(0, len(a), step):
-            part = a[i : i + step, : i + step] - a[: i + step, i : i + step].T
-            largest = float(np.maximum(largest, largest_magnitude(part)))
-    return largest
+    return _largest_by_pieces(a, lambda i, j: a[i:j, :j] - a[:j, i:j].T)
 
 
 def distance_from_orthonormal(a: np.ndarray) -> float:
     """The largest magnitude of an entry of a a^T - I: zero if the rows of a matrix are orthonormal, NaN if products
     overflow."""
+
+    def piece(i: int, j: int) -> np.ndarray:
+        products = a[i:j] @ a.T
+        products[:, i:][np.diag_indices(len(products))] -= 1
+        return products
+
+    return _largest_by_pieces(a, piece)
+
+
+def _largest_by_pieces(a: np.ndarray, piece: Callable[[int, int], np.ndarray]) -> float:
+    """The largest magnitude of an entry of `piece(i, j)`, which is that of some rows of `a`."""
     largest, step = 0.0, max(1, _PIECE // max(1, len(a)))
     with np.errstate(over="ignore", invalid="ignore"):
         for i in range(0, len(a), step):
-            products = a[i : i + step] @ a.T
-            products[:, i:][np.diag_indices(len(products))] -= 1
-            largest = float(np.maximum(largest, largest_magnitude(products)))
+            largest = float(np.maximum(largest, largest_magnitude(piece(i, i + step))))
     return largest
-
-
-def _pieces(a: np.ndarray) -> Iterator[np.ndarray]:
-    """The array, some rows (or, of a vector, some entries) at a time."""
-    if a.ndim == 0:
-        yield a
-        return
-    step = max(1, _PIECE // max(1, a[:1].size))
-    for i in range(0, len(a), step):
-        yield a[i : i + step]
 
 
 # Digests: short texts that are the same for the same values, and in practice only for them.

@@ -16,14 +16,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..errors import damaged_file, directory_is_missing, file_exceeds_memory, foreign_file, newer_file, not_loadable
+from ..errors import damaged_file, file_exceeds_memory, foreign_file
 from . import __version__
 from .arrays import is_array, is_sparse, to_numpy
-from .paths import local_path, moved_when_whole
+from .paths import local_path, moved_when_whole, require_free
 from .threads import free_bytes
-
-# What a file looks like: how it begins, which numbers it holds, and its version.
-
 
 #: The header of every file begins like this. The 64 digits of its checksum follow.
 BEGIN = b'{"__metadata__":{"sha256":"'
@@ -70,36 +67,23 @@ def is_newer(document: dict[str, Any]) -> bool:
     return parse_version(document["version"]) > VERSION
 
 
-# What a file looks like that lowdim did not write.
-
-
-#: How files of other kinds begin.
-_BEGINNINGS = {
-    b"PK\x03\x04": "a zip archive, for example an .npz file",
-    b"\x93NUMPY": "an .npy file of one array; numpy.load reads it",
-    b"\x1f\x8b": "a file that gzip compressed",
-    b"x\x9c": "a file that zlib compressed, for example by joblib",
-    b"PAR1": "a Parquet file",
-    b"ARROW1": "an Arrow file",
-    b"\x89HDF\r\n\x1a\n": "an HDF5 file",
+#: How files of other kinds begin, and what is said of them; the first pattern that fits decides.
+_APPEARANCES = {
+    rb"\Z": "an empty file",
+    rb".{5}\x00{3}\{": "a safetensors file of another program, or its first bytes are damaged",
+    rb"\x80[\x02-\x0f]|ccopy_reg\n|\(dp[0-9]|\(lp[0-9]": (
+        "a pickle; lowdim opens none, because a pickle can run any program when it is opened"
+    ),
+    rb"PK\x03\x04": "a zip archive, for example an .npz file",
+    rb"\x93NUMPY": "an .npy file of one array; numpy.load reads it",
+    rb"\x1f\x8b": "a file that gzip compressed",
+    rb"x\x9c": "a file that zlib compressed, for example by joblib",
+    rb"PAR1": "a Parquet file",
+    rb"ARROW1": "an Arrow file",
+    rb"\x89HDF\r\n\x1a\n": "an HDF5 file",
+    rb"[^\x00-\x08\x0e-\x1f\x7f]*\Z": "a text",
+    rb"": "a file of another kind, or its first bytes are damaged",
 }
-_PICKLE = re.compile(rb"\x80[\x02-\x0f]|ccopy_reg\n|\(dp[0-9]|\(lp[0-9]")
-
-
-def appearance(start: bytes) -> str:
-    """What a file looks like that begins with these bytes."""
-    if not start:
-        return "an empty file"
-    if start[8:9] == b"{" and start[5:8] == bytes(3):
-        return "a safetensors file of another program, or its first bytes are damaged"
-    if _PICKLE.match(start):
-        return "a pickle; lowdim opens none, because a pickle can run any program when it is opened"
-    for beginning, what in _BEGINNINGS.items():
-        if start.startswith(beginning):
-            return what
-    if not re.search(rb"[\x00-\x08\x0e-\x1f\x7f]", start):
-        return "a text"
-    return "a file of another kind, or its first bytes are damaged"
 
 
 # JSON from files that nobody vouches for: depth and memory are bounded before anything is parsed.
@@ -115,13 +99,19 @@ def parse(text: bytes, allowed: int) -> Any:
     """The value of a JSON text. A ValueError is raised if it is not JSON, if a key occurs twice in an object, if a
     number is not finite or if values are nested too deeply; a MemoryError if its values would take more than `allowed`
     bytes."""
-    structure = _without_strings(text)
+    # The characters that are not inside of strings: an odd number of quotes precedes what is inside. 256 is even, so 8
+    # bits are enough to count them.
+    structure = np.frombuffer(text.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
+    structure = structure[np.cumsum(structure == ord('"'), dtype=np.uint8) % 2 == 0]
     counts = {character: int(np.count_nonzero(structure == ord(character))) for character in _COSTS}
     needed = 2 * len(text) + sum(cost * counts[character] for character, cost in _COSTS.items())
     if needed > allowed:
         raise MemoryError(f"the values of its header would take about {needed} bytes, and {allowed} are allowed")
-    if counts["["] + counts["{"] > _DEEPEST and _depth(structure) > _DEEPEST:
-        raise ValueError(f"values are nested more than {_DEEPEST} deep")
+    if counts["["] + counts["{"] > _DEEPEST:
+        brackets = structure[np.isin(structure, np.frombuffer(b"[]{}", dtype=np.uint8))]
+        opening = (brackets == ord("[")) | (brackets == ord("{"))
+        if np.cumsum(2 * opening.astype(np.int8) - 1, dtype=np.int32).max() > _DEEPEST:
+            raise ValueError(f"values are nested more than {_DEEPEST} deep")
     del structure
     return json.loads(
         text.decode(), object_pairs_hook=_without_duplicates, parse_constant=_no_constant, parse_float=_finite
@@ -131,20 +121,6 @@ def parse(text: bytes, allowed: int) -> Any:
 def dump(value: Any) -> str:
     """The JSON text of a value, in ASCII. Python writes as many digits of a float as are needed to read it back."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
-
-
-def _without_strings(text: bytes) -> np.ndarray:
-    """The characters of a JSON text that are not inside of strings."""
-    quoted = np.frombuffer(text.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
-    # An odd number of quotes precedes what is inside of a string; 256 is even, so 8 bits are enough to count them.
-    return quoted[np.cumsum(quoted == ord('"'), dtype=np.uint8) % 2 == 0]
-
-
-def _depth(structure: np.ndarray) -> int:
-    """How deeply lists and objects are nested."""
-    brackets = structure[np.isin(structure, np.frombuffer(b"[]{}", dtype=np.uint8))]
-    opening = (brackets == ord("[")) | (brackets == ord("{"))
-    return int(np.cumsum(2 * opening.astype(np.int8) - 1, dtype=np.int32).max())
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -255,9 +231,9 @@ def read(path: str | PathLike[str], check: Check | None = None) -> tuple[dict[st
         return _read_from(path, file, check)
 
 
-def from_bytes(data: bytes, check: Check | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def from_bytes(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The document and the arrays of what `to_bytes` made, checked as those of a file."""
-    return _read_from("a message", BytesIO(data), check)
+    return _read_from("a message", BytesIO(data), None)
 
 
 def _read_from(path: Any, file: Any, check: Check | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -269,9 +245,8 @@ def _read_from(path: Any, file: Any, check: Check | None) -> tuple[dict[str, Any
     free = free_bytes()
     if needed > free > 0:
         raise file_exceeds_memory(path, needed, free)
-    checksum = hashlib.sha256(len(text).to_bytes(8, "little"))
     place = len(BEGIN)
-    checksum.update(text[:place] + NO_CHECKSUM)
+    checksum = hashlib.sha256(len(text).to_bytes(8, "little") + text[:place] + NO_CHECKSUM)
     checksum.update(text[place + DIGITS :])
     try:
         arrays = {name: _array(file, *layout[name], checksum) for name in layout}
@@ -316,13 +291,17 @@ def _header(path: Any, file: Any) -> tuple[bytes, dict[str, Any], Layout]:
     file.seek(0)
     start = file.read(512)
     if not start[8:].startswith(BEGIN):
-        raise foreign_file(path, appearance(start))
+        raise foreign_file(
+            path, next(what for how, what in _APPEARANCES.items() if re.match(how, start, flags=re.DOTALL))
+        )
     length = int.from_bytes(start[:8], "little")
     try:
         if length > min(size - 8, LONGEST_HEADER):
             raise ValueError(f"its header has {length} bytes, which is more than the file or more than is allowed")
         file.seek(8)
-        text = _exactly(file, length)
+        text = file.read(length)
+        if len(text) < length:
+            raise ValueError("it ends too early")
         document, entries = split_header(text, size)
         newer = parse_version(document["version"])[0] > VERSION[0]
         layout = {} if newer else layout_of(entries, size - 8 - length)
@@ -331,16 +310,11 @@ def _header(path: Any, file: Any) -> tuple[bytes, dict[str, Any], Layout]:
     except ValueError as error:
         raise damaged_file(path, error) from error
     if newer:
-        raise newer_file(path, document["version"], document["lowdim"])
+        raise ValueError(
+            f"{path} was written by lowdim {document['lowdim'][:40]}, in version {document['version']} of the format, "
+            "which this version of lowdim cannot read. Install the version of lowdim that wrote it, or a newer one."
+        )
     return text, document, layout
-
-
-def _exactly(file: Any, length: int) -> bytes:
-    """The next bytes of a file, of which there must be so many."""
-    found = file.read(length)
-    if len(found) < length:
-        raise ValueError("it ends too early")
-    return found
 
 
 def _array(file: Any, shape: tuple[int, ...], dtype: np.dtype, checksum: Any) -> np.ndarray:
@@ -368,9 +342,7 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: Mapping[s
     """
     header, ordered = _prepared(path, document, arrays)
     path = local_path(path)
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.path.isdir(folder):
-        raise directory_is_missing(path, folder)
+    require_free(path, overwrite=True)
     try:
         with moved_when_whole(path) as unfinished, open(unfinished, "wb") as file:
             _write_to(file, header, ordered)
@@ -390,16 +362,39 @@ def to_bytes(document: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> byte
 def _prepared(
     path: Any, document: dict[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> tuple[bytes, dict[str, np.ndarray]]:
-    """The header, without its checksum, and the arrays in the order in which they are written."""
+    """The header, with zeros in the place of the checksum, and the arrays in the order in which they are written.
+
+    Blanks at the end of the header let the arrays begin at a multiple of 8 bytes; those with the largest numbers come
+    first, so that each is aligned.
+    """
     if reserved := [name for name in ADDED if name in document]:
         raise ValueError(f"the document must not have the entries {reserved}, which are added to it.")
+    if "__metadata__" in arrays:
+        raise ValueError("no array can have the name __metadata__.")
     added = {"format": NAME, "version": f"{VERSION[0]}.{VERSION[1]}", "lowdim": __version__}
-    ordered = {name: _plain(name, arrays[name]) for name in sorted(arrays, key=lambda name: -arrays[name].itemsize)}
-    header = _header_of(dump({**added, **document}), ordered)
+    metadata = {"sha256": NO_CHECKSUM.decode(), "document": dump({**added, **document})}
+    entries: dict[str, Any] = {"__metadata__": metadata}
+    ordered: dict[str, np.ndarray] = {}
+    end = 0
+    for name in sorted(arrays, key=lambda name: -arrays[name].itemsize):
+        little = arrays[name].dtype.newbyteorder("<")
+        if little not in DTYPE_NAMES:
+            raise TypeError(f"{name} has dtype {arrays[name].dtype}, which cannot be stored; {', '.join(DTYPES)} can.")
+        # In the order of C. `ascontiguousarray` would give an array without dimensions one.
+        array = ordered[name] = np.asarray(arrays[name], dtype=little, order="C")
+        begin, end = end, end + array.nbytes
+        entries[name] = {"dtype": DTYPE_NAMES[little], "shape": list(array.shape), "data_offsets": [begin, end]}
+    text = dump(entries).encode()
+    header = text + b" " * (-len(text) % 8)
+    if len(header) > LONGEST_HEADER:
+        raise ValueError(
+            f"the header of the file would have {len(header)} bytes, and {LONGEST_HEADER} are allowed: there are too "
+            "many names, or too many values that are not arrays."
+        )
     try:
-        split_header(header, 8 + len(header) + sum(array.nbytes for array in ordered.values()))
+        split_header(header, 8 + len(header) + end)
     except (MemoryError, ValueError) as error:
-        raise not_loadable(path, error) from error
+        raise ValueError(f"{path} was not written, because it could not be loaded again: {error}.") from error
     return header, ordered
 
 
@@ -411,37 +406,6 @@ def _write_to(file: Any, header: bytes, ordered: dict[str, np.ndarray]) -> None:
         file.write(part)
     file.seek(8 + len(BEGIN))
     file.write(checksum.hexdigest().encode())
-
-
-def _plain(name: str, array: np.ndarray) -> np.ndarray:
-    """An array in the order of C and with little-endian numbers; an error if files do not hold its dtype."""
-    little = array.dtype.newbyteorder("<")
-    if little not in DTYPE_NAMES:
-        raise TypeError(
-            f"{name} has dtype {array.dtype}, which cannot be stored; {', '.join(DTYPE_NAMES.values())} can."
-        )
-    # `ascontiguousarray` would give an array without dimensions one.
-    return np.asarray(array, dtype=little, order="C")
-
-
-def _header_of(document: str, arrays: dict[str, np.ndarray]) -> bytes:
-    """The header, with zeros in the place of the checksum. Blanks at its end let the arrays begin at a multiple of 8
-    bytes; those with the largest numbers come first, so that each is aligned."""
-    entries: dict[str, Any] = {}
-    end = 0
-    for name, array in arrays.items():
-        begin, end = end, end + array.nbytes
-        entries[name] = {"dtype": DTYPE_NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [begin, end]}
-    if "__metadata__" in entries:
-        raise ValueError("no array can have the name __metadata__.")
-    text = dump({"__metadata__": {"sha256": NO_CHECKSUM.decode(), "document": document}, **entries}).encode()
-    header = text + b" " * (-len(text) % 8)
-    if not header.startswith(BEGIN + NO_CHECKSUM) or len(header) > LONGEST_HEADER:
-        raise ValueError(
-            f"the header of the file would have {len(header)} bytes, and {LONGEST_HEADER} are allowed: there are too "
-            "many names, or too many values that are not arrays."
-        )
-    return header
 
 
 def _bytes(array: np.ndarray) -> Any:
@@ -469,7 +433,17 @@ def _bytes(array: np.ndarray) -> Any:
 # Arrays are named by their place in the tree, for example `state.parts.0.mean`.
 
 
-_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_NOT_FINITE = ("nan", "inf", "-inf")
+#: The objects that stand for what JSON lacks, and which further keys each may have.
+_FORMS: dict[str, set[str]] = {
+    "$array": {"transposed"},
+    "$csr": {"shape"},
+    "$text": {"shape", "dtype"},
+    "$scalar": set(),
+    "$float": set(),
+    "$tuple": set(),
+    "$dict": set(),
+}
 #: The most memory that an array of text may take beyond that of its entries, since all its entries have one length.
 _MOST_TEXT = 64 << 20
 
@@ -490,9 +464,8 @@ def declared(document: Any, layout: Layout) -> Any:
     """The tree of `rebuild` before the arrays are read: arrays of ones that have the declared shapes and dtypes and
     take no memory, and sparse arrays without entries."""
     ones = {name: np.broadcast_to(np.ones((), dtype), shape) for name, (shape, dtype) in layout.items()}
-    return _Rebuilding(ones, lambda data, indices, indptr, shape: sparse.csr_array(shape, dtype=data.dtype)).whole(
-        document
-    )
+    rebuilding = _Rebuilding(ones, lambda data, indices, indptr, shape: sparse.csr_array(shape, dtype=data.dtype))
+    return rebuilding.whole(document)
 
 
 def _flat(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
@@ -507,34 +480,25 @@ def _flat(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
         return [_flat(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
     if kind is tuple:
         return {"$tuple": _flat(list(value), place, arrays)}
+    whole = place[1:] or "the value"
     if kind is dict:
-        return _flat_dict(value, place, arrays)
+        if not all(isinstance(key, str) for key in value):
+            raise TypeError(f"{whole} is a dict with keys that are not text, which cannot be stored.")
+        flat = {key: _flat(item, f"{place}.{key}", arrays) for key, item in value.items()}
+        return {"$dict": [list(pair) for pair in flat.items()]} if any(key.startswith("$") for key in flat) else flat
     if isinstance(value, np.number | np.bool):
         return {"$scalar": _named(np.asarray(value), place, arrays)}
     if is_sparse(value):
         csr = sparse.csr_array(value)
-        parts = {name: getattr(csr, name) for name in ("data", "indices", "indptr")}
-        flat = [_flat(part, f"{place}.{name}", arrays) for name, part in parts.items()]
-        return {"$csr": flat, "shape": [int(n) for n in csr.shape]}
-    if is_array(value):
-        return _flat_array(to_numpy(value), place, arrays)
-    raise TypeError(f"{place[1:] or 'the value'} is a {type(value).__name__}, which cannot be stored.")
-
-
-def _flat_dict(value: dict[Any, Any], place: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    if not all(isinstance(key, str) for key in value):
-        raise TypeError(f"{place[1:] or 'the value'} is a dict with keys that are not text, which cannot be stored.")
-    flat = {key: _flat(item, f"{place}.{key}", arrays) for key, item in value.items()}
-    return {"$dict": [list(pair) for pair in flat.items()]} if any(key.startswith("$") for key in flat) else flat
-
-
-def _flat_array(value: np.ndarray, place: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+        parts = [_flat(getattr(csr, name), f"{place}.{name}", arrays) for name in ("data", "indices", "indptr")]
+        return {"$csr": parts, "shape": [int(n) for n in csr.shape]}
+    if not is_array(value):
+        raise TypeError(f"{whole} is a {type(value).__name__}, which cannot be stored.")
+    value = to_numpy(value)
     if value.dtype.kind in "OU":
         entries = value.ravel().tolist()
         if not all(isinstance(entry, str) for entry in entries):
-            raise TypeError(
-                f"{place[1:] or 'the value'} is an array of objects that are not text, which cannot be stored."
-            )
+            raise TypeError(f"{whole} is an array of objects that are not text, which cannot be stored.")
         dtype = "O" if value.dtype.kind == "O" else f"U{value.dtype.itemsize // 4}"
         return {"$text": [str(entry) for entry in entries], "shape": list(value.shape), "dtype": dtype}
     if value.flags.f_contiguous and not value.flags.c_contiguous:
@@ -575,40 +539,38 @@ class _Rebuilding:
         special = [key for key in node if key.startswith("$")]
         if not special:
             return {key: self._value(item) for key, item in node.items()}
-        form, further = _FORMS.get(special[0], (None, frozenset()))
-        if form is None or len(special) > 1 or not node.keys() - {special[0]} <= further:
+        form, content = special[0], node[special[0]]
+        if form not in _FORMS or len(special) > 1 or not node.keys() - {form} <= _FORMS[form]:
             raise ValueError(f"its document has an object with the keys {', '.join(map(repr, node))[:80]}")
-        return form(self, node[special[0]], node)
+        if form == "$array":
+            array = self._array(content)
+            if node.get("transposed", True) is not True:
+                raise ValueError("an array can only be transposed or not")
+            return array.T if "transposed" in node else array
+        if form == "$scalar":
+            array = self._array(content)
+            if array.ndim:
+                raise ValueError(f"{content[:80]!r} has {array.ndim} dimensions, and must be a number")
+            return array[()]
+        if form == "$float":
+            if not isinstance(content, str) or content not in _NOT_FINITE:
+                raise ValueError(f"a float is {str(content)[:80]!r}, and must be one of {', '.join(_NOT_FINITE)}")
+            return float(content)
+        if form == "$tuple":
+            return tuple(self._value(_list(content)))
+        if form == "$dict":
+            found: dict[str, Any] = {}
+            for pair in _list(content):
+                if len(_list(pair)) != 2 or not isinstance(pair[0], str) or pair[0] in found:
+                    raise ValueError("a dict must be a list of pairs of different keys and their values")
+                found[pair[0]] = self._value(pair[1])
+            return found
+        return self._sparse(content, node) if form == "$csr" else _text(content, node)
 
-    def _array(self, name: Any, node: dict[str, Any]) -> np.ndarray:
+    def _array(self, name: Any) -> np.ndarray:
         if not isinstance(name, str) or name not in self._arrays:
             raise ValueError(f"its document mentions the array {str(name)[:80]!r}, which the file lacks, or twice")
-        array = self._arrays.pop(name)
-        if node.get("transposed", True) is not True:
-            raise ValueError("an array can only be transposed or not")
-        return array.T if "transposed" in node else array
-
-    def _scalar(self, name: Any, node: dict[str, Any]) -> Any:
-        array = self._array(name, {})
-        if array.ndim:
-            raise ValueError(f"{name[:80]!r} has {array.ndim} dimensions, and must be a number")
-        return array[()]
-
-    def _float(self, name: Any, node: dict[str, Any]) -> float:
-        if not isinstance(name, str) or name not in _NOT_FINITE:
-            raise ValueError(f"a float is {str(name)[:80]!r}, and must be one of {', '.join(_NOT_FINITE)}")
-        return _NOT_FINITE[name]
-
-    def _tuple(self, items: Any, node: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(self._value(_list(items)))
-
-    def _dict(self, pairs: Any, node: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for pair in _list(pairs):
-            if len(_list(pair)) != 2 or not isinstance(pair[0], str) or pair[0] in found:
-                raise ValueError("a dict must be a list of pairs of different keys and their values")
-            found[pair[0]] = self._value(pair[1])
-        return found
+        return self._arrays.pop(name)
 
     def _sparse(self, parts: Any, node: dict[str, Any]) -> Any:
         shape = _shape(node)
@@ -623,33 +585,22 @@ class _Rebuilding:
             raise ValueError("the indices of a sparse array must be whole numbers")
         return self._csr(data, indices, indptr, tuple(shape))
 
-    def _text(self, entries: Any, node: dict[str, Any]) -> np.ndarray:
-        shape, dtype = _shape(node), node.get("dtype")
-        if not all(isinstance(entry, str) for entry in _list(entries)) or math.prod(shape) != len(entries):
-            raise ValueError(f"an array of text must have the {math.prod(shape)} entries that its shape asks for")
-        if not isinstance(dtype, str) or not re.fullmatch(r"O|U[0-9]{1,9}", dtype):
-            raise ValueError(f"an array of text has the dtype {str(dtype)[:80]!r}")
-        longest = max(map(len, entries), default=0)
-        if dtype != "O":
-            if int(dtype[1:]) < longest:
-                raise ValueError(f"an array of text has the dtype {dtype} and an entry of {longest} characters")
-            if 4 * int(dtype[1:]) * len(entries) > _MOST_TEXT + 4 * sum(map(len, entries)):
-                raise ValueError("an array of text takes much more memory than its entries")
-        text = np.empty(len(entries), dtype=dtype)
-        text[:] = entries
-        return text.reshape(shape)
 
-
-#: How each special object is read, and which further keys it may have.
-_FORMS: dict[str, tuple[Callable[..., Any], frozenset[str]]] = {
-    "$array": (_Rebuilding._array, frozenset({"transposed"})),
-    "$scalar": (_Rebuilding._scalar, frozenset()),
-    "$float": (_Rebuilding._float, frozenset()),
-    "$tuple": (_Rebuilding._tuple, frozenset()),
-    "$dict": (_Rebuilding._dict, frozenset()),
-    "$csr": (_Rebuilding._sparse, frozenset({"shape"})),
-    "$text": (_Rebuilding._text, frozenset({"shape", "dtype"})),
-}
+def _text(entries: Any, node: dict[str, Any]) -> np.ndarray:
+    shape, dtype = _shape(node), node.get("dtype")
+    if not all(isinstance(entry, str) for entry in _list(entries)) or math.prod(shape) != len(entries):
+        raise ValueError(f"an array of text must have the {math.prod(shape)} entries that its shape asks for")
+    if not isinstance(dtype, str) or not re.fullmatch(r"O|U[0-9]{1,9}", dtype):
+        raise ValueError(f"an array of text has the dtype {str(dtype)[:80]!r}")
+    longest = max(map(len, entries), default=0)
+    if dtype != "O":
+        if int(dtype[1:]) < longest:
+            raise ValueError(f"an array of text has the dtype {dtype} and an entry of {longest} characters")
+        if 4 * int(dtype[1:]) * len(entries) > _MOST_TEXT + 4 * sum(map(len, entries)):
+            raise ValueError("an array of text takes much more memory than its entries")
+    text = np.empty(len(entries), dtype=dtype)
+    text[:] = entries
+    return text.reshape(shape)
 
 
 def _list(value: Any) -> list[Any]:

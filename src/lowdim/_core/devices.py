@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from ..errors import no_device_library, no_such_device, not_a_device
+from ..errors import no_such_device
 from .arrays import (
     Array,
     Beside,
@@ -38,12 +38,11 @@ from .arrays import (
     wide_dtype,
 )
 
-# Rows on their way from main memory to a device: with `_xp`, the only module that names array libraries.
+# Rows on their way from main memory to a device: rows -> page-locked memory -> the device.
 #
-# rows -> page-locked memory -> the device. Several threads copy a piece of a block into page-locked memory. From
-# there a
-# CUDA device fetches it in a stream of its own, while the next piece is copied, and while it computes in another
-# stream. On all other devices, a block is copied by the array library.
+# Several threads copy a piece of a block into page-locked memory. From there a CUDA device fetches it in a stream of
+# its own, while the next piece is copied, and while it computes in another stream. On all other devices, a block is
+# copied by the array library.
 
 
 #: The size of a piece, and how many there are in page-locked memory. Together they have to stay in the cache of a
@@ -83,23 +82,38 @@ def find_destination(name: Any) -> Destination:
     """The device of this name ("cuda", "cuda:1", "mps", "cpu"), of torch or, where torch is not installed, of CuPy; or
     a device object of any array library, such as `torch.device("cuda")`."""
     if isinstance(name, str):
-        library, wanted = _library_for(name)
+        library, wanted = "torch", name
+        if find_spec("torch") is None:
+            library, (kind, _, number) = "cupy", name.partition(":")
+            if find_spec("cupy") is None or kind != "cuda":
+                raise ImportError(
+                    f"on_device(X, {name!r}) needs torch or, for 'cuda', CuPy, and neither is installed; install one, "
+                    "for example with pip install torch."
+                )
     else:
         library, wanted = type(name).__module__.partition(".")[0], name
         if library in ("builtins", "numpy") or not hasattr(sys.modules.get(library), "empty"):
-            raise not_a_device(name)
-    module = import_module(library)
+            raise TypeError(
+                f"device must be a name such as 'cuda' or 'cuda:1', or a device of an array library, got {name!r} of "
+                f"class {type(name).__name__}."
+            )
     try:
+        module = import_module(library)
+        if library == "cupy" and isinstance(name, str):
+            wanted = module.cuda.Device(int(number or 0))
         like = compat.array_namespace(module.empty(0)).empty(0, device=wanted)
     except Exception as error:  # Libraries raise errors of many kinds.
         raise no_such_device(name, error) from error
-    return Destination(library, _name(like), like)
+    return Destination(library, name_of_device(like), like)
 
 
 def name_of_device(x: Array) -> str:
     """The name of the device of an array, such as "cuda:0"; "the host" for NumPy arrays and SciPy sparse matrices."""
     where = device(x)
-    return "the host" if where is None else _name(x)
+    if where is None:
+        return "the host"
+    # array-api-strict prints its devices with the class.
+    return f"cuda:{where.id}" if compat.is_cupy_array(x) else str(getattr(where, "_device", where))
 
 
 def free_device_bytes(like: Array) -> int | None:
@@ -116,27 +130,6 @@ def free_device_bytes(like: Array) -> int | None:
 def in_main_memory(x: Array) -> bool:
     """Whether an array is in main memory, also if it is one of another library than NumPy."""
     return name_of_device(x) in ("the host", "cpu", "CPU_DEVICE")
-
-
-def _name(like: Array) -> str:
-    where = device(like)
-    if compat.is_cupy_array(like):
-        return f"cuda:{where.id}"
-    # array-api-strict prints its devices with the class.
-    return str(getattr(where, "_device", where))
-
-
-def _library_for(name: str) -> tuple[str, Any]:
-    """The library that sends rows to the device of this name, and what it calls the device."""
-    if find_spec("torch") is not None:
-        return "torch", name
-    kind, _, number = name.partition(":")
-    if find_spec("cupy") is None or kind != "cuda":
-        raise no_device_library(name)
-    try:
-        return "cupy", import_module("cupy").cuda.Device(int(number or 0))
-    except Exception as error:  # CuPy has errors of its own.
-        raise no_such_device(name, error) from error
 
 
 class Sender:
@@ -235,7 +228,7 @@ class PinnedSender(Sender):
         return room if room.nbytes >= n_bytes else self._streams.page_locked(n_bytes)
 
     def _fill(self, piece: np.ndarray, rows: np.ndarray | Beside) -> list[Future[None]]:
-        """Copy rows into a piece, in its dtype; the copies that threads were told to make."""
+        """Copy rows into a piece, in its dtype; the copies that threads make."""
         if isinstance(rows, np.ndarray) and self._streams.copied(piece, rows):
             return []
         step = -(-len(piece) // self._n_threads)
@@ -245,12 +238,9 @@ class PinnedSender(Sender):
 
 def _copy(out: np.ndarray, rows: np.ndarray | Beside) -> None:
     """Copy rows, tables side by side one after the other. What is too large for the dtype becomes infinite."""
-    start = 0
     with np.errstate(over="ignore", under="ignore"):
-        for table in rows.pieces if isinstance(rows, Beside) else [rows]:
-            stop = start + table.shape[1]
-            np.copyto(out[:, start:stop], table)
-            start = stop
+        for columns, table in rows.by_columns() if isinstance(rows, Beside) else [(slice(None), rows)]:
+            np.copyto(out[:, columns], table)
 
 
 class _TorchStreams:
@@ -258,12 +248,9 @@ class _TorchStreams:
 
     def __init__(self, like: Array) -> None:
         self._torch = import_module("torch")
-        cuda = self._torch.cuda
-        self._device, self._compute, self._copy = (
-            like.device,
-            cuda.current_stream(like.device),
-            cuda.Stream(like.device),
-        )
+        self._device = like.device
+        self._compute = self._torch.cuda.current_stream(like.device)
+        self._copy = self._torch.cuda.Stream(like.device)
 
     def page_locked(self, n_bytes: int) -> np.ndarray:
         found: np.ndarray = self._torch.empty(n_bytes, dtype=self._torch.uint8, pin_memory=True).numpy()
@@ -384,23 +371,20 @@ def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
     def move(array: Array) -> Array:
         return asarray_like(array, like) if isinstance(array, np.ndarray) and array.dtype.kind in kinds else array
 
-    placing = _Placing(move, lambda dtype: dtype_like(dtype, like), namespace(like))
-    if not isinstance(like, np.ndarray):
-        some = [x for x in _small_arrays(value) if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
-        placing.know(some, to_device(some, like))
-    return placing.of(value)
+    some = [] if isinstance(like, np.ndarray) else _small_arrays(value)
+    some = [x for x in some if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
+    moved = zip(some, to_device(some, like), strict=True)
+    return _Mover(move, lambda dtype: dtype_like(dtype, like), namespace(like), moved).of(value)
 
 
 def placed_on_host(value: Any) -> Any:
     """`value` with NumPy arrays in place of all other arrays."""
-    placing = _Placing(to_numpy, numpy_dtype, np)
     alike: dict[Any, list[Array]] = {}
     for x in _small_arrays(value):
         if not isinstance(x, np.ndarray):
             alike.setdefault((type(x), str(device(x)), str(x.dtype)), []).append(x)
-    for arrays in alike.values():
-        placing.know(arrays, to_host(arrays))
-    return placing.of(value)
+    moved = (pair for arrays in alike.values() for pair in zip(arrays, to_host(arrays), strict=True))
+    return _Mover(to_numpy, numpy_dtype, np, moved).of(value)
 
 
 def _small_arrays(value: Any, depth: int = 2) -> list[Array]:
@@ -421,17 +405,19 @@ def _is_own(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "lowdim" and hasattr(value, "__dict__")
 
 
-class _Placing:
-    """One object being moved; what occurs several times in it is moved once."""
+class _Mover:
+    """One object being moved; what occurs several times in it is moved once. Some arrays `moved` before."""
 
-    def __init__(self, move: Callable[[Array], Array], dtype: Callable[[Any], Any], xp: Any) -> None:
+    def __init__(
+        self,
+        move: Callable[[Array], Array],
+        dtype: Callable[[Any], Any],
+        xp: Any,
+        moved: Iterable[tuple[Array, Array]],
+    ) -> None:
         self._move, self._dtype, self._xp = move, dtype, xp
         #: What became of each object, by its identity; the object is kept so that its identity is not used again.
-        self._done: dict[int, tuple[Any, Any]] = {}
-
-    def know(self, arrays: list[Array], moved: list[Array]) -> None:
-        """Take note that these arrays have been moved."""
-        self._done |= {id(x): (x, there) for x, there in zip(arrays, moved, strict=True)}
+        self._done: dict[int, tuple[Any, Any]] = {id(x): (x, there) for x, there in moved}
 
     def of(self, value: Any) -> Any:
         """`value`, with its arrays moved."""
@@ -447,16 +433,16 @@ class _Placing:
     def _moved(self, value: Any) -> Any:
         if value is np:
             return self._xp
-        if is_float_dtype(value):
+        if _is_float_dtype(value):
             return self._dtype(value)
         if is_array(value):
             return self._move(value)
         if isinstance(value, dict):
             items = {key: self.of(item) for key, item in value.items()}
-            return value if _same(items.values(), value.values()) else items
+            return value if all(items[key] is item for key, item in value.items()) else items
         if isinstance(value, list | tuple):
             moved = [self.of(item) for item in value]
-            if _same(moved, value):
+            if all(a is b for a, b in zip(moved, value, strict=True)):
                 return value
             return type(value)(*moved) if hasattr(value, "_fields") else type(value)(moved)
         if isinstance(value, partial):
@@ -464,41 +450,28 @@ class _Placing:
         if isinstance(value, MethodType):
             return MethodType(value.__func__, self.of(value.__self__))
         if isinstance(value, FunctionType):
-            return self._function(value)
+            # What the function has taken from where it was defined.
+            before = [cell.cell_contents for cell in value.__closure__ or ()]
+            after = self._moved(before)
+            if after is before:
+                return value
+            closure = tuple(map(CellType, after))
+            new = FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, closure)
+            new.__kwdefaults__, new.__dict__ = value.__kwdefaults__, dict(value.__dict__)
+            return new
         if _is_own(value):
-            return self._object(value)
+            attributes = self._moved(vars(value))
+            if attributes is not vars(value):
+                value = copy.copy(value)
+                value.__dict__.update(attributes)
         return value
 
-    def _function(self, function: FunctionType) -> FunctionType:
-        """A function with the values moved that it has taken from where it was defined."""
-        cells = function.__closure__ or ()
-        contents = [self.of(cell.cell_contents) for cell in cells]
-        if _same(contents, [cell.cell_contents for cell in cells]):
-            return function
-        closure = tuple(map(CellType, contents))
-        moved = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, closure)
-        moved.__kwdefaults__, moved.__dict__ = function.__kwdefaults__, dict(function.__dict__)
-        return moved
 
-    def _object(self, value: Any) -> Any:
-        attributes = {name: self.of(item) for name, item in vars(value).items()}
-        if _same(attributes.values(), vars(value).values()):
-            return value
-        moved = copy.copy(value)
-        moved.__dict__.update(attributes)
-        return moved
-
-
-def is_float_dtype(value: Any) -> bool:
+def _is_float_dtype(value: Any) -> bool:
     """Whether `value` is float32 or float64 of an array library, all of which print them so."""
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return np.dtype(value).kind == "f"
     return "dtype" in type(value).__name__.lower() and str(value).rpartition(".")[2] in ("float32", "float64")
-
-
-def _same(first: Any, second: Any) -> bool:
-    """Whether both hold the same objects."""
-    return all(a is b for a, b in zip(first, second, strict=True))
 
 
 # Memory that blocks of rows use one after the other.
@@ -523,17 +496,15 @@ class Scratch:
             return a - b
         out = self._like(a)
         if isinstance(a, np.ndarray):
-            if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and _are_contiguous(a, out):
+            in_rows = a.flags.c_contiguous and out.flags.c_contiguous
+            if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and in_rows:
                 # Treat several short rows as one long row: loops over few columns cost more than the arithmetic.
                 long = (a.shape[0] // _FOLD, a.shape[1] * _FOLD)
                 np.subtract(a.reshape(long), np.tile(b, _FOLD), out=out.reshape(long))
                 return out
             return np.subtract(a, b, out=out)
-        start = 0
-        for piece in a.pieces:
-            stop = start + piece.shape[1]
-            np.subtract(piece, b[start:stop], out=out[:, start:stop])
-            start = stop
+        for columns, piece in a.by_columns():
+            np.subtract(piece, b[columns], out=out[:, columns])
         return out
 
     def product(self, a: Array, b: Array) -> Array:
@@ -545,21 +516,15 @@ class Scratch:
         """Memory for an array of the shape and dtype of `a`."""
         room = self._room
         if room is None or room.shape[0] < a.shape[0] or room.shape[1:] != a.shape[1:] or room.dtype != a.dtype:
-            self._room = room = _empty_like(a)
+            # Uninitialised memory in the order of `a`, by columns or by rows.
+            if a.ndim == 2 and has_columns_in_one_piece(a):
+                room = empty_columns(a.shape[0], a.shape[1], a.dtype)
+            elif isinstance(a, np.ndarray):
+                room = np.empty_like(a, order="K", subok=False)
+            else:
+                room = np.empty(a.shape, a.dtype)
+            self._room = room
         return room[: a.shape[0]]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scratch, ()
-
-
-def _empty_like(a: np.ndarray | Beside) -> np.ndarray:
-    """Uninitialised memory in the order of `a`, by columns or by rows."""
-    if a.ndim == 2 and has_columns_in_one_piece(a):
-        n, p = a.shape
-        return empty_columns(n, p, a.dtype)
-    return np.empty_like(a, order="K", subok=False) if isinstance(a, np.ndarray) else np.empty(a.shape, a.dtype)
-
-
-def _are_contiguous(*arrays: np.ndarray) -> bool:
-    """Whether all arrays are contiguous in memory, row by row."""
-    return all(array.flags.c_contiguous for array in arrays)

@@ -12,10 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..errors import directory_is_missing, output_exists, output_is_directory, output_is_special
-
-# Files that appear under their name only when they are whole.
-
+from ..errors import directory_is_missing, output_exists
 
 try:
     import fcntl
@@ -58,37 +55,39 @@ def moved_when_whole(path: str | PathLike[str], *, over_directory: bool = False)
     it, which ends with the process.
     """
     target = Path(os.path.realpath(path))
-    _refuse_special(target)
-    if not over_directory:
-        _refuse_directory(path, target)
+
+    def refuse_directory() -> None:
+        """The empty path stands for the working directory."""
+        if target.is_dir() and not over_directory:
+            raise IsADirectoryError(
+                f"cannot write to the path {str(path)!r}: {target} is a directory, which is not replaced. Add "
+                "the name of a file."
+            )
+
+    with suppress(FileNotFoundError):
+        mode = target.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise OSError(
+                f"{target} is a device, a socket or a pipe, and cannot be replaced by a file. Choose another path."
+            )
+    refuse_directory()
     _remove_leftovers(target)
     directory, lock = _locked_directory(target)
     try:
         unfinished = directory / target.name
         yield unfinished
-        _flush(unfinished)
-        if not over_directory:
-            _refuse_directory(path, target)
+        for file in unfinished.rglob("*") if unfinished.is_dir() else [unfinished]:
+            if file.is_file():
+                _flush(file, os.O_RDWR)
+        refuse_directory()
         _move(unfinished, target)
-        _flush_entry(target.parent)
+        # Where directories cannot be opened, the system flushes the names in them by itself.
+        with suppress(OSError):
+            _flush(target.parent, os.O_RDONLY)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
         if lock is not None:
             os.close(lock)
-
-
-def _refuse_special(target: Path) -> None:
-    """Raise an OSError if there is something at `target` that must not be replaced by a file: a device, for example."""
-    with suppress(FileNotFoundError):
-        mode = target.stat().st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise output_is_special(target)
-
-
-def _refuse_directory(path: str | PathLike[str], target: Path) -> None:
-    """Raise an IsADirectoryError if `target` is a directory. The empty path stands for the working directory."""
-    if target.is_dir():
-        raise output_is_directory(os.fspath(path), target)
 
 
 def _prefix(target: Path) -> str:
@@ -164,28 +163,13 @@ def _bring_back(replaced: Path, target: Path) -> None:
         os.rename(replaced, target)
 
 
-def _flush(path: Path) -> None:
-    """Have the content of a file, or of all files in a directory, written to the disk."""
-    paths = [path] if not path.is_dir() else [file for file in path.rglob("*") if file.is_file()]
-    for file in paths:
-        descriptor = os.open(file, os.O_RDWR)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _flush_entry(directory: Path) -> None:
-    """Have the names in a directory written to the disk; where directories cannot be opened, the system does it."""
-    with suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-# Paths that the user gives, as the system takes them.
+def _flush(path: Path, flags: int) -> None:
+    """Have the content of a file, or the names in a directory, written to the disk."""
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def local_path(path: str | PathLike[str]) -> Any:

@@ -6,29 +6,33 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
 from .arrays import all_finite_by_pieces, asymmetry, distance_from_orthonormal, is_sparse, largest_magnitude
 
-# The base class of kinds of attributes, what they are compared with, and how the lists of a class are collected.
-
 
 @dataclass(frozen=True)
 class Record:
-    """An object taken apart: the name of its class in the table of files, and the values it is built from."""
+    """An object in plain form: the name of its class in the table of files, and the values it is built from."""
 
     kind: str
     fields: dict[str, Any]
+
+
+#: The kinds of the fields of a record, by the name of its class; a ValueError for a name that is not in the table.
+FieldsOf = Callable[[str], Mapping[str, "Kind"]]
+#: What is done with each part of a value that is not made of other parts.
+Visit = Callable[["Kind", Any], Any]
 
 
 @dataclass
 class Inspection:
     """What is known while attributes are checked: lengths by letter, and the lists of other classes."""
 
-    #: The kinds of the fields of a record, by the name of its class; a ValueError for a name that is not in the table.
-    fields_of: Callable[[str], Mapping[str, Kind]]
+    fields_of: FieldsOf
     #: Whether arrays have not been read yet: only their shapes and dtypes are known, and their entries mean nothing.
     unread: bool = False
     sizes: dict[str, int] = field(default_factory=dict)
@@ -47,10 +51,14 @@ class Inspection:
         if known != size:
             raise ValueError(f"{name} has length {size}, where other attributes have {known}")
 
-    def inner(self, shares: Iterable[str] = ()) -> Inspection:
-        """The inspection of an object inside, which has lengths of its own except for those that it shares."""
+    def check_record(self, record: Record, name: str, shares: Iterable[str] = ()) -> None:
+        """Check an object inside, which has lengths of its own except for those that it shares."""
         shared = {letter: self.sizes[letter] for letter in shares if letter in self.sizes}
-        return Inspection(self.fields_of, self.unread, shared)
+        inner = Inspection(self.fields_of, self.unread, shared)
+        inner.check_fields(record.fields, self.fields_of(record.kind), f"{name} ({record.kind})")
+        for letter in shares:
+            if letter in inner.sizes:
+                self.same_size(letter, inner.sizes[letter], name)
 
     def check_fields(self, fields: Mapping[str, Any], kinds: Mapping[str, Kind], of: str) -> None:
         """Raise a ValueError if fields are missing, are not in the list, or are not what the list says."""
@@ -59,10 +67,10 @@ class Inspection:
             raise ValueError(f"{of} has no attribute {', '.join(unknown)[:80]}")
         for name, kind in kinds.items():
             if name in fields:
-                if kind.excludes(fields):
-                    raise ValueError(f"{of} has either {name} or {kind.excludes(fields)}, not both")
+                if kind.unless in fields:
+                    raise ValueError(f"{of} has either {name} or {kind.unless}, not both")
                 kind.check(fields[name], self, name)
-            elif kind.required(fields):
+            elif not kind.optional and kind.unless not in fields:
                 raise ValueError(f"{name} is missing")
 
 
@@ -73,29 +81,37 @@ class Kind(ABC):
     all other objects as a `Record`.
     """
 
+    #: Whether the attribute is written to files, and whether an object need not have it.
+    stored, optional = True, False
+    #: The name of an attribute, if an object must have either that one or this one.
+    unless = ""
+
     @abstractmethod
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
         """Raise a ValueError that begins with `name` if the value is not of this kind."""
 
-    def required(self, fields: Mapping[str, Any]) -> bool:
-        """Whether an object with these fields must have an attribute of this kind."""
-        return True
+    def walk(self, value: Any, visit: Visit, fields_of: FieldsOf) -> Any:
+        """The value with `visit(kind, part)` in place of each part that is not made of other parts."""
+        return visit(self, value)
 
-    def excludes(self, fields: Mapping[str, Any]) -> str:
-        """The name of the field beside which this attribute cannot be; empty if there is none."""
-        return ""
+    def moved(self, value: Any, move: Callable[[np.ndarray], Any], fields_of: FieldsOf) -> Any:
+        """The value with its arrays moved to where the arrays of the model are to be; each array is moved once."""
+        there: dict[int, Any] = {}
 
-    def stored(self) -> bool:
-        """Whether the attribute is written to files."""
-        return True
+        def visit(kind: Kind, part: Any) -> Any:
+            if not isinstance(kind, Numbers) or kind.host or not isinstance(part, np.ndarray):
+                return part
+            if id(part) not in there:
+                there[id(part)] = move(part)
+            return there[id(part)]
 
-    def placed(self, value: Any, move: Callable[[np.ndarray], Any], inspection: Inspection) -> Any:
-        """The value with its arrays moved to where the arrays of the model are to be."""
-        return value
+        return self.walk(value, visit, fields_of)
 
-    def of_rows(self, value: Any, inspection: Inspection) -> bool:
+    def holds_rows(self, value: Any, fields_of: FieldsOf) -> bool:
         """Whether the value holds an entry for each row of the fit."""
-        return False
+        found: list[bool] = []
+        self.walk(value, lambda kind, part: found.append(isinstance(kind, Numbers) and kind.rows), fields_of)
+        return any(found)
 
     def first(self, value: Any, letter: str, size: int) -> Any:
         """The value for an object in which the length of this letter is `size`, and not more: its first entries."""
@@ -109,9 +125,6 @@ def declared(cls: type) -> dict[str, Kind]:
     for base in reversed(cls.__mro__):
         found |= base.__dict__.get("fitted_attributes", {})
     return {name: kind for name, kind in found.items() if kind is not None}
-
-
-# Arrays of numbers: their shape, dtype and place, and what holds for their entries.
 
 
 #: The dtypes that each word stands for.
@@ -179,7 +192,14 @@ class Numbers(Kind):
         stored = self.sparse and is_sparse(value)
         if not stored and not isinstance(value, np.ndarray):
             raise ValueError(f"{name} is no array of numbers")
-        self._check_shape(value.shape, inspection, name)
+        if self.shape != ("...",):
+            if value.ndim != len(self.shape):
+                raise ValueError(f"{name} has {value.ndim} axes, and must have {len(self.shape)}")
+            for size, wanted in zip(value.shape, self.shape, strict=True):
+                if isinstance(wanted, str):
+                    inspection.same_size(wanted, size, name)
+                elif size != wanted:
+                    raise ValueError(f"{name} has shape {value.shape}, and must have shape {self.shape}")
         if value.dtype.name not in _DTYPES[self.dtype]:
             raise ValueError(f"{name} has dtype {value.dtype}, and must be of {' or '.join(_DTYPES[self.dtype])}")
         entries = value.data if stored else value
@@ -191,28 +211,6 @@ class Numbers(Kind):
             limit = inspection.sizes.get(inspection.letter(self.below))
             if value.min() < 0 or (limit is not None and value.max() >= limit):
                 raise ValueError(f"{name} has entries from {value.min()} to {value.max()}, and must be indices")
-
-    def placed(self, value: Any, move: Callable[[np.ndarray], Any], inspection: Inspection) -> Any:
-        return move(value) if isinstance(value, np.ndarray) and not self.host else value
-
-    def of_rows(self, value: Any, inspection: Inspection) -> bool:
-        return self.rows and value is not None
-
-    def first(self, value: Any, letter: str, size: int) -> Any:
-        if letter not in self.shape:
-            return value
-        return value[tuple(slice(size if axis == letter else None) for axis in self.shape)]
-
-    def _check_shape(self, shape: tuple[int, ...], inspection: Inspection, name: str) -> None:
-        if self.shape == ("...",):
-            return
-        if len(shape) != len(self.shape):
-            raise ValueError(f"{name} has {len(shape)} axes, and must have {len(self.shape)}")
-        for size, wanted in zip(shape, self.shape, strict=True):
-            if isinstance(wanted, str):
-                inspection.same_size(wanted, size, name)
-            elif size != wanted:
-                raise ValueError(f"{name} has shape {shape}, and must have shape {self.shape}")
 
     def _check_entries(self, a: np.ndarray, name: str) -> None:
         if self.finite and not all_finite_by_pieces(a):
@@ -227,23 +225,16 @@ class Numbers(Kind):
         if self.order == "descending" and (np.diff(a) > rounding * largest_magnitude(a)).any():
             raise ValueError(f"{name} is not in descending order")
         if self.symmetric:
-            _check_symmetric(a, rounding, name)
-        if self.orthonormal:
-            _check_orthonormal(a, rounding, name)
+            allowed = rounding * largest_magnitude(a)
+            if not asymmetry(a) <= allowed or np.diagonal(a).min() < -allowed:
+                raise ValueError(f"{name} is not symmetric with a diagonal that is not negative")
+        if self.orthonormal and not distance_from_orthonormal(a) <= rounding:
+            raise ValueError(f"the rows of {name} are not orthonormal")
 
-
-def _check_symmetric(a: np.ndarray, rounding: float, name: str) -> None:
-    allowed = rounding * largest_magnitude(a)
-    if not asymmetry(a) <= allowed or np.diagonal(a).min() < -allowed:
-        raise ValueError(f"{name} is not symmetric with a diagonal that is not negative")
-
-
-def _check_orthonormal(a: np.ndarray, rounding: float, name: str) -> None:
-    if not distance_from_orthonormal(a) <= rounding:
-        raise ValueError(f"the rows of {name} are not orthonormal")
-
-
-# The kinds of attributes that are no arrays: numbers, text, lists, records, and attributes that need not be there.
+    def first(self, value: Any, letter: str, size: int) -> Any:
+        if letter not in self.shape:
+            return value
+        return value[tuple(slice(size if axis == letter else None) for axis in self.shape)]
 
 
 @dataclass(frozen=True)
@@ -275,8 +266,7 @@ class Whole(Kind):
     most: str | None = None
 
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
-        _require_whole(value, name)
-        if inspection.unread and isinstance(value, np.generic):
+        if not _is_known_whole(value, inspection, name):
             return
         if self.least is not None and value < self.least:
             raise ValueError(f"{name} is {value}, and must be at least {self.least}")
@@ -295,8 +285,7 @@ class Size(Kind):
     letter: str
 
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
-        _require_whole(value, name)
-        if inspection.unread and isinstance(value, np.generic):
+        if not _is_known_whole(value, inspection, name):
             return
         if value < 0:
             raise ValueError(f"{name} is {value}, and must be at least 0")
@@ -356,7 +345,7 @@ class Anything(Kind):
 
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
         if isinstance(value, Record):
-            _check_record(value, inspection.inner(), name)
+            inspection.check_record(value, name)
         elif isinstance(value, list | tuple):
             for item in value:
                 self.check(item, inspection, name)
@@ -375,11 +364,8 @@ class Maybe(Kind):
         if value is not None:
             self.kind.check(value, inspection, name)
 
-    def placed(self, value: Any, move: Callable[[np.ndarray], Any], inspection: Inspection) -> Any:
-        return None if value is None else self.kind.placed(value, move, inspection)
-
-    def of_rows(self, value: Any, inspection: Inspection) -> bool:
-        return value is not None and self.kind.of_rows(value, inspection)
+    def walk(self, value: Any, visit: Visit, fields_of: FieldsOf) -> Any:
+        return None if value is None else self.kind.walk(value, visit, fields_of)
 
     def first(self, value: Any, letter: str, size: int) -> Any:
         return None if value is None else self.kind.first(value, letter, size)
@@ -395,25 +381,19 @@ class Sometimes(Maybe):
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
         self.kind.check(value, inspection, name)
 
-    def required(self, fields: Mapping[str, Any]) -> bool:
-        return bool(self.unless) and self.unless not in fields
-
-    def excludes(self, fields: Mapping[str, Any]) -> str:
-        return self.unless if self.unless in fields else ""
+    @property
+    def optional(self) -> bool:  # type: ignore[override] # depends on the parameter
+        return not self.unless
 
 
 @dataclass(frozen=True)
 class Unstored(Kind):
     """An attribute that is not stored: it is computed again when it is needed, or belongs to the running program."""
 
+    stored, optional = False, True
+
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
         raise ValueError(f"{name} is not stored in files")
-
-    def required(self, fields: Mapping[str, Any]) -> bool:
-        return False
-
-    def stored(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True)
@@ -433,11 +413,8 @@ class ListOf(Kind):
             self.kind.check(item, inspection, f"{name}[{i}]")
         inspection.index = None
 
-    def placed(self, value: Any, move: Callable[[np.ndarray], Any], inspection: Inspection) -> Any:
-        return self._type(self.kind.placed(item, move, inspection) for item in value)
-
-    def of_rows(self, value: Any, inspection: Inspection) -> bool:
-        return any(self.kind.of_rows(item, inspection) for item in value)
+    def walk(self, value: Any, visit: Visit, fields_of: FieldsOf) -> Any:
+        return self._type(self.kind.walk(item, visit, fields_of) for item in value)
 
     def first(self, value: Any, letter: str, size: int) -> Any:
         kept = value[:size] if self.length == letter else value
@@ -463,11 +440,8 @@ class Several(Kind):
         for i, (kind, item) in enumerate(zip(self.kinds, value, strict=True)):
             kind.check(item, inspection, f"{name}[{i}]")
 
-    def placed(self, value: Any, move: Callable[[np.ndarray], Any], inspection: Inspection) -> Any:
-        return tuple(kind.placed(item, move, inspection) for kind, item in zip(self.kinds, value, strict=True))
-
-    def of_rows(self, value: Any, inspection: Inspection) -> bool:
-        return any(kind.of_rows(item, inspection) for kind, item in zip(self.kinds, value, strict=True))
+    def walk(self, value: Any, visit: Visit, fields_of: FieldsOf) -> Any:
+        return tuple(kind.walk(item, visit, fields_of) for kind, item in zip(self.kinds, value, strict=True))
 
     def first(self, value: Any, letter: str, size: int) -> Any:
         return tuple(kind.first(item, letter, size) for kind, item in zip(self.kinds, value, strict=True))
@@ -488,14 +462,9 @@ class Entries(Kind):
         else:
             inspection.check_fields(value, self.kinds, name)
 
-    def placed(self, value: Any, move: Callable[[np.ndarray], Any], inspection: Inspection) -> Any:
-        return {key: self._kind(key).placed(item, move, inspection) for key, item in value.items()}
-
-    def of_rows(self, value: Any, inspection: Inspection) -> bool:
-        return any(self._kind(key).of_rows(item, inspection) for key, item in value.items())
-
-    def _kind(self, key: str) -> Kind:
-        return self.kinds if isinstance(self.kinds, Kind) else self.kinds[key]
+    def walk(self, value: Any, visit: Visit, fields_of: FieldsOf) -> Any:
+        kinds = dict.fromkeys(value, self.kinds) if isinstance(self.kinds, Kind) else self.kinds
+        return {key: kinds[key].walk(item, visit, fields_of) for key, item in value.items()}
 
 
 class Instance(Kind):
@@ -506,34 +475,20 @@ class Instance(Kind):
         self.kinds, self.shares = kinds, tuple(shares)
 
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
-        if not isinstance(value, Record) or not any(_is_named(value.kind, kind) for kind in self.kinds):
+        if not isinstance(value, Record) or not any(fnmatchcase(value.kind, kind) for kind in self.kinds):
             raise ValueError(f"{name} is {_shown(value)}, and must be {' or '.join(self.kinds)}")
-        inner = inspection.inner(self.shares)
-        _check_record(value, inner, name)
-        for letter in self.shares:
-            if letter in inner.sizes:
-                inspection.same_size(letter, inner.sizes[letter], name)
+        inspection.check_record(value, name, self.shares)
 
-    def placed(self, value: Any, move: Callable[[np.ndarray], Any], inspection: Inspection) -> Any:
-        kinds = inspection.fields_of(value.kind)
-        return Record(value.kind, {n: kinds[n].placed(item, move, inspection) for n, item in value.fields.items()})
-
-    def of_rows(self, value: Any, inspection: Inspection) -> bool:
-        kinds = inspection.fields_of(value.kind)
-        return any(kinds[n].of_rows(item, inspection) for n, item in value.fields.items())
+    def walk(self, value: Any, visit: Visit, fields_of: FieldsOf) -> Any:
+        kinds = fields_of(value.kind)
+        return Record(value.kind, {n: kinds[n].walk(item, visit, fields_of) for n, item in value.fields.items()})
 
 
-def _check_record(record: Record, inspection: Inspection, name: str) -> None:
-    inspection.check_fields(record.fields, inspection.fields_of(record.kind), f"{name} ({record.kind})")
-
-
-def _is_named(kind: str, pattern: str) -> bool:
-    return kind.startswith(pattern[:-1]) if pattern.endswith("*") else kind == pattern
-
-
-def _require_whole(value: Any, name: str) -> None:
+def _is_known_whole(value: Any, inspection: Inspection, name: str) -> bool:
+    """Whether a whole number has been read; a ValueError if it is none."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} is {_shown(value)}, and must be a whole number")
+    return not (inspection.unread and isinstance(value, np.generic))
 
 
 def _shown(value: Any) -> str:

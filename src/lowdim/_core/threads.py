@@ -20,8 +20,6 @@ import numpy as np
 from scipy.linalg import cython_blas, cython_lapack
 from threadpoolctl import ThreadpoolController
 
-# Progress of passes over rows: what is told, and who watches.
-
 
 class Progress(Protocol):
     """Receives a call for each pass over the rows and for each block in it."""
@@ -120,9 +118,21 @@ class _Library:
 
     def __init__(self, controller: Any) -> None:
         self._controller = controller
-        self.limit = _setter(controller)
+        #: The function that sets the number of threads.
+        self.limit: Callable[[int], Any] = controller.set_num_threads
         #: Whether there is one number of threads for the whole process.
-        self.shared = _has_one_number(controller) or self._reaches_other_threads()
+        self.shared = controller.internal_api == "openblas" and controller.threading_layer != "openmp"
+        if not self.shared:
+            self.shared = self._reaches_other_threads()
+            return
+        # Since version 3.8, threadpoolctl lets only one thread at a time set the limit of a process-wide library, and
+        # ignores all others without a word. A limit set by one thread could then not be removed by another one, so the
+        # function of the library itself is called. threadpoolctl's record of who may set limits stays that of the user.
+        for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
+            function = getattr(controller.dynlib, f"{prefix}openblas_set_num_threads{suffix}", None)
+            if function is not None:
+                self.limit = function
+                return
 
     @property
     def threads(self) -> int:
@@ -140,26 +150,6 @@ class _Library:
             return False
         self.limit(before)
         return True
-
-
-def _has_one_number(controller: Any) -> bool:
-    """Whether this is known to be a library with one number of threads for the whole process."""
-    return controller.internal_api == "openblas" and controller.threading_layer != "openmp"
-
-
-def _setter(controller: Any) -> Callable[[int], Any]:
-    """The function that sets the number of threads.
-
-    Since version 3.8, threadpoolctl lets only one thread at a time set the limit of a process-wide library, and ignores
-    all others without a word. A limit set by one thread could then not be removed by another one, so the function of
-    the library itself is called. threadpoolctl's record of who may set limits stays that of the user.
-    """
-    if _has_one_number(controller):
-        for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
-            function = getattr(controller.dynlib, f"{prefix}openblas_set_num_threads{suffix}", None)
-            if function is not None:
-                return function
-    return controller.set_num_threads
 
 
 @cache
@@ -196,15 +186,11 @@ class _Limits:
             self.found.pop(library, None)
 
 
-class _OfThread(threading.local):
+class _LimitsOfThread(_Limits, threading.local):
     """The limits of libraries that have a number of threads for each thread."""
 
-    def __init__(self) -> None:
-        self.limits = _Limits()
 
-
-_of_process = _Limits()
-_of_thread = _OfThread()
+_of_process, _of_thread = _Limits(), _LimitsOfThread()
 
 
 class _SingleThreaded(AbstractContextManager[None]):
@@ -219,7 +205,7 @@ class _SingleThreaded(AbstractContextManager[None]):
             with _lock:
                 libraries = _libraries()
                 _of_process.add(self, (library for library in libraries if library.shared))
-                _of_thread.limits.add(self, (library for library in libraries if not library.shared))
+                _of_thread.add(self, (library for library in libraries if not library.shared))
         except BaseException:
             self._leave()
             raise
@@ -234,7 +220,7 @@ class _SingleThreaded(AbstractContextManager[None]):
     def _leave(self) -> None:
         with _lock:
             _of_process.remove(self)
-            _of_thread.limits.remove(self)
+            _of_thread.remove(self)
 
 
 def single_threaded_blas() -> AbstractContextManager[None]:
@@ -245,22 +231,16 @@ def single_threaded_blas() -> AbstractContextManager[None]:
     return _SingleThreaded()
 
 
-def is_process_wide() -> bool:
-    """Whether all threads have the same number of BLAS threads."""
-    with _lock:
-        return all(library.shared for library in _libraries())
-
-
 def available() -> int:
     """The number of threads that BLAS would use outside `single_threaded_blas`."""
     with _lock:
-        found = {**_of_process.found, **_of_thread.limits.found}
+        found = {**_of_process.found, **_of_thread.found}
         return max((found.get(library) or library.threads for library in _libraries()), default=1)
 
 
 def _after_fork() -> None:
     """Restore all limits in the child of a fork: the threads that wanted them do not exist there."""
-    for limits in (_of_process, _of_thread.limits):
+    for limits in (_of_process, _of_thread):
         limits.wanted_by.clear()
         limits.restore()
     _lock.release()
@@ -275,9 +255,8 @@ if hasattr(os, "register_at_fork"):
 #
 # The product of a block of a narrow table is too small for a threaded BLAS, which would spend most of its time on
 # synchronization. It is faster to give each thread its own rows and a single-threaded BLAS. The number of threads is
-# the
-# number that BLAS would use at the moment, so `OPENBLAS_NUM_THREADS`, `threadpool_limits` and joblib's inner limits are
-# respected.
+# the number that BLAS would use at the moment, so `OPENBLAS_NUM_THREADS`, `threadpool_limits` and joblib's inner limits
+# are respected.
 
 
 #: After Ctrl-C, the calling thread waits at most this many seconds for the others to end.
@@ -380,7 +359,9 @@ def run_interruptibly(function: Callable[..., Any], *arguments: Any, **options: 
     threads make the call themselves, and so does the main thread if a new thread would have another number of BLAS
     threads.
     """
-    if threading.current_thread() is not threading.main_thread() or not is_process_wide():
+    with _lock:
+        process_wide = all(library.shared for library in _libraries())
+    if threading.current_thread() is not threading.main_thread() or not process_wide:
         return function(*arguments, **options)
     aside = ThreadPoolExecutor(1)
     try:
@@ -409,6 +390,20 @@ def _routine(name: str, n_arguments: int) -> Callable[..., None]:
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(get_pointer(capsule, get_name(capsule)))
 
 
+def _call(name: str, *arguments: bytes | int | np.ndarray) -> None:
+    """Call a routine of BLAS or LAPACK with letters, whole numbers and arrays, all of which are passed as pointers."""
+    kept: list[Any] = []
+    pointers = []
+    for argument in arguments:
+        if isinstance(argument, bytes):
+            kept.append(ctypes.create_string_buffer(argument, 1))
+            pointers.append(ctypes.addressof(kept[-1]))
+        else:
+            kept.append(argument if isinstance(argument, np.ndarray) else np.array(argument, np.int32))
+            pointers.append(kept[-1].ctypes.data)
+    _routine(name, len(arguments))(*pointers)
+
+
 def largest_eigenpairs(A: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """The m largest eigenvalues of `A` (float32 or float64) in ascending order, and their vectors as columns.
 
@@ -419,18 +414,14 @@ def largest_eigenpairs(A: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"m={m} must be between 1 and {p}.")
     A = np.array(A, order="F")
     dtype = A.dtype
-    syevr = _routine({"f": "ssyevr", "d": "dsyevr"}[dtype.char], 21)
     values, vectors = np.empty(p, dtype), np.empty((p, m), dtype, order="F")
     support, work, iwork = np.empty(2 * m, np.int32), np.empty(1, dtype), np.empty(1, np.int32)
-    n, found, info = np.array(p, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32)
-    first, last, unused = np.array(p - m + 1, np.int32), np.array(p, np.int32), np.zeros(1, dtype)
+    found, info, unused = np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, dtype)
 
     def call(lwork: int, liwork: int) -> None:
-        sizes = np.array([lwork, liwork], np.int32)
-        letters = [ctypes.create_string_buffer(letter, 1) for letter in (b"V", b"I", b"L")]
-        arrays: list[Any] = [n, A, n, unused, unused, first, last, unused, found, values, vectors, n, support]
-        arrays += [work, sizes[:1], iwork, sizes[1:], info]
-        syevr(*(ctypes.addressof(letter) for letter in letters), *(array.ctypes.data for array in arrays))
+        name, matrix = {"f": "ssyevr", "d": "dsyevr"}[dtype.char], (b"V", b"I", b"L", p, A, p)
+        pairs = (found, values, vectors, p, support)
+        _call(name, *matrix, unused, unused, p - m + 1, p, unused, *pairs, work, lwork, iwork, liwork, info)
         if info[0] != 0:
             raise np.linalg.LinAlgError(f"the eigenvalues were not found: LAPACK's syevr gives the error {info[0]}.")
 
@@ -451,9 +442,8 @@ def cholesky_factor(A: np.ndarray) -> np.ndarray:
         raise TypeError(f"A must be a square matrix of float64, got {A.dtype} of shape {A.shape}.")
     # The transposed matrix is the same, and the copy of it, which is counted by columns, is one piece of memory.
     L = np.array(A.T, order="F")
-    n, stride, info = np.array(len(L), np.int32), np.array(max(len(L), 1), np.int32), np.zeros(1, np.int32)
-    letter = ctypes.create_string_buffer(b"L", 1)
-    _routine("dpotrf", 5)(ctypes.addressof(letter), *(array.ctypes.data for array in (n, L, stride, info)))
+    info = np.zeros(1, np.int32)
+    _call("dpotrf", b"L", len(L), L, max(len(L), 1), info)
     # Some libraries do not notice NaN, which then reaches the last entry.
     if info[0] != 0 or not np.isfinite(L[-1:, -1:]).all():
         raise np.linalg.LinAlgError("the matrix is not positive definite.")
@@ -477,12 +467,9 @@ def add_products(Z: np.ndarray, total: np.ndarray) -> None:
     # The rows of a field of a structured array may be a number of bytes apart that is no multiple of 8.
     if not (by_rows or by_columns) or not Z.flags.aligned or any(stride % 8 for stride in Z.strides):
         Z, by_rows = np.ascontiguousarray(Z), True
-    letters = [ctypes.create_string_buffer(letter, 1) for letter in (b"L", b"N" if by_rows else b"T")]
     stride = max(p, Z.strides[0] // 8) if by_rows else max(m, Z.strides[1] // 8)
-    size, length, leading, one = np.array(p, np.int32), np.array(m, np.int32), np.array(stride, np.int32), np.ones(1)
-    arrays: list[np.ndarray] = [size, length, one, Z, leading, one, total, size]
-    syrk = _routine("dsyrk", 10)
-    syrk(*(ctypes.addressof(letter) for letter in letters), *(array.ctypes.data for array in arrays))
+    one = np.ones(1)
+    _call("dsyrk", b"L", b"N" if by_rows else b"T", p, m, one, Z, stride, one, total, p)
 
 
 def mirror_upper(A: np.ndarray) -> None:
@@ -514,5 +501,4 @@ def swap_entries(x: np.ndarray, others: np.ndarray) -> None:
         raise TypeError("x must be a contiguous vector of float64, and others one of int32.")
     if x.ndim != 1 or others.shape != x.shape or (n > 0 and not 1 <= int(others.min()) <= int(others.max()) <= n):
         raise IndexError(f"others must hold {n} numbers between 1 and {n}.")
-    one, last = np.array(1, np.int32), np.array(n, np.int32)
-    _routine("dlaswp", 7)(*(array.ctypes.data for array in (one, x, last, one, last, others, one)))
+    _call("dlaswp", 1, x, n, 1, n, others, 1)

@@ -19,7 +19,7 @@ from ..inspect.limits import names_expected
 from ..inspect.tables import importance
 from ..selection.choose import choose_n_components
 from ..selection.cross_validation import cross_validate
-from ..sinks.formats import escaped_formulas
+from ..sinks import escaped_formulas
 from .commands import (
     Columns,
     Data,

@@ -16,7 +16,7 @@ from .._core.arrays import Array, asarray_like, is_sparse, namespace, read_only,
 from .._core.schema import Instance, ListOf, Maybe, Numbers, Real, Text, Whole
 from ..errors import choice, too_small, wrong_features
 from ..features import FEATURE_MAPS, require_width
-from ..kernels.base import Kernel
+from ..kernels import Kernel
 from ..linalg import require_normal
 from ..reading.rows import Rows
 from ..solvers.problem import Plan

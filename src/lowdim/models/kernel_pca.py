@@ -35,8 +35,7 @@ from ..errors import (
     warn_user,
 )
 from ..features import Same, affine, require_width
-from ..kernels import Gaussian, Linear, as_kernel, refuse_parameters
-from ..kernels.base import Kernel, no_width
+from ..kernels import Gaussian, Kernel, Linear, as_kernel, no_width, refuse_parameters
 from ..linalg import divisor, require_rows
 from ..reading.map import RowMap
 from ..reading.rows import Rows

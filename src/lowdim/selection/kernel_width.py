@@ -13,8 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from .._core.arrays import dense, to_numpy
 from .._core.threads import check_stop
-from ..kernels import as_kernel
-from ..kernels.base import Kernel, no_width
+from ..kernels import Kernel, as_kernel, no_width
 from ..linalg import eigh_descending, quiet_blas
 from ..reading.summarize import check_weights, summarize
 from ..sources.opening import by_name, open_source

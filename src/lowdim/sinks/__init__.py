@@ -4,6 +4,7 @@ A sink is given blocks and knows nothing of where their rows came from. What it 
 whole.
 """
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,45 +15,16 @@ import numpy as np
 
 from .._core.paths import local_path, moved_when_whole
 from ..errors import (
-    being_read,
     cannot_be_replaced,
     directory_is_missing,
-    no_inner_name,
-    no_kept_columns,
-    no_permission_to_write,
+    list_names,
     not_written,
     output_exists,
     output_is_no_path,
-    unknown_output,
-    would_lose_arrays,
 )
-from .formats import (
-    ArrowSink,
-    CsvSink,
-    GzipCsvSink,
-    Hdf5Sink,
-    NpySink,
-    ParquetSink,
-    PartsSink,
-    Sink,
-    StandardOutputSink,
-    ZarrSink,
-    holds_only_parts,
-)
+from .formats import PART_NAME, SINKS, PartsSink, Sink, StandardOutputSink, escaped_formulas
 
-#: How names of files end, and the sinks that write them. The first one that fits decides.
-SINKS: dict[str, type[Sink]] = {
-    ".parquet": ParquetSink,
-    ".arrow": ArrowSink,
-    ".feather": ArrowSink,
-    ".csv": CsvSink,
-    ".csv.gz": GzipCsvSink,
-    ".npy": NpySink,
-    ".zarr": ZarrSink,
-    ".h5": Hdf5Sink,
-    ".hdf5": Hdf5Sink,
-}
-
+__all__ = ["SINKS", "Output", "Sink", "escaped_formulas", "find_output", "open_sink"]
 
 #: The path that stands for the standard output.
 STANDARD_OUTPUT = "-"
@@ -60,7 +32,7 @@ STANDARD_OUTPUT = "-"
 
 @dataclass(frozen=True)
 class Output:
-    """Where results are to be written, taken apart: "scores.h5::pca", or "scores.parquet/" for a directory of parts."""
+    """Where results are to be written: "scores.h5::pca", or "scores.parquet/" for a directory of parts."""
 
     #: The path as it was given.
     given: str
@@ -91,11 +63,17 @@ def find_output(where: str | os.PathLike[str]) -> Output:
     bare = path.rstrip("/" + os.sep)
     found = next(((suffix, kind) for suffix, kind in SINKS.items() if bare.lower().endswith(suffix)), None)
     if found is None or os.path.basename(bare).lower() == found[0]:
-        raise unknown_output(given, list(SINKS))
+        raise ValueError(
+            f"the kind of file to write is not known from the name {given!r}: it must end with one of "
+            f"{', '.join(SINKS)} (a further '/' makes a directory of such files)."
+        )
     suffix, kind = found
     if "::" in given and not (kind.has_inner_names and inner):
         named = sorted({sink.kind for sink in SINKS.values() if sink.has_inner_names})
-        raise no_inner_name(given, kind.kind, named)
+        raise ValueError(
+            f"{given!r} names an array inside of a {kind.kind} file, which holds only one table: '::' is for "
+            f"{' and '.join(named)}. Leave it out."
+        )
     return Output(given, bare, suffix, kind, inner or None, in_parts=bare != path and not kind.is_directory)
 
 
@@ -144,43 +122,39 @@ def open_sink(
     output = find_output(where)
     output.kind.require()
     if keep and not output.kind.tabular:
-        raise no_kept_columns(output.given, output.kind.kind, [s for s, kind in SINKS.items() if kind.tabular])
+        tables = ", ".join(suffix for suffix, kind in SINKS.items() if kind.tabular)
+        raise ValueError(
+            f"{output.given!r} cannot hold the columns given as keep: a {output.kind.kind} file holds one array of "
+            f"numbers. Write a table ({tables}), or leave keep out."
+        )
     if not output.kind.moved:
         sink = output.sink(output.path, names)
         yield Writer(sink, output.given)
         sink.close()
         return
     _check_place(output, overwrite, reading)
-    failed: list[BaseException] = []
+    # Whether an error would be one of writing: the caller may fail to read another file.
+    ours = True
     try:
         with moved_when_whole(output.path, over_directory=overwrite) as unfinished:
             sink = output.sink(str(unfinished), names)
             try:
-                with _noting_errors(failed):
-                    yield Writer(sink, output.given)
+                ours = False
+                yield Writer(sink, output.given)
+                ours = True
                 sink.close()
-                with _noting_errors(failed):
-                    # Somebody else may have written there meanwhile.
-                    _check_place(output, overwrite, reading)
+                ours = False
+                # Somebody else may have written there meanwhile.
+                _check_place(output, overwrite, reading)
+                ours = True
             except BaseException:
                 with suppress(Exception):
                     sink.abandon()
                 raise
     except OSError as error:
-        # The caller may have failed to read another file.
-        if error in failed:
+        if not ours:
             raise
         raise not_written(output.given, error) from error
-
-
-@contextmanager
-def _noting_errors(failed: list[BaseException]) -> Iterator[None]:
-    """Context that appends the error of its body to `failed`."""
-    try:
-        yield
-    except BaseException as error:
-        failed.append(error)
-        raise
 
 
 def _check_place(output: Output, overwrite: bool, reading: Sequence[str]) -> None:
@@ -190,26 +164,20 @@ def _check_place(output: Output, overwrite: bool, reading: Sequence[str]) -> Non
     if not os.path.isdir(folder):
         raise directory_is_missing(output.given, folder)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise no_permission_to_write(output.given, folder)
-    if any(_is_within(file, place) for file in reading):
-        raise being_read(output.given)
+        raise PermissionError(
+            errno.EACCES,
+            f"cannot write {output.given!r}: you have no permission to make files in the directory {folder!r}",
+        )
+    if any(f"{os.path.realpath(file)}{os.sep}".startswith(place + os.sep) for file in reading):
+        raise ValueError(f"{output.given!r} holds the rows that are being read; write the results to another path.")
     if not os.path.lexists(place):
         return
     if not overwrite:
         raise output_exists(output.given, None if output.inner is None else output.path)
-    if os.path.isdir(place) and not _is_output(place):
+    is_store = os.path.exists(os.path.join(place, "zarr.json"))
+    if os.path.isdir(place) and not (is_store or all(map(PART_NAME.fullmatch, os.listdir(place)))):
         raise cannot_be_replaced(output.given, "it is a directory that holds other things than results")
     lost = [] if output.in_parts else output.kind.other_arrays(place, output.inner)
     if lost:
-        raise would_lose_arrays(output.given, output.path, lost)
-
-
-def _is_within(file: str, place: str) -> bool:
-    """Whether a file is at `place`, or in a directory there."""
-    file = os.path.realpath(file)
-    return file == place or file.startswith(place + os.sep)
-
-
-def _is_output(directory: str) -> bool:
-    """Whether a directory looks like one that a sink has written."""
-    return os.path.exists(os.path.join(directory, "zarr.json")) or holds_only_parts(directory)
+        reason = f"{output.path!r} also holds {list_names(lost)}. A result is written as a file of its own, and they "
+        raise cannot_be_replaced(output.given, reason + "would be lost")

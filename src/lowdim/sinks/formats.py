@@ -11,15 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from os.path import basename
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.lib import format as npy_format
 
-from ..errors import FormulaWarning, formula_like, missing_extra, not_for_csv, other_kept_type, warn_user
-
-# The protocol of a sink: where results go, block by block. A sink does not know where the rows came from.
+from ..errors import FormulaWarning, missing_extra, warn_user
 
 
 class Sink(ABC):
@@ -54,11 +51,6 @@ class Sink(ABC):
 
     def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
         self.path, self.names, self.inner = path, list(names), inner
-
-    @property
-    def name(self) -> str:
-        """The name of the file, for messages."""
-        return basename(self.path)
 
     @classmethod
     def require(cls) -> None:
@@ -115,7 +107,7 @@ class TableSink(Sink):
         self._bytes = 0
 
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
-        self._gathered.append((results, None if kept is None else self._like_the_first(_without_dictionaries(kept))))
+        self._gathered.append((results, None if kept is None else self._like_the_first(kept)))
         self._bytes += sum(r.nbytes for r in results) + (0 if kept is None else kept.nbytes)
         if self._bytes >= max(_GROUP_BYTES, _COLUMN_BYTES * len(self.names)):
             self._write_gathered()
@@ -123,12 +115,9 @@ class TableSink(Sink):
     def close(self) -> None:
         if self._gathered:
             self._write_gathered()
-        self._end()
+        self.abandon()
 
     def abandon(self) -> None:
-        self._end()
-
-    def _end(self) -> None:
         if self._writer is not None:
             self._writer.close()
 
@@ -136,17 +125,16 @@ class TableSink(Sink):
     def _open(self, schema: Any, kept: Sequence[str]) -> Any:
         """The writer for tables of this schema, in which the columns `kept` are not results."""
 
-    @staticmethod
-    def _write_group(writer: Any, group: Any) -> None:
+    def _write_group(self, group: Any) -> None:
         """Write one group of rows."""
-        writer.write_table(group)
+        self._writer.write_table(group)
 
     def _write_gathered(self) -> None:
         group = self._table()
         self._gathered, self._bytes = [], 0
         if self._writer is None:
             self._writer = self._open(group.schema, group.column_names[: len(group.column_names) - len(self.names)])
-        self._write_group(self._writer, group)
+        self._write_group(group)
 
     def _table(self) -> Any:
         """What is gathered as a table: first the kept columns, then the results."""
@@ -156,14 +144,22 @@ class TableSink(Sink):
         if self._kept_schema is not None:
             kept = pa.concat_tables([table for _, table in self._gathered])
             columns, names = kept.columns, kept.column_names
-        for values in zip(*(results for results, _ in self._gathered), strict=True):
-            columns += [pa.array(column) for column in _columns(values)]
+        for blocks in zip(*(results for results, _ in self._gathered), strict=True):
+            # Each column in one piece, which pyarrow takes without a further copy.
+            width = 1 if blocks[0].ndim == 1 else blocks[0].shape[1]
+            values = np.empty((width, sum(map(len, blocks))), dtype=blocks[0].dtype)
+            np.concatenate([np.atleast_2d(block.T) for block in blocks], axis=1, out=values)
+            columns += [pa.array(column) for column in values]
         return pa.table(columns, names=[*names, *self.names])
 
     def _like_the_first(self, kept: Any) -> Any:
-        """Kept columns with the types that they had in the first block."""
+        """Kept columns with the types that they had in the first block, and columns of categories as columns of their
+        values: other blocks may have other categories."""
         import pyarrow as pa
 
+        for j, field in enumerate(kept.schema):
+            if pa.types.is_dictionary(field.type):
+                kept = kept.set_column(j, field.name, kept.column(j).cast(field.type.value_type))
         if self._kept_schema is None:
             self._kept_schema = kept.schema
         if kept.schema.equals(self._kept_schema):
@@ -173,35 +169,15 @@ class TableSink(Sink):
         except pa.ArrowInvalid as error:
             first = self._kept_schema
             name = next(field.name for field in kept.schema if field.type != first.field(field.name).type)
-            raise other_kept_type(name, kept.schema.field(name).type, first.field(name).type) from error
-
-
-def _columns(blocks: Sequence[np.ndarray]) -> np.ndarray:
-    """The columns of blocks of rows, each in one piece: pyarrow takes them without a further copy."""
-    width = 1 if blocks[0].ndim == 1 else blocks[0].shape[1]
-    columns = np.empty((width, sum(block.shape[0] for block in blocks)), dtype=blocks[0].dtype)
-    i = 0
-    for block in blocks:
-        columns[:, i : i + block.shape[0]] = block.T
-        i += block.shape[0]
-    return columns
-
-
-def _without_dictionaries(table: Any) -> Any:
-    """Columns of categories as columns of their values: other blocks may have other categories."""
-    from pyarrow import types
-
-    for j, field in enumerate(table.schema):
-        if types.is_dictionary(field.type):
-            table = table.set_column(j, field.name, table.column(j).cast(field.type.value_type))
-    return table
-
-
-# Arrow files, which are also known as Feather files (version 2).
+            raise ValueError(
+                f"the column {name!r}, given as keep, holds values of the type {kept.schema.field(name).type} that "
+                f"cannot be converted to {first.field(name).type}, the type of the first rows. Convert the column to "
+                "one type first, or do not keep it."
+            ) from error
 
 
 class ArrowSink(TableSink):
-    """An Arrow file, not compressed, so that it can be mapped into memory."""
+    """An Arrow file (or Feather file of version 2), not compressed, so that it can be mapped into memory."""
 
     kind = "Arrow"
 
@@ -210,12 +186,8 @@ class ArrowSink(TableSink):
 
         return ipc.new_file(self.path, schema)
 
-    @staticmethod
-    def _write_group(writer: Any, group: Any) -> None:
-        writer.write_table(group.combine_chunks())
-
-
-# Parquet files.
+    def _write_group(self, group: Any) -> None:
+        self._writer.write_table(group.combine_chunks())
 
 
 class ParquetSink(TableSink):
@@ -229,9 +201,8 @@ class ParquetSink(TableSink):
         # Results hardly repeat, and a dictionary of them would take as long to make as all the rest.
         return ParquetWriter(self.path, schema, use_dictionary=list(kept))
 
-    @staticmethod
-    def _write_group(writer: Any, group: Any) -> None:
-        writer.write_table(group, row_group_size=group.num_rows)
+    def _write_group(self, group: Any) -> None:
+        self._writer.write_table(group, row_group_size=group.num_rows)
 
 
 # CSV files, plain or compressed by gzip, and CSV to the standard output. Numbers are written with all their digits.
@@ -292,26 +263,32 @@ class CsvSink(TableSink):
             elif not self._warned:
                 self._warned = True
                 example = texts.filter(formulas)[0].as_py()
-                warn_user(formula_like(field.name, example), FormulaWarning)
+                shown = example if len(example) <= 40 else example[:39] + "…"
+                warn_user(
+                    f"the column {field.name!r} holds text such as {shown!r}, which spreadsheets run as a formula. It "
+                    "is written as it is. To open the file in a spreadsheet, write it with "
+                    "lowdim.sinks.escaped_formulas() (on the command line, --escape-formulas).",
+                    FormulaWarning,
+                )
         return kept
 
     def _open(self, schema: Any, kept: Sequence[str]) -> Any:
-        self._check_types(schema, kept)
-        return self._open_text(schema)
-
-    def _open_text(self, schema: Any) -> Any:
-        """The writer of text."""
+        from pyarrow import types
         from pyarrow.csv import CSVWriter
 
-        return CSVWriter(self.path, schema)
-
-    def _check_types(self, schema: Any, kept: Sequence[str]) -> None:
-        """Refuse lists and the like, which have no text."""
-        from pyarrow import types
-
-        bad = [name for name in kept if types.is_nested(schema.field(name).type)]
+        # Lists and the like have no text.
+        bad = [field for field in map(schema.field, kept) if types.is_nested(field.type)]
         if bad:
-            raise not_for_csv(self.name, bad, [schema.field(name).type for name in bad])
+            listed = ", ".join(f"{field.name!r} ({field.type})" for field in bad)
+            raise ValueError(
+                f"a CSV file cannot hold the columns {listed}, given as keep. Write {os.path.basename(self.path)!r} as "
+                ".parquet or .arrow, or do not keep them."
+            )
+        return CSVWriter(self._target(), schema)
+
+    def _target(self) -> Any:
+        """The path of the file, or a stream."""
+        return self.path
 
 
 class GzipCsvSink(CsvSink):
@@ -320,15 +297,14 @@ class GzipCsvSink(CsvSink):
     kind = "CSV (gzip)"
     _stream: Any = None
 
-    def _open_text(self, schema: Any) -> Any:
+    def _target(self) -> Any:
         import pyarrow as pa
-        from pyarrow.csv import CSVWriter
 
         self._stream = pa.CompressedOutputStream(self.path, "gzip")
-        return CSVWriter(self._stream, schema)
+        return self._stream
 
-    def _end(self) -> None:
-        super()._end()
+    def abandon(self) -> None:
+        super().abandon()
         if self._stream is not None:
             self._stream.close()
 
@@ -339,16 +315,15 @@ class StandardOutputSink(CsvSink):
     kind = "CSV (standard output)"
     moved = False
 
-    def _open_text(self, schema: Any) -> Any:
+    def _target(self) -> Any:
         import pyarrow as pa
-        from pyarrow.csv import CSVWriter
 
         if sys.stdout is None:
             raise ValueError("the standard output is closed: name a file to write to.")
-        return CSVWriter(pa.PythonFile(sys.stdout.buffer, mode="w"), schema)
+        return pa.PythonFile(sys.stdout.buffer, mode="w")
 
-    def _end(self) -> None:
-        super()._end()
+    def abandon(self) -> None:
+        super().abandon()
         sys.stdout.buffer.flush()
 
 
@@ -389,9 +364,6 @@ class ArraySink(Sink):
             self._write_gathered(self._waiting)
         self._finish()
 
-    def abandon(self) -> None:
-        self._release()
-
     def _write_gathered(self, n: int) -> None:
         """Write the first `n` of the rows that are gathered."""
         rows = np.concatenate(self._gathered) if len(self._gathered) > 1 else self._gathered[0]
@@ -417,13 +389,6 @@ class ArraySink(Sink):
     def _finish(self) -> None:
         """End the file, whose number of rows is now known."""
 
-    @abstractmethod
-    def _release(self) -> None:
-        """Let go of the file."""
-
-
-# NPY files.
-
 
 class NpySink(ArraySink):
     """An NPY file, which can be mapped into memory."""
@@ -432,7 +397,7 @@ class NpySink(ArraySink):
     _file: Any = None
 
     def _create(self, rest: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self._file = open(self.path, "wb")  # noqa: SIM115 (closed by `_release`)
+        self._file = open(self.path, "wb")  # noqa: SIM115 (closed by `abandon`)
         self._rest, self._dtype = rest, dtype
         self._write_header(0)
 
@@ -442,9 +407,9 @@ class NpySink(ArraySink):
     def _finish(self) -> None:
         self._file.seek(0)
         self._write_header(self._written)
-        self._release()
+        self.abandon()
 
-    def _release(self) -> None:
+    def abandon(self) -> None:
         if self._file is not None:
             self._file.close()
 
@@ -452,9 +417,6 @@ class NpySink(ArraySink):
         # NumPy leaves room in the header for more rows, so its length does not depend on their number.
         header = {"descr": npy_format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": (n, *self._rest)}
         npy_format.write_array_header_1_0(self._file, header)
-
-
-# Zarr stores.
 
 
 class ZarrSink(ArraySink):
@@ -504,12 +466,8 @@ class ZarrSink(ArraySink):
     def _finish(self) -> None:
         self._array.resize((self._written, *self._rest))
 
-    def _release(self) -> None:
-        # Every chunk is a file, which is closed when it is written.
-        pass
-
-
-# HDF5 files.
+    def abandon(self) -> None:
+        """Every chunk is a file, which is closed when it is written."""
 
 
 #: The name of the dataset, unless the path gives another one.
@@ -555,10 +513,10 @@ class Hdf5Sink(ArraySink):
         self._disk.raise_error()
 
     def _finish(self) -> None:
-        self._release()
+        self.abandon()
         self._disk.raise_error()
 
-    def _release(self) -> None:
+    def abandon(self) -> None:
         if self._file is not None:
             self._file.close()
             self._disk.close()
@@ -599,12 +557,10 @@ class _LateErrors(io.FileIO):
             return None
 
 
-# Directories of files of one kind, each of bounded size.
-
-
 #: A part is ended when its rows have this many bytes.
 _PART_BYTES = 256 << 20
-_PART_NAME = re.compile(r"part-\d{5,}\..*")
+#: The names of parts.
+PART_NAME = re.compile(r"part-\d{5,}\..*")
 
 
 class PartsSink(Sink):
@@ -647,6 +603,15 @@ class PartsSink(Sink):
             self._part.abandon()
 
 
-def holds_only_parts(directory: str) -> bool:
-    """Whether a directory looks like one that `PartsSink` has written, or is empty."""
-    return all(_PART_NAME.fullmatch(name) for name in os.listdir(directory))
+#: How names of files end, and the sinks that write them. The first one that fits decides.
+SINKS: dict[str, type[Sink]] = {
+    ".parquet": ParquetSink,
+    ".arrow": ArrowSink,
+    ".feather": ArrowSink,
+    ".csv": CsvSink,
+    ".csv.gz": GzipCsvSink,
+    ".npy": NpySink,
+    ".zarr": ZarrSink,
+    ".h5": Hdf5Sink,
+    ".hdf5": Hdf5Sink,
+}

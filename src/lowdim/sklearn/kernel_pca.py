@@ -18,8 +18,7 @@ from .._core.arrays import Array, asarray_like, dense, device, is_sparse, namesp
 from .._core.schema import Numbers, Sometimes
 from ..errors import NoVariance
 from ..features import Same, affine
-from ..kernels import as_kernel, parameters_of
-from ..kernels.base import Kernel
+from ..kernels import Kernel, as_kernel, parameters_of
 from ..linalg import with_zeros
 from ..reading.map import RowMap
 from ..reading.rows import Rows

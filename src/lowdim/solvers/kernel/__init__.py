@@ -15,8 +15,7 @@ from ..._core.arrays import astype
 from ..._core.devices import free_device_bytes
 from ...errors import SlowWarning, no_positive_eigenvalue, warn_user
 from ...features import affine
-from ...kernels import as_kernel
-from ...kernels.base import Kernel
+from ...kernels import Kernel, as_kernel
 from ...linalg import signs
 from ...sources.base import Traits
 from ...summaries.sample import Sample

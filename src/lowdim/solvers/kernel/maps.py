@@ -18,8 +18,7 @@ import numpy as np
 from ... import features
 from ..._core.arrays import Array, asarray_like, is_sparse, to_numpy
 from ...errors import choice, kernel_not_finite, no_positive_eigenvalue
-from ...kernels import Linear
-from ...kernels.base import Kernel, no_frequencies
+from ...kernels import Kernel, Linear, no_frequencies
 from ...linalg import eigh_descending, require_normal, require_rows
 from ...summaries.moments import Moments
 from ...summaries.sample import Sample

@@ -29,8 +29,7 @@ from ..._core.arrays import (
 )
 from ..._core.threads import Progress, available, free_bytes, run_in_parallel, watcher
 from ...errors import kernel_not_finite, read_once
-from ...kernels import Gaussian
-from ...kernels.base import Kernel
+from ...kernels import Gaussian, Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS
 from ...summaries.sample import Sample
 from ..problem import AnySolver, Cost, Job, Plan, RowsLike, SpectraLike, Status

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...kernels import Gaussian
-from ...kernels.base import median_distance
+from ...kernels import Gaussian, median_distance
 from ...linalg import eigh_descending
 from ..iteration import check_whole
 

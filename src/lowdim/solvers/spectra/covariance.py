@@ -13,7 +13,7 @@ from ..._core.devices import placed_on_host
 from ...features import affine
 from ...linalg import (
     FLOAT64_EPS,
-    eigenpairs,
+    eigh_descending,
     fix_signs,
     most_components,
     numerical_rank,
@@ -196,7 +196,7 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
         squares = to_numpy(xp.linalg.diagonal(S))
     unit = float(squares.max()) or 1.0
     S = S / unit
-    found, vectors = eigenpairs(S, at_least=request.k)
+    found, vectors = eigh_descending(S, at_least=request.k, on_host=True)
     values = np.clip(found, 0.0, None)
     most = most_components(moments.n_rows, moments.weight, moments.n_features)
     total = float(squares.sum()) / unit

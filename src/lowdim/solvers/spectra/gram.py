@@ -14,7 +14,7 @@ from ...errors import needs_columns
 from ...linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
-    eigenpairs,
+    eigh_descending,
     is_constant,
     most_components,
     numerical_rank,
@@ -132,7 +132,7 @@ def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[np.n
         _, s, Vt = svd_thin(A)
         A, found = A.T @ A, s * s
     else:
-        found, Vt = eigenpairs(A, at_least=request.k)
+        found, Vt = eigh_descending(A, at_least=request.k, on_host=True)
     values = np.clip(to_numpy(found), 0.0, None)[:most]
     # Beyond the largest possible rank there is only rounding.
     values[request.free(G.shape[1]) :] = 0.0
