@@ -7,8 +7,8 @@ from . import densities, errors, features, files, inspect, kernels, models, sele
 from ._core import __version__ as __version__
 from .files import load, save
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
+from .models.base import plan
 from .onnx import to_onnx
-from .planning import plan
 from .reading.checkpoint import Checkpoint
 from .reading.summarize import summarize
 from .selection.bootstrapping import bootstrap

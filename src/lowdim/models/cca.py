@@ -21,6 +21,7 @@ from ..solvers.problem import CanonicalFit
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, NEVER_OVERWRITTEN, NO_ITERATION, Maps
 from .pairs import (
+    PAIR_ATTRIBUTES,
     Dtypes,
     PairModel,
     cast,
@@ -30,10 +31,10 @@ from .pairs import (
     standardize_flags,
     warn_if_forced,
 )
-from .regression import PREDICTION_ATTRIBUTES, Predicting, prediction_map, regression_tags, set_prediction
+from .regression import PREDICTION_ATTRIBUTES, LatentRegression, prediction_map, regression_tags, set_prediction
 
 
-class CCA(Predicting, PairModel):
+class CCA(PairModel):
     """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters
@@ -125,6 +126,7 @@ class CCA(Predicting, PairModel):
         **{f"{table}_structure_": Numbers(width, "k", most=1.0) for table, width in (("x", "p"), ("y", "q"))},
         **{f"{table}_cross_structure_": Numbers(width, "k", most=1.0) for table, width in (("x", "p"), ("y", "q"))},
         **{f"{table}_redundancy_": Numbers("k", sign="nonnegative", most=1.0) for table in "xy"},
+        **PAIR_ATTRIBUTES,
         **PREDICTION_ATTRIBUTES,
     }
     bootstrap_axes = {
@@ -149,6 +151,12 @@ class CCA(Predicting, PairModel):
         self.regularization = regularization
         self.scale = scale
         self.solver = solver
+
+    # The regression of y on the variates of X.
+    coef_: Any = LatentRegression.coef_
+    predict: Any = LatentRegression.predict
+    predict_to: Any = LatentRegression.predict_to
+    score: Any = LatentRegression.score
 
     def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
         """The maps that `predict` applies to its arguments."""

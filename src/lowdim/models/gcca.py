@@ -15,6 +15,7 @@ from .._core.schema import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes,
 from ..errors import other_names
 from ..features import affine
 from ..reading.map import RowMap
+from ..solvers import pairs
 from ..solvers.pairs.cca import column_structure, pair_correlations, solve_canonical
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction
 from ..solvers.pairs.views import Views
@@ -24,10 +25,11 @@ from ..sources.beside import BesideSource
 from ..sources.named import check_row_labels
 from ..sources.opening import open_target
 from ..summaries.base import names_of_tables
+from .base import Model
 from .output import Maps, framed_results, results
 from .pairs import (
     Dtypes,
-    TablesModel,
+    PairModel,
     cast,
     check_regularization,
     check_scale,
@@ -40,7 +42,7 @@ from .pairs import (
 )
 
 
-class GCCA(TablesModel):
+class GCCA(PairModel):
     """Generalized canonical correlation analysis (MAXVAR).
 
     The variates X_i w_i, one for each table, are those that a single common variate explains best.
@@ -150,7 +152,8 @@ class GCCA(TablesModel):
         """
         if getattr(sample_weight, "ndim", 1) > 1:
             raise ValueError("sample_weight is a table. Pass all tables as one list: fit([A, B, C]).")
-        return super().fit(X, y, sample_weight, checkpoint=checkpoint)
+        self._fit(X, y, sample_weight, checkpoint=checkpoint)
+        return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then return the variates: a tuple for all tables if `X` is a list, otherwise those of `X`."""
@@ -160,7 +163,7 @@ class GCCA(TablesModel):
             return maps[0].result()
         return framed_results(self, maps, X if y is None else [*X, y])
 
-    def transform(self, X: Any, *, n_components: int | None = None) -> Any:
+    def transform(self, X: Any, *, n_components: int | None = None) -> Any:  # type: ignore[override] # a list of tables
         """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only.
 
         With `n_components`, those of the first components only; the model is not fitted again.
@@ -169,7 +172,7 @@ class GCCA(TablesModel):
         maps = self._transform_maps(X)
         return results(maps) if len(maps) == 1 else framed_results(self, maps, X)
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Any) -> Any:  # type: ignore[override] # a list of tables
         """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table.
 
         Variates of the first components only are allowed, too; those of the others are taken to be zero.
@@ -188,11 +191,11 @@ class GCCA(TablesModel):
         variates = results(self._transform_maps(tables if y is None else [*tables, y]))
         return float(np.mean(list(pair_correlations(variates))))
 
-    def _transform_maps(self, X: Any) -> Maps:
+    def _transform_maps(self, X: Any) -> Maps:  # type: ignore[override]
         if not is_list_of_tables(X):
-            return super()._transform_maps(X)
+            return Model._transform_maps(self, X)
         self._check_count(X)
-        maps = list(super()._transform_maps(_as_table(X[0])))
+        maps = list(Model._transform_maps(self, _as_table(X[0])))
         maps[0].source.table = "table 0"
         for i, table in enumerate(X[1:], start=1):
             source = open_further(self, table, self.means_[i], f"table {i}", "transform", self._known_names(i))
@@ -200,7 +203,7 @@ class GCCA(TablesModel):
             maps.append(RowMap(source, self._scoring_of(i), self._score_names))
         return maps
 
-    def _inverse_maps(self, X: Any) -> Maps:
+    def _inverse_maps(self, X: Any) -> Maps:  # type: ignore[override]
         if not is_list_of_tables(X):
             return super()._inverse_maps(X)
         self._check_count(X)
@@ -290,6 +293,10 @@ class GCCA(TablesModel):
         if known is not None and source.names is not None and list(source.names) != known:
             raise other_names(None, source.names, known, f"table {i}")
 
+    def _check_parameters(self) -> None:
+        # The number of tables, on which `scale` and `regularization` depend, is not known yet.
+        pairs.check_asked(self.solver)
+
     def _check_groups(self, groups: Sequence[int]) -> None:
         if len(groups) < 2:
             raise ValueError(
@@ -330,9 +337,9 @@ class GCCA(TablesModel):
             self.structure_.append(cast(own / columns.deviation[:, None], like, dtype))
             self.means_.append(cast(lifted.mean, like, dtype))
             self.scales_.append(cast(columns.scale, like, dtype))
-        pairs = fit.correlations.sum(axis=(1, 2)) - np.trace(fit.correlations, axis1=1, axis2=2)
+        between = fit.correlations.sum(axis=(1, 2)) - np.trace(fit.correlations, axis1=1, axis2=2)
         like = self.means_[0]
-        self.correlations_ = cast(pairs / (n_tables * (n_tables - 1)), like, dtypes[0])
+        self.correlations_ = cast(between / (n_tables * (n_tables - 1)), like, dtypes[0])
         self.pair_correlations_ = cast(fit.correlations, like, dtypes[0])
         self.eigenvalues_ = cast(1.0 + fit.values[:k], like, dtypes[0])
 
@@ -351,10 +358,9 @@ class GCCA(TablesModel):
     def _describe_dropped(self, views: Views) -> str:
         return describe_lost_directions(views, self.rank_, self._ridges)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    # Both write the results of all tables that are given.
+    transform_to: Any = Model.transform_to
+    inverse_transform_to: Any = Model.inverse_transform_to
 
 
 def _as_table(A: Any) -> Any:

@@ -29,9 +29,9 @@ from ..sources.beside import BesideSource
 from ..sources.derived import MappedSource
 from ..sources.opening import open_target
 from .base import Model
-from .output import results
+from .output import Maps, framed_results, results
 from .pairs import (
-    PairTransform,
+    PairModel,
     check_count,
     check_regularization,
     check_target_names,
@@ -49,7 +49,7 @@ def _refuse_inverse(model: Any) -> NoReturn:
     raise AttributeError("variates are nonlinear functions of the rows, so there is no linear map back to the rows.")
 
 
-class KernelCCA(PairTransform):
+class KernelCCA(Model):
     """Kernel canonical correlation analysis: CCA of features of X and y that are defined by kernels.
 
     Parameters
@@ -157,23 +157,36 @@ class KernelCCA(PairTransform):
         checkpoint : None
             A file for the state of one pass over the rows is refused: all rows are needed at once.
         """
-        return super().fit(X, y, sample_weight, checkpoint=checkpoint)
+        self._fit(X, y, sample_weight, checkpoint=checkpoint)
+        return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the variates of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
         return self._variates_map(source.members[0], 0).result()
 
-    def _x_map(self, X: Any) -> RowMap:
-        return self._variates_map(self._open(X, reset=False), 0)
+    def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
+        """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
 
-    def _y_map(self, y: Any) -> RowMap:
+        With `n_components`, those of the first components only; the model is not fitted again.
+        """
+        check_is_fitted(self)
+        maps = self._transform_maps(X, y)
+        return results(maps) if len(maps) == 1 else framed_results(self, maps, X, y)
+
+    transform_to: Any = PairModel.transform_to
+
+    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
+        X, y = self._by_name(X, y, fitted=True)
+        maps = [self._variates_map(self._open(X, reset=False), 0)]
+        if y is None:
+            return maps
         other = open_target(y, wanted=known_targets(self))
         check_target_names(self, other)
         width = self._mapped[1].rows.shape[1]
         if other.shape[1] != width:
             raise ValueError(f"y has {other.shape[1]} columns, the model was fitted on {width}.")
-        return self._variates_map(other, 1)
+        return [*maps, self._variates_map(other, 1)]
 
     def _variates_map(self, source: Source, i: int) -> RowMap:
         """The map from rows of table i to their variates, in the dtype of the rows."""
@@ -315,9 +328,6 @@ class KernelCCA(PairTransform):
 
     def _widths(self) -> Sequence[int]:
         return [int(table.rows.shape[1]) for table in self._mapped]
-
-    def _describe_columns(self) -> str:
-        return " and ".join(map(str, self._widths())) + " columns"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,10 +25,8 @@ from ..errors import (
     holes_after_reading,
     n_components_out_of_range,
     needs_second_reading,
-    no_bootstrap_sample,
     one_row,
     other_rows_than_fit,
-    refit_of_weighted_fit,
     rule_needs_complete_rows,
     warn_user,
     without_warnings,
@@ -138,7 +136,11 @@ def _read(model: Any, source: Source, g: LatentGaussian, *, entries: bool = Fals
 def _check_rows_of_fit(model: Any, n: int) -> None:
     """Refuse rows that cannot be those of the fit, or that were weighted there."""
     if model.total_weight_ != model.n_samples_:
-        raise refit_of_weighted_fit(model.total_weight_, model.n_samples_)
+        raise ValueError(
+            f"refit=True draws rows with replacement, and the {model.n_samples_} rows of the fit had weights (of "
+            f"{model.total_weight_:g} in all). Repeat the rows by their weights and fit again, or draw with "
+            "refit=False."
+        )
     if n != model.n_samples_:
         raise other_rows_than_fit(n, model.n_samples_)
 
@@ -152,7 +154,10 @@ def _fit_of_sample(model: Any, source: Source, known: np.ndarray, random: np.ran
         if np.all((counts > 0) @ known.astype(np.int64) >= 2):
             break
     else:
-        raise no_bootstrap_sample(_TRIES)
+        raise ValueError(
+            f"in {_TRIES} samples of the rows, some column had less than two observed entries, so that no model can be "
+            "fitted to them. Drop columns with so few observed entries, or draw with refit=False."
+        )
     copy = clone(model).set_params(n_components=model.n_components_)
     if "rotation" in copy.get_params():
         # A rotation does not change the density.
@@ -163,17 +168,46 @@ def _fit_of_sample(model: Any, source: Source, known: np.ndarray, random: np.ran
     return found
 
 
-# How latent Gaussian models are fitted with the number of components that a rule chooses.
+# The base class of latent Gaussian models: posteriors, densities, imputation, samples.
 
 
-class ChosenByRule(Model):
-    """Base class of latent Gaussian models: `n_components` as the name of a rule, with or without missing values."""
+MISSING = ("nan", "unstored")
 
+
+class Posterior(NamedTuple):
+    """The posterior of the latent variables given the rows: means (n, k) and covariances (n, k, k)."""
+
+    mean: Array
+    covariance: Array
+
+
+class LatentModel(Model):
+    """Base class of models x = mean + W^T u + e with u ~ N(0, I) and Gaussian noise e of diagonal covariance.
+
+    A subclass defines the request to the solver (`_latent_request`) and sets the fitted attributes (`_unpack`). The
+    fitted model is a `LatentGaussian`; the matrix `_turn` maps its latent variables to those of `components_`.
+    """
+
+    _takes_nan = True
+    bootstrap_axes = DENSITY_AXES
     #: Rules that may choose the number of components; None for all.
     _rules: ClassVar[tuple[str, ...] | None] = None
-    missing: str
     solver: Any
-    choice_: Any
+    _gaussian: LatentGaussian
+    _turn: Array | None
+    fitted_attributes = {
+        "residual_": Real("nonnegative"),
+        "loglike_": ListOf(Real()),
+        "n_iter_": Whole(),
+        "n_passes_": Whole(),
+        "total_weight_": Real("positive"),
+        "mean_": Numbers("p"),
+        "scale_": Maybe(Numbers("p", sign="positive")),
+        "choice_": Sometimes(Instance("selection.Choice")),
+        "_dtype": Dtype(),
+        "_gaussian": Instance("models.LatentGaussian", shares="kp"),
+        "_turn": Maybe(Numbers("k", "k")),
+    }
 
     @abstractmethod
     def _latent_request(self, k: int) -> LatentRequest:
@@ -184,8 +218,81 @@ class ChosenByRule(Model):
         """The number of free parameters of the model with k components of p columns."""
 
     @abstractmethod
+    def _unpack(self, fit: LatentFit, dtype: Any) -> None:
+        """Set the fitted attributes."""
+
+    @property
+    def n_parameters_(self) -> int:
+        """The number of free parameters: loadings up to a rotation, noise variances and means."""
+        check_is_fitted(self)
+        return self._count_parameters(self.n_components_, self.n_features_in_)
+
+    def _check_parameters(self) -> None:
+        if self.missing not in MISSING:
+            raise choice("missing", self.missing, MISSING)
+
+    def _plan_rows(self, rows: Rows) -> Plan:
+        self._check_rows(rows)
+        if isinstance(self.n_components, str):
+            self._check_rule_rows(self.n_components, rows)
+            k = 1
+        else:
+            k = self._k(repeated_rows(rows), rows.shape[1])
+        return latent.plan(rows, self._latent_request(k), self.solver, spectra)
+
+    def _fit_rows(self, rows: Rows) -> None:
+        self._check_rows(rows)
+        if isinstance(self.n_components, str):
+            fit, the_plan = self._fit_by_rule(self.n_components, rows)
+        else:
+            self.__dict__.pop("choice_", None)
+            request = self._latent_request(self._k(repeated_rows(rows), rows.shape[1]))
+            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
+        self._finish(fit, the_plan, rows.dtype)
+
+    def _check_rows(self, rows: Rows) -> None:
+        """Refuse too few rows, if their number is known."""
+        n = repeated_rows(rows)
+        if n is not None and n < 2:
+            raise one_row()
+        self._check_weight(None if rows.weights is None else total_weight(rows))
+
+    def _check_weight(self, weight: float | None) -> None:
+        """Refuse a total weight that is too small for the model."""
+
+    def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
+        """Set the fitted attributes, and warn if the solver has not converged."""
+        self.plan_, self.solver_ = the_plan, the_plan.solver.name
+        self.n_samples_ = fit.n_rows
+        self.status_, self.residual_ = fit.status, fit.residual
+        self.loglike_ = [float(value) for value in fit.loglike]
+        self.n_iter_ = len(fit.loglike) - 1
+        self.n_passes_ = fit.passes
+        self.total_weight_, self._dtype = fit.weight, dtype
+        on_host = fit if isinstance(fit.mean, np.ndarray) else placed_on_host(fit)
+        unpack_to(fit.mean, self, partial(self._unpack, on_host), dtype)
+        if fit.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
+            warn_user(
+                f"solver={self.solver_!r} stopped after {self.n_iter_} steps at residual {fit.residual:.1e}, above its "
+                f"tolerance {the_plan.solver.tol:g}. {fit.advice}",
+                ConvergenceWarning,
+            )
+
+    def _k(self, n: int | None, p: int) -> int:
+        """n_components as a number."""
+        k = self.n_components
+        upper = p if n is None else min(n, p)
+        if k is None:
+            return self._most_components(upper, p)
+        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
+            return int(k)
+        raise n_components_out_of_range(k, upper, n, p, fractions=False)
+
     def _most_components(self, upper: int, p: int) -> int:
         """The largest number of components of p columns, where `upper` is the smaller of the numbers of rows and p."""
+        return upper
+
+    # ---- The number of components that a rule chooses, with or without missing values
 
     def _fit_by_rule(self, name: str, rows: Rows) -> tuple[LatentFit, Plan]:
         """Fit with the number of components that a rule chooses."""
@@ -294,121 +401,6 @@ class ChosenByRule(Model):
     @abstractmethod
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
         """Fit complete rows with the number of components chosen by a rule that uses their eigenvalues."""
-
-
-# The base class of latent Gaussian models: posteriors, densities, imputation, samples.
-
-
-MISSING = ("nan", "unstored")
-
-
-class Posterior(NamedTuple):
-    """The posterior of the latent variables given the rows: means (n, k) and covariances (n, k, k)."""
-
-    mean: Array
-    covariance: Array
-
-
-class LatentModel(ChosenByRule):
-    """Base class of models x = mean + W^T u + e with u ~ N(0, I) and Gaussian noise e of diagonal covariance.
-
-    A subclass defines the request to the solver (`_latent_request`) and sets the fitted attributes (`_unpack`). The
-    fitted model is a `LatentGaussian`; the matrix `_turn` maps its latent variables to those of `components_`.
-    """
-
-    _takes_nan = True
-    bootstrap_axes = DENSITY_AXES
-    n_components: Any
-    _gaussian: LatentGaussian
-    _turn: Array | None
-    _dtype: Any
-    fitted_attributes = {
-        "residual_": Real("nonnegative"),
-        "loglike_": ListOf(Real()),
-        "n_iter_": Whole(),
-        "n_passes_": Whole(),
-        "total_weight_": Real("positive"),
-        "mean_": Numbers("p"),
-        "scale_": Maybe(Numbers("p", sign="positive")),
-        "choice_": Sometimes(Instance("selection.Choice")),
-        "_dtype": Dtype(),
-        "_gaussian": Instance("models.LatentGaussian", shares="kp"),
-        "_turn": Maybe(Numbers("k", "k")),
-    }
-
-    @abstractmethod
-    def _unpack(self, fit: LatentFit, dtype: Any) -> None:
-        """Set the fitted attributes."""
-
-    @property
-    def n_parameters_(self) -> int:
-        """The number of free parameters: loadings up to a rotation, noise variances and means."""
-        check_is_fitted(self)
-        return self._count_parameters(self.n_components_, self.n_features_in_)
-
-    def _check_parameters(self) -> None:
-        if self.missing not in MISSING:
-            raise choice("missing", self.missing, MISSING)
-
-    def _plan_rows(self, rows: Rows) -> Plan:
-        self._check_rows(rows)
-        if isinstance(self.n_components, str):
-            self._check_rule_rows(self.n_components, rows)
-            k = 1
-        else:
-            k = self._k(repeated_rows(rows), rows.shape[1])
-        return latent.plan(rows, self._latent_request(k), self.solver, spectra)
-
-    def _fit_rows(self, rows: Rows) -> None:
-        self._check_rows(rows)
-        if isinstance(self.n_components, str):
-            fit, the_plan = self._fit_by_rule(self.n_components, rows)
-        else:
-            self.__dict__.pop("choice_", None)
-            request = self._latent_request(self._k(repeated_rows(rows), rows.shape[1]))
-            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
-        self._finish(fit, the_plan, rows.dtype)
-
-    def _check_rows(self, rows: Rows) -> None:
-        """Refuse too few rows, if their number is known."""
-        n = repeated_rows(rows)
-        if n is not None and n < 2:
-            raise one_row()
-        self._check_weight(None if rows.weights is None else total_weight(rows))
-
-    def _check_weight(self, weight: float | None) -> None:
-        """Refuse a total weight that is too small for the model."""
-
-    def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
-        """Set the fitted attributes, and warn if the solver has not converged."""
-        self.plan_, self.solver_ = the_plan, the_plan.solver.name
-        self.n_samples_ = fit.n_rows
-        self.status_, self.residual_ = fit.status, fit.residual
-        self.loglike_ = [float(value) for value in fit.loglike]
-        self.n_iter_ = len(fit.loglike) - 1
-        self.n_passes_ = fit.passes
-        self.total_weight_, self._dtype = fit.weight, dtype
-        on_host = fit if isinstance(fit.mean, np.ndarray) else placed_on_host(fit)
-        unpack_to(fit.mean, self, partial(self._unpack, on_host), dtype)
-        if fit.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
-            warn_user(
-                f"solver={self.solver_!r} stopped after {self.n_iter_} steps at residual {fit.residual:.1e}, above its "
-                f"tolerance {the_plan.solver.tol:g}. {fit.advice}",
-                ConvergenceWarning,
-            )
-
-    def _k(self, n: int | None, p: int) -> int:
-        """n_components as a number."""
-        k = self.n_components
-        upper = p if n is None else min(n, p)
-        if k is None:
-            return self._most_components(upper, p)
-        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
-            return int(k)
-        raise n_components_out_of_range(k, upper, n, p, fractions=False)
-
-    def _most_components(self, upper: int, p: int) -> int:
-        return upper
 
     # ---- Posteriors, densities and imputation of rows, with or without missing values
 

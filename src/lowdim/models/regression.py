@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import (
@@ -28,7 +28,6 @@ from .._core.arrays import (
     wide_dtype,
 )
 from .._core.schema import Flag, Instance, Numbers, Real, Whole
-from ..errors import not_representable
 from ..features import affine
 from ..linalg import column_lengths
 from ..reading.map import RowMap
@@ -41,7 +40,7 @@ from ..sources.opening import hold_files, rows_are_ordered
 from ..summaries.moments import Moments
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, Maps, results
-from .pairs import Dtypes, PairModel, cast, known_targets
+from .pairs import PAIR_ATTRIBUTES, Dtypes, PairModel, cast, known_targets
 
 # Predictions of y from scores of X, y_mean + (x - x_mean) R Q^T, for regressions and CCA.
 #
@@ -55,53 +54,6 @@ PREDICTION_ATTRIBUTES = {
     "intercept_": Numbers("q"),
     "_finite_coefficients": Flag(),
 }
-
-
-# scikit-learn has no types, so its bases are Any.
-class Predicting(RegressorMixin):  # type: ignore[misc]
-    """Mixin of models that predict y; `coefficient_factors` of the model returns R and Q."""
-
-    @property
-    def coef_(self) -> Array:
-        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
-        return coefficients(self)
-
-    def predict(self, X: Any, n_components: int | None = None) -> Array:
-        """Predictions of y for the rows of `X`, from the first `n_components` components (default: all);
-        a vector if y was one in the fit."""
-        check_is_fitted(self)
-        return results(self._prediction_maps(X, n_components))
-
-    def predict_to(
-        self,
-        X: Any,
-        path: Any,
-        *,
-        n_components: int | None = None,
-        keep: Sequence[str] = (),
-        overwrite: bool = False,
-    ) -> str:
-        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y1, y2, ...).
-
-        For `path`, `keep` and `overwrite` see `transform_to`.
-        """
-        maps = partial(self._prediction_maps, n_components=n_components)
-        return self._write(maps, X, path, "predict_to", keep, overwrite, self._wanted())
-
-    def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
-        """The maps that `predict` applies to its arguments."""
-        model = first_components(self, n_components, least=0)
-        return [prediction_map(model, X, *model.coefficient_factors())]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
-        if not rows_are_ordered(X):
-            return r2_in_one_pass(self, X, y, sample_weight)
-        X, y, sample_weight = self._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
-        y = hold_files(y, known_targets(self))
-        # Responses may be sparse, in Dask or on a device, as in `fit`.
-        y, sample_weight = (to_numpy(a) if is_array(a) else a for a in (dense(compute_lazy(y)), sample_weight))
-        return float(r2_score(y, to_numpy(self.predict(X)), sample_weight=sample_weight))
 
 
 def r2_in_one_pass(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
@@ -132,12 +84,6 @@ class _Residuals:
         return np.concatenate([known, known - to_numpy(self._predict(X)).reshape(known.shape)], axis=1)
 
 
-def coefficients(model: Any) -> Array:
-    """Q R^T, in the units of the columns, (n_targets, n_features); an error if it overflows."""
-    check_is_fitted(model)
-    return in_widest_range("coef_", lambda R, Q: Q @ R.T, *model.coefficient_factors())
-
-
 def set_prediction(model: Any, dtype: Any) -> None:
     """Set the intercept, which is the prediction at zero, in the `dtype` of y, and whether the coefficients of few
     targets are finite: they may overflow even if the predictions do not."""
@@ -166,7 +112,11 @@ def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Arra
             values = product(astype(R, dtype), astype(Q, dtype))
             if all_finite(values):
                 return in_range(values, of_x)
-    raise not_representable(name)
+    raise ValueError(
+        f"{name} has entries outside the range of floating-point numbers: the columns of y are too large, or those of "
+        "X too small. predict(X) works all the same; for coefficients, rescale one of the tables (multiply it by a "
+        "constant) and fit again."
+    )
 
 
 def prediction_map(model: Any, X: Any, R: Array, Q: Array) -> RowMap:
@@ -208,6 +158,7 @@ def _deviation(model: Any, Q: Array) -> float:
 
 def regression_tags(tags: Any) -> Any:
     """scikit-learn's tags, with those of a regression added."""
+    tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
     tags.target_tags.multi_output = True
     # A model with few components need not predict well.
     tags.regressor_tags.poor_score = True
@@ -221,19 +172,13 @@ def regression_tags(tags: Any) -> Any:
 REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("components",)}
 
 
-# scikit-learn has no types, so its bases are Any.
-class LatentRegression(Predicting, PairModel):
+class LatentRegression(PairModel):
     """Base class of regressions of y on orthogonal scores of X.
 
     With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k, the prediction from K scores is sum_{j<=K} t_j q_j^T, so the
     coefficients for all numbers of components are cumulative sums of r_j q_j^T.
     """
 
-    explained_variance_: Any
-    y_explained_variance_ratio_: Any
-    intercept_: Any
-    x_weights_: Any
-    _y_on_x: Any
     fitted_attributes = {
         "x_weights_": Numbers("p", "k"),
         "y_weights_": Numbers("q", "k"),
@@ -244,11 +189,55 @@ class LatentRegression(Predicting, PairModel):
         "noise_variance_": Real("nonnegative"),
         "rank_": Whole(most="k"),
         "rank_cut_": Real("nonnegative"),
+        **PAIR_ATTRIBUTES,
         **PREDICTION_ATTRIBUTES,
     }
     __metadata_request__fit = ASK_ABOUT_WEIGHTS
     __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
     __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
+
+    @property
+    def coef_(self) -> Array:
+        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
+        check_is_fitted(self)
+        return in_widest_range("coef_", lambda R, Q: Q @ R.T, *self.coefficient_factors())
+
+    def predict(self, X: Any, n_components: int | None = None) -> Array:
+        """Predictions of y for the rows of `X`, from the first `n_components` components (default: all);
+        a vector if y was one in the fit."""
+        check_is_fitted(self)
+        return results(self._prediction_maps(X, n_components))
+
+    def predict_to(
+        self,
+        X: Any,
+        path: Any,
+        *,
+        n_components: int | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
+    ) -> str:
+        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y1, y2, ...).
+
+        For `path`, `keep` and `overwrite` see `transform_to`.
+        """
+        maps = partial(self._prediction_maps, n_components=n_components)
+        return self._write(maps, X, path, "predict_to", keep, overwrite, self._wanted())
+
+    def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
+        """The maps that `predict` applies to its arguments."""
+        model = first_components(self, n_components, least=0)
+        return [prediction_map(model, X, *model.coefficient_factors())]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
+        if not rows_are_ordered(X):
+            return r2_in_one_pass(self, X, y, sample_weight)
+        X, y, sample_weight = self._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
+        y = hold_files(y, known_targets(self))
+        # Responses may be sparse, in Dask or on a device, as in `fit`.
+        y, sample_weight = (to_numpy(a) if is_array(a) else a for a in (dense(compute_lazy(y)), sample_weight))
+        return float(r2_score(y, to_numpy(self.predict(X)), sample_weight=sample_weight))
 
     @property
     def coef_path_(self) -> Array:
