@@ -35,7 +35,7 @@ from ..errors import (
 from ..reading.checkpoint import Checkpoint
 from ..reading.map import RowMap, map_rows
 from ..reading.rows import FirstPass, Rows
-from ..reading.summarize import check_weights
+from ..reading.summarize import check_weights, summarize
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import spectra
 from ..solvers.problem import ON_HOST, AnySolver, Plan, is_auto
@@ -128,6 +128,36 @@ def with_place(plan: Plan, source: Source) -> Plan:
         where = f"sums on {device}, {on_host} on the host" if on_host else f"sums and solve on {device}"
         where = where if rows is source else f"rows sent to {device} block by block, {where}"
     return replace(plan, where=where)
+
+
+# Models that can be fitted to a summary of rows, to which `partial_fit` adds further rows.
+
+
+def can_partial_fit(model: Any, solver: Any) -> bool:
+    """Whether a model is solved from a summary; an AttributeError if its parameters need the rows themselves."""
+    if isinstance(model.n_components, str) and model.n_components == "cv":
+        raise AttributeError(
+            "n_components='cv' leaves rows out, and partial_fit does not keep them; pass a number, or another rule."
+        )
+    if solver is not None and solver.starts_from is None:
+        raise AttributeError(
+            f"solver={solver.name!r} keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or "
+            "'triangle'."
+        )
+    return True
+
+
+def copy_of(summary: Any) -> Any:
+    """A copy of a summary, to which further rows can be added."""
+    copied = summary.fresh()
+    copied.merge(summary)
+    return copied
+
+
+def add_rows(seen: Any, source: Source, sample_weight: Any) -> None:
+    """Add the rows of a source to a summary."""
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    seen.merge(summarize(source, seen.fresh(), weights=weights))
 
 
 # Attributes that follow from others, for models that were not fitted but rebuilt from saved arrays.

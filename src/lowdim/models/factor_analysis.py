@@ -33,14 +33,13 @@ from ..solvers.latent.base import LatentRequest, LatentSolver
 from ..solvers.latent.rotation import ROTATION_TOLERANCE, Rotation, rotation_of
 from ..solvers.problem import LatentFit, Misfit, Plan, Status
 from ..sources.derived import with_known_length
-from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import derived
 from .latent import LIKELIHOOD, LatentModel, choose_by_likelihood, correlation_eigenvalues, n_parameters
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
-from .rule_choice import apply_rule, at_least_one, check_rule
+from .spectral import apply_rule, at_least_one
 
 # How far a factor analysis is from the covariance of the rows, and the test of whether its factors are sufficient.
 
@@ -149,6 +148,7 @@ class FactorAnalysis(LatentModel):
     """
 
     component_name = "F"
+    _likelihood_assumes = LIKELIHOOD
     _rules = ("kaiser", "bic", "aic", "parallel", "parallel-factors", "map", "cv")
     _not_taken = {
         "copy": NEVER_OVERWRITTEN,
@@ -215,24 +215,8 @@ class FactorAnalysis(LatentModel):
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a Moments or Triangle summary of rows. `Moments.from_covariance(cov, n_samples)` makes one from a
         covariance or correlation matrix."""
-        self._check_parameters()
-        if not isinstance(summary, Moments | Triangle):
-            raise TypeError(
-                f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}. For a covariance or "
-                "correlation matrix, pass Moments.from_covariance(cov, n_samples)."
-            )
-        require_seen(summary)
-        with self._restore_on_error():
-            self._take_names(summary)
-            self.n_features_in_ = summary.n_features
-            n = most_components(summary.n_rows, summary.weight, 2**62)
-            if isinstance(self.n_components, str):
-                fit, the_plan = self._fit_summary_by_rule(summary, check_rule(self.n_components, self._rules))
-            else:
-                self.__dict__.pop("choice_", None)
-                fit, the_plan = self._fit_factors(summary, self._k(n, summary.n_features))
-            self._finish(fit, the_plan, summary.mean.dtype)
-        return self
+        advice = "For a covariance or correlation matrix, pass Moments.from_covariance(cov, n_samples)."
+        return self._fit_to(summary, f" {advice}")
 
     @property
     def loadings_(self) -> Array:
@@ -401,22 +385,14 @@ class FactorAnalysis(LatentModel):
             raise rule_needs_rows(rule.name)
         if rule.name not in ("aic", "bic"):
             self.choice_, k = apply_rule(rule, correlation_eigenvalues(summary, rule), self._seed())
-            return self._fit_factors(summary, k)
+            return self._fit_components(summary, k)
         n, p = summary.weight, summary.n_features
         most = min(self._most_tried(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)
-        self.choice_, fits = choose_by_likelihood(rule.name, summary, most, self._fit_factors)
+        self.choice_, fits = choose_by_likelihood(rule.name, summary, most, self._fit_components)
         k = at_least_one(self.choice_.k, rule.name)
         # What is found from the factors before may be better than what is found without them, or worse.
-        found = [self._fit_factors(summary, k), *fits[k - 1 : k]]
+        found = [self._fit_components(summary, k), *fits[k - 1 : k]]
         return max(found, key=lambda pair: pair[0].loglike[-1])
-
-    def _fit_factors(
-        self, summary: Moments | Triangle, k: int, start: np.ndarray | None = None
-    ) -> tuple[LatentFit, Plan]:
-        """Fit k factors, starting at these uniquenesses (shares of the variances of the columns), if any are given."""
-        request = self._latent_request(k)
-        request = request if start is None else replace(request, start=start)
-        return latent.solve_summary(summary, request, self.solver, spectra)
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         like, wide = fit.mean, fit.mean.dtype
@@ -504,7 +480,7 @@ class FactorAnalysis(LatentModel):
             C = xp.permute_dims(unpack(covariance, k), (2, 0, 1))
             identity = xp.eye(k, dtype=C.dtype, device=device(C))
             f = (xp.linalg.pinv(identity - C, rtol=1e-10) @ u.T[:, :, None])[:, :, 0]
-            return astype(f if turn is None else f @ turn.T, self._out(block))
+            return astype(f if turn is None else f @ turn.T, block.dtype)
 
         return bartlett
 
@@ -520,12 +496,6 @@ class FactorAnalysis(LatentModel):
 
     def _eigenvalue_options(self) -> dict[str, Any]:
         return {"standardize": True, "ddof": 1}
-
-    def _ties_columns(self) -> bool:
-        return False
-
-    def _likelihood_assumes(self, rule: Rule) -> str:
-        return LIKELIHOOD
 
     def _count_parameters(self, k: int, p: int) -> int:
         return n_parameters(p, k)

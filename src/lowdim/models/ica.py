@@ -34,8 +34,7 @@ from ..solvers.problem import Plan, Spectrum, Status, repeated_rows
 from ..sources.spark import mean_of_results
 from .base import Model, unpack_to
 from .output import FULL_ACCURACY
-from .rule_choice import check_cv_rows, is_cv
-from .spectral import density_support, principal_request, principal_spectrum, variance_outside
+from .spectral import check_cv_rows, density_support, is_cv, principal_request, principal_spectrum, variance_outside
 
 #: With fewer rows than this for each source, the result is mostly chance.
 _FEW_ROWS = 5

@@ -6,8 +6,9 @@ import math
 import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -27,10 +28,10 @@ from ..errors import (
     needs_second_reading,
     one_row,
     other_rows_than_fit,
-    rule_needs_complete_rows,
     warn_user,
     without_warnings,
 )
+from ..linalg import most_components
 from ..reading.rows import Rows
 from ..selection.criteria import Eigenvalues, penalised_curve
 from ..selection.fold_scores import HeldOutScorer
@@ -40,16 +41,17 @@ from ..selection.rules import RULES, Choice, Rule, rule_of
 from ..selection.scorers import MAX_TRIED
 from ..solvers import latent, spectra
 from ..solvers.latent.base import LatentRequest, independent_loglike, saturated_loglike
-from ..solvers.problem import LatentFit, Plan, Request, Status, repeated_rows, total_weight, with_passes
+from ..solvers.problem import LatentFit, Plan, Request, Status, repeated_rows, with_passes
 from ..sources.base import Source
 from ..sources.derived import with_known_length
 from ..sources.spark import is_frame_of_engine, mean_of_results, sum_of_results
+from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import Model, unpack_to
 from .output import Maps, framed, framed_draws, results
-from .rule_choice import (
+from .spectral import (
     DENSITY_AXES,
     apply_cv_rule,
     apply_rule,
@@ -192,6 +194,8 @@ class LatentModel(Model):
     bootstrap_axes = DENSITY_AXES
     #: Rules that may choose the number of components; None for all.
     _rules: ClassVar[tuple[str, ...] | None] = None
+    #: What BIC and AIC assume for this model, if that is not what the rules say.
+    _likelihood_assumes: ClassVar[str] = ""
     solver: Any
     _gaussian: LatentGaussian
     _turn: Array | None
@@ -250,15 +254,39 @@ class LatentModel(Model):
             fit, the_plan = latent.solve(rows, request, self.solver, spectra)
         self._finish(fit, the_plan, rows.dtype)
 
+    def _fit_to(self, summary: Any, advice: str = "") -> Self:
+        """Fit to a summary of rows; `advice` for something else is a part of the error."""
+        self._check_parameters()
+        if not isinstance(summary, Moments | Triangle):
+            raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.{advice}")
+        require_seen(summary)
+        with self._restore_on_error():
+            self._take_names(summary)
+            self.n_features_in_ = summary.n_features
+            if isinstance(self.n_components, str):
+                fit, the_plan = self._fit_summary_by_rule(summary, check_rule(self.n_components, self._rules))
+            else:
+                self.__dict__.pop("choice_", None)
+                n = most_components(summary.n_rows, summary.weight, 2**62)
+                fit, the_plan = self._fit_components(summary, self._k(n, summary.n_features))
+            self._finish(fit, the_plan, summary.mean.dtype)
+        return self
+
+    def _fit_components(self, summary: Any, k: int, start: np.ndarray | None = None) -> tuple[LatentFit, Plan]:
+        """Fit k components to a summary, from these uniquenesses (shares of the variances of the columns), if any."""
+        request = self._latent_request(k)
+        request = request if start is None else replace(request, start=start)
+        return latent.solve_summary(summary, request, self._summary_solver(), spectra)
+
+    def _summary_solver(self) -> Any:
+        """The solver for a summary."""
+        return self.solver
+
     def _check_rows(self, rows: Rows) -> None:
         """Refuse too few rows, if their number is known."""
         n = repeated_rows(rows)
         if n is not None and n < 2:
             raise one_row()
-        self._check_weight(None if rows.weights is None else total_weight(rows))
-
-    def _check_weight(self, weight: float | None) -> None:
-        """Refuse a total weight that is too small for the model."""
 
     def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
         """Set the fitted attributes, and warn if the solver has not converged."""
@@ -304,12 +332,13 @@ class LatentModel(Model):
             if rule.needs != "folds":
                 fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
                 return fit, with_passes(the_plan, fit.passes)
-            self.choice_, total = apply_cv_rule(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
+            scorer = self._scorer_for_rule(missing=False)
+            self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
         except MissingValues as holes:
             if not rows.traits.rereadable:
                 raise holes_after_reading(holes) from holes
             return self._fit_rule_with_holes(rule, rows)
-        return self._fit_chosen(rows, self.choice_.cross_validation.n_passes, total)
+        return self._fit_chosen(rows, passes, total)
 
     def _fit_chosen(self, rows: Rows, passes: int, total: Any = None) -> tuple[LatentFit, Plan]:
         """Fit with the number of components of `choice_`, which took some passes, to the rows or to their summary."""
@@ -332,9 +361,9 @@ class LatentModel(Model):
             return self._fit_by_likelihood(rule, rows)
         if rule.with_holes == "folds":
             tables = (rows.source, None)
-            scorer = self._scorer_with_holes()
-            self.choice_, _ = apply_cv_rule(scorer, rows.source, rows.weights, self._seed(), tables)
-            return self._fit_chosen(rows, self.choice_.cross_validation.n_passes)
+            scorer = self._scorer_for_rule(missing=True)
+            self.choice_, _, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed(), tables)
+            return self._fit_chosen(rows, passes)
         options: Any = {"unstored": request.unstored, "seed": self._seed(), **self._eigenvalue_options()}
         e, passes = eigenvalues_with_holes(rows, **options)
         self.choice_, _ = apply_rule(rule, e, self._seed())
@@ -348,38 +377,34 @@ class LatentModel(Model):
 
         def loglike_of(k: int) -> float | None:
             if k == 0:
-                return loglike_without_components(observed, self._ties_columns())
+                return loglike_without_components(observed, not self._eigenvalue_options()["standardize"])
             fits.append(latent.solve(rows, self._latent_request(k), self.solver, spectra))
             fit = fits[-1][0]
             return None if fit.status is Status.UNDETERMINED else float(fit.loglike[-1])
 
         counts = partial(self._count_parameters, p=p)
         curve = penalised_curve(rule.name, observed.weight, loglike_of, counts, max(most, 1), None)
-        self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes(rule))
+        self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes or rule.assumes)
         fit, the_plan = fits[at_least_one(self.choice_.k, rule.name) - 1]
         passes = 1 + sum(each.passes for each, _ in fits)
         return with_passes(fit, passes), with_passes(the_plan, passes)
 
     def _needs_complete_rows(self, rule: Rule, *, bayes: bool = False) -> ValueError:
         """The error for a rule that cannot be applied to rows with missing values, or not with a prior."""
-        able = [name for name in self._rules or RULES if rule_of(name).with_holes]
-        return rule_needs_complete_rows(rule.name, able, bayes=bayes)
-
-    def _scorer_with_holes(self) -> HeldOutScorer:
-        """The scorer that is used for n_components="cv" if rows have missing values."""
-        return self.held_out_scorer()
+        if bayes:
+            return ValueError(
+                f"n_components={rule.name!r} compares models of maximum likelihood, and the rows have missing values: "
+                "with prior='vb', components that are not needed are dropped anyway. Pass a number, or prior=None."
+            )
+        able = ", ".join(repr(name) for name in self._rules or RULES if rule_of(name).with_holes)
+        return ValueError(
+            f"n_components={rule.name!r} needs complete rows, without NaN or other missing values. Rules for rows with "
+            f"missing values are {able}. Or pass a number, or apply the rule to draws of impute(X, n_draws=...)."
+        )
 
     @abstractmethod
     def _eigenvalue_options(self) -> dict[str, Any]:
         """`standardize` and `ddof` of the eigenvalues that rules are applied to."""
-
-    @abstractmethod
-    def _ties_columns(self) -> bool:
-        """Whether all columns have the same variance in the model without components."""
-
-    def _likelihood_assumes(self, rule: Rule) -> str:
-        """What BIC or AIC assume for this model."""
-        return rule.assumes
 
     def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
         """The rule of this name, if the model knows it and it can be applied to these rows, as far as is known."""
@@ -390,13 +415,17 @@ class LatentModel(Model):
             check_cv_rows(rows.shape[0])
         return rule
 
-    def _scorer_for_rule(self) -> Any:
-        """The scorer that is used for n_components="cv"."""
+    def _scorer_for_rule(self, *, missing: bool) -> Any:
+        """The scorer that is used for n_components="cv", for rows with or without missing values."""
         return self.held_out_scorer()
 
     @abstractmethod
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`."""
+
+    @abstractmethod
+    def _fit_summary_by_rule(self, summary: Any, rule: Rule) -> tuple[LatentFit, Plan]:
+        """Fit to a summary with the number of components that a rule chooses."""
 
     @abstractmethod
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
@@ -414,14 +443,9 @@ class LatentModel(Model):
 
         def scores(block: Array) -> Array:
             u = self._expect(block)[0]
-            return astype((u if turn is None else turn @ u).T, self._out(block))
+            return astype((u if turn is None else turn @ u).T, block.dtype)
 
         return scores
-
-    @staticmethod
-    def _out(block: Array) -> Any:
-        """The dtype of results for a block."""
-        return block.dtype
 
     def _lift(self) -> Array:
         return self.components_
@@ -448,7 +472,7 @@ class LatentModel(Model):
             full = xp.permute_dims(unpack(covariance, k), (2, 0, 1))
             if turn is not None:
                 u, full = turn @ u, turn @ full @ turn.T
-            return astype(xp.concat([u.T, xp.reshape(full, (-1, k * k))], axis=1), self._out(block))
+            return astype(xp.concat([u.T, xp.reshape(full, (-1, k * k))], axis=1), block.dtype)
 
         joined = self._map(X, both, "posterior")
         return Posterior(joined[:, :k], namespace(joined).reshape(joined[:, k:], (-1, k, k)))
@@ -460,7 +484,7 @@ class LatentModel(Model):
         unstored = self.missing == "unstored"
         return self._map(
             X,
-            lambda block: astype(point.expect(observed_entries(block, unstored))[2], self._out(block)),
+            lambda block: astype(point.expect(observed_entries(block, unstored))[2], block.dtype),
             "score_samples",
         )
 
@@ -579,7 +603,7 @@ class LatentModel(Model):
             if return_std:
                 sd = xp.sqrt(self._gaussian.predictive_terms(u, covariance).T @ tables)
                 filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
-            return astype(filled, self._out(block))
+            return astype(filled, block.dtype)
 
         fill.replaces_rows = True  # type: ignore[attr-defined] # see `map_rows`
         return [self._row_map(X, fill, "impute", names)]

@@ -22,7 +22,6 @@ from ..errors import (
     ResolutionWarning,
     SmallSampleWarning,
     n_components_out_of_range,
-    no_partial_fit,
     other_names,
     rule_needs_rows,
     warn_user,
@@ -32,7 +31,7 @@ from ..features import affine
 from ..linalg import divisor, signs
 from ..reading.map import RowMap
 from ..reading.rows import Rows
-from ..reading.summarize import check_weights, summarize, weights_for
+from ..reading.summarize import check_weights, weights_for
 from ..solvers import pairs
 from ..solvers.pairs.reductions import (
     ComponentsFunction,
@@ -50,9 +49,9 @@ from ..sources.base import Source
 from ..sources.beside import BesideSource, require_one_device
 from ..sources.opening import can_be_opened, open_source, open_target
 from ..summaries.base import names_of_tables, require_seen
-from .base import Model, check_namespace, first_components, unpack_to
+from .base import Model, add_rows, can_partial_fit, check_namespace, copy_of, first_components, unpack_to
 from .output import Maps, framed_results, results
-from .rule_choice import apply_cv_rule, check_cv_rows, check_rule, is_cv, makes_summary
+from .spectral import apply_cv_rule, check_cv_rows, check_rule, is_cv, makes_summary
 
 # Parameters of models of several tables: one value for all of them, or one for each.
 
@@ -194,9 +193,7 @@ class PairModel(Model):
             self._dtypes = (summary.mean.dtype,) * len(summary.groups)
             self._fit_from(summary, self._dtypes, reduction)
             self._take_names(summary)
-            # Keep a copy, from which partial_fit can continue.
-            self.summary_ = summary.fresh()
-            self.summary_.merge(summary)
+            self.summary_ = copy_of(summary)
         return self
 
     @available_if(lambda self: self._can_partial_fit())
@@ -214,7 +211,18 @@ class PairModel(Model):
             X, y, sample_weight = self._by_name(X, y, fitted=not first, sample_weight=sample_weight)
             source = self._open_tables(X, y, reset=first)
             self._k(None, source.groups)
-            seen = self._merge_rows(source, sample_weight, first)
+            if not first and source.groups != self.summary_.groups:
+                raise ValueError(
+                    f"the tables have {source.groups} columns, the earlier rows had {self.summary_.groups}: all blocks "
+                    "must have the same columns."
+                )
+            reduction = pairs.streaming_reduction(self.solver)
+            seen: Any = reduction.empty_summary(source.groups) if first else copy_of(self.summary_)
+            if not isinstance(seen, reduction.starts_from or ()):
+                reduction = pairs.reduction_for(seen)
+            # Raise an error if the summary does not fit into memory.
+            pairs.plan_job(TablesJob.of(self._rows(source, None)), pairs.reduction_for(seen))
+            add_rows(seen, source, sample_weight)
             self.summary_, self._dtypes = seen, (dtypes_of(source.members) if first else self._dtypes)
             asked = 1 if self.n_components is None else self._k(None, source.groups)
             if divisor(seen.weight, self.ddof) > 0 and max(seen.n_rows, int(seen.weight)) >= max(asked, 2):
@@ -223,7 +231,7 @@ class PairModel(Model):
                 unwanted = (RankWarning, SmallSampleWarning) if early else ()
                 # If all rows are the same so far, others may follow.
                 with without_warnings(*unwanted), suppress(NoVariance):
-                    self._fit_from(seen, self._dtypes, self._streaming_reduction(seen))
+                    self._fit_from(seen, self._dtypes, reduction)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -332,8 +340,7 @@ class PairModel(Model):
         self.__dict__.pop("choice_", None)
         passes = 0
         if self._is_cross_validated():
-            self.choice_, total = apply_cv_rule(self.held_out_scorer(), joint.source, joint.weights)
-            passes = self.choice_.cross_validation.n_passes
+            self.choice_, total, passes = apply_cv_rule(self.held_out_scorer(), joint.source, joint.weights)
             if self.solver == "auto" and total is not None:
                 # The model is fitted to the merged summaries of the folds.
                 self._fit_from(total, dtypes, passes=passes)
@@ -426,50 +433,14 @@ class PairModel(Model):
 
     # ---- Summaries
 
-    def _merge_rows(self, source: BesideSource, sample_weight: Any, first: bool) -> Any:
-        """A new summary of the earlier rows and these rows; `summary_` is not changed."""
-        groups = source.groups
-        if first:
-            seen: Any = self._empty_summary(groups)
-        elif groups != self.summary_.groups:
-            raise ValueError(
-                f"the tables have {groups} columns, the earlier rows had {self.summary_.groups}: all blocks must have "
-                "the same columns."
-            )
-        else:
-            seen = self.summary_.fresh()
-            seen.merge(self.summary_)
-        # Raise an error if the summary does not fit into memory.
-        pairs.plan_job(TablesJob.of(self._rows(source, None)), pairs.reduction_for(seen))
-        weights = None if sample_weight is None else check_weights(sample_weight, source)
-        seen.merge(summarize(source, seen.fresh(), weights=weights))
-        return seen
-
-    def _streaming_reduction(self, seen: Any) -> Any:
-        """The reduction asked for, if it starts from what was kept; otherwise the one that does."""
-        asked = pairs.streaming_reduction(self.solver)
-        return asked if isinstance(seen, asked.starts_from or ()) else pairs.reduction_for(seen)
-
-    def _empty_summary(self, groups: Sequence[int]) -> Any:
-        """The empty summary with which `partial_fit` starts."""
-        return pairs.streaming_reduction(self.solver).empty_summary(groups)
-
     def _keep_summary(self, rows: Tables) -> None:
         if (found := getattr(rows.joint, "small_summary", None)) is not None:
             self.summary_, self._dtypes = found, dtypes_of(rows.each)
 
     def _can_partial_fit(self) -> bool:
-        if is_cv(self.n_components):
-            raise no_partial_fit("cv")
         # What is no reduction at all is for `fit` to refuse.
         known = pairs.REDUCTIONS.get(self.solver) if isinstance(self.solver, str) else None
-        reduction: Any = self.solver if isinstance(self.solver, Reduction) else known
-        if reduction is not None and reduction.starts_from is None:
-            raise AttributeError(
-                f"solver={reduction.name!r} keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or "
-                "'triangle'."
-            )
-        return True
+        return can_partial_fit(self, self.solver if isinstance(self.solver, Reduction) else known)
 
     def _take_names(self, summary: Any) -> None:
         names = names_of_tables(summary.names, summary.groups)

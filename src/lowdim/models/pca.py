@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.arrays import Array, asarray_like, astype, dense, device, in_range, namespace, numpy_dtype, to_device
 from .._core.schema import Instance, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import rule_needs_rows
+from ..features import affine
 from ..linalg import divisor
 from ..reading.rows import Rows
 from ..selection.fold_scores import HeldOutScorer, PermutationOptions
@@ -21,11 +22,17 @@ from ..solvers.spectra.base import Solver
 from ..sources.spark import mean_of_results
 from .base import first_components
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
-from .rule_choice import DENSITY_AXES, apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for, is_cv
 from .spectral import (
+    DENSITY_AXES,
     SpectralModel,
+    apply_cv_rule,
+    apply_rule,
+    at_least_one,
+    check_rule,
     count_pairs,
     density_support,
+    eigenvalues_for,
+    is_cv,
     scores_and_rest,
     split,
     variance_outside,
@@ -172,13 +179,12 @@ class PCA(SpectralModel):
         passes = 0
         if is_cv(self.n_components):
             scorer = SpectralScorer(bool(self.standardize), center=bool(self.center))
-            self.choice_, total = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
-            passes = self.choice_.cross_validation.n_passes
+            self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
             if self._solver() == "auto" and total is not None:
                 # The model is fitted to the merged summaries of the folds.
                 self._fit_summary(total, spectra.solver_for(total), rows.dtype, passes)
                 return
-        spectrum, the_plan = spectra.solve(rows, self._request(rows), self._solver())
+        spectrum, the_plan = spectra.solve(rows, self._request_for(rows), self._solver())
         the_plan = with_passes(the_plan, passes + the_plan.passes)
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
 
@@ -288,9 +294,6 @@ class PCA(SpectralModel):
     def _standardize(self) -> bool:
         return self.standardize
 
-    def _subtracts_mean(self) -> bool:
-        return bool(self.center)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for name in ("whiten", "standardize", "center"):
@@ -322,14 +325,14 @@ class PCA(SpectralModel):
         self.rank_cut_ = spectrum.rank_cut / divisor(spectrum.weight, self.ddof)
 
     def _k(self, n: int | None, p: int) -> int | None:
-        if not isinstance(self.n_components, str):
-            self.__dict__.pop("choice_", None)
-            if self.n_components is None and self.svd_solver == "arpack":
-                # ARPACK cannot compute the last one.
-                return count_pairs((p if n is None else min(n, p)) - 1, n, p)
-            return super()._k(n, p)
-        check_rule(self.n_components)
-        return None
+        if isinstance(self.n_components, str):
+            check_rule(self.n_components)
+            return None
+        self.__dict__.pop("choice_", None)
+        if self.n_components is None and self.svd_solver == "arpack":
+            # ARPACK cannot compute the last one.
+            return count_pairs((p if n is None else min(n, p)) - 1, n, p)
+        return super()._k(n, p)
 
     def _apply_rule(self, name: str, spectrum: Spectrum) -> int:
         """The number of components that a rule chooses from all eigenpairs."""
@@ -356,12 +359,15 @@ class PCA(SpectralModel):
             )
         return PermutationOptions((bool(self.standardize),))
 
-    def _projection(self) -> Array:
-        """The p x K matrix that maps centred rows to scores."""
+    def _scoring(self) -> Any:
+        """The function block -> (block - mean) A, for the p x K matrix A that maps centred rows to scores."""
         A = self.components_.T
         if self.scale_ is not None:
             A = A / self.scale_[:, None]
-        return A * self._whitening()[None, :] if self.whiten else A
+        if self.whiten:
+            return affine(A * self._whitening()[None, :], self.mean_, 1.0)
+        known: Any = getattr(self, "explained_variance_", ())
+        return affine(A, self.mean_, math.sqrt(float(known[0])) if len(known) else 0.0)
 
     def _count_to_reach(self, spectrum: Spectrum, proportion: float) -> int:
         """The number of components for a proportion of the variance."""
@@ -374,12 +380,6 @@ class PCA(SpectralModel):
     def _whitening(self) -> Array:
         """What whitening multiplies the scores by, 1 / sqrt(lambda_k)."""
         return 1.0 / namespace(self.components_).sqrt(self.explained_variance_)
-
-    def _deviation(self) -> float:
-        if self.whiten:
-            return 1.0
-        known = getattr(self, "explained_variance_", None)
-        return 0.0 if known is None or known.shape[0] == 0 else math.sqrt(float(known[0]))
 
     def _lift(self) -> Array:
         A = self.components_

@@ -108,14 +108,14 @@ class Whitening(SpectralModel):
             summary = rows.summarize(FourthMoments(rows.shape[1]))
             self._fit_summary(summary, spectra.streaming_solver(self.solver), rows.dtype, passes=1)
             return
-        spectrum, the_plan = spectra.solve(rows, self._request(rows), self.solver)
+        spectrum, the_plan = spectra.solve(rows, self._request_for(rows), self.solver)
         if self.regularization == "ledoit-wolf":
             self._set_fourth(_fourth_moment(rows, spectrum), spectrum.n_rows, spectrum.weight)
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
 
     def _reads_columns(self, rows: Rows) -> bool:
         """Whether the eigenpairs come from the inner products of few rows."""
-        return bool(self.solver == "auto" and spectra.plan(rows, self._request(rows)).solver.reads_columns)
+        return bool(self.solver == "auto" and spectra.plan(rows, self._request_for(rows)).solver.reads_columns)
 
     fitted_attributes = {
         "shrinkage_": Real("nonnegative", most=1.0),
@@ -149,15 +149,9 @@ class Whitening(SpectralModel):
         # The variances are those of the principal components, whatever W is.
         return numbered(self.component_name, int(self.explained_variance_.shape[0]))
 
-    def _projection(self) -> Array:
-        return self.components_.T
-
-    def _deviation(self) -> float:
-        return 1.0
-
     def _scoring(self) -> Any:
         if "_whitener" not in self.__dict__:
-            return super()._scoring()
+            return affine(self.components_.T, self.mean_, 1.0)
         W, scale, mean = self._whitener, self._column_scale, self.mean_
         A = W.vectors.T if scale is None else W.vectors.T / scale[:, None]
         coordinates = affine(A, mean, math.sqrt(float(self.explained_variance_[0])))
