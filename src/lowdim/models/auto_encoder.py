@@ -43,7 +43,7 @@ from ..solvers.neural.training import merged
 from ..solvers.problem import LatentFit, Plan, Status, counted_rows, repeated_rows, with_passes
 from ..sources.spark import mean_of_results
 from ..summaries.latent import LatentGaussian
-from .base import Model
+from .base import Model, joined_plan
 from .output import Maps, framed_results
 from .ppca import principal_axes
 
@@ -221,7 +221,7 @@ class AutoEncoder(Model):
         design = self._design(rows.shape[1])
         the_plan = neural.plan(rows, design, self.solver)
         start = latent.plan(rows, self._linear_request(rows, design), "auto", spectra)
-        return _whole_plan(start, the_plan)
+        return joined_plan(start, the_plan, "PCA")
 
     def _linear_request(self, rows: Rows, design: Design) -> LatentRequest:
         """The request for the linear solution, with as many components as rows and columns allow."""
@@ -247,7 +247,7 @@ class AutoEncoder(Model):
         seed = self._seed()
         start = start_network(design, linear, seed, rows.empty(0), rows.dtype)
         fit, the_plan = neural.solve(rows, NeuralRequest(design, seed, start), self.solver, later)
-        self.plan_, self.solver_ = _whole_plan(start_plan, the_plan), the_plan.solver.name
+        self.plan_, self.solver_ = joined_plan(start_plan, the_plan, "PCA"), the_plan.solver.name
         self._unpack(rows, fit, found, linear, start)
         self.n_samples_ = (found.n_rows if n is None else n) + fit.n_later
         self._warn(fit)
@@ -409,11 +409,6 @@ class AutoEncoder(Model):
     def _check_fitted(self) -> None:
         self._network.check(self.n_components_, self.n_features_in_, bool(self.variational))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 def _first_window(rows: Rows, size: int) -> tuple[Rows, Iterator[Any] | None]:
     """The first window of a stream, and the others; None if there are no others."""
@@ -449,9 +444,3 @@ def _linear_error(linear: LinearSolution, start: Network, p: int) -> float:
     if start.log_noise is not None:
         error += float(np.sum(noise * (noise / (linear.lengths**2 + noise))))
     return error
-
-
-def _whole_plan(start: Plan, training: Plan) -> Plan:
-    """The plan of the whole fit: the solver is that of the network; passes and bytes are the sums of both steps."""
-    why = f"{training.why}, after PCA by {start.solver.name}"
-    return Plan(training.solver, start.passes + training.passes, start.n_bytes + training.n_bytes, why)

@@ -160,6 +160,13 @@ def add_rows(seen: Any, source: Source, sample_weight: Any) -> None:
     seen.merge(summarize(source, seen.fresh(), weights=weights))
 
 
+def joined_plan(first: Plan, second: Plan, what: str) -> Plan:
+    """The plan of a fit in two steps: the solver is that of the second, after `what` by that of the first; passes and
+    bytes are the sums of both."""
+    why = f"{second.why}, after {what} by {first.solver.name}"
+    return Plan(second.solver, first.passes + second.passes, first.n_bytes + second.n_bytes, why)
+
+
 # Attributes that follow from others, for models that were not fitted but rebuilt from saved arrays.
 
 
@@ -820,6 +827,8 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._takes_nan
+        tags.target_tags.required = self._relates_y
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

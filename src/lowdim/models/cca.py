@@ -179,9 +179,6 @@ class CCA(PairModel):
             raise ValueError("the tests are for correlations without regularization; fit CCA(regularization=0).")
         return canonical_tests(to_numpy(self._all_correlations), self.total_weight_, *self.rank_)
 
-    def _most(self, groups: Sequence[int]) -> int:
-        return min(groups)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_regularization(self.regularization, 2)

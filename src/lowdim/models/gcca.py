@@ -158,7 +158,7 @@ class GCCA(PairModel):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then return the variates: a tuple for all tables if `X` is a list, otherwise those of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
-        maps = [RowMap(s, self._scoring_of(i), self._score_names) for i, s in enumerate(source.members)]
+        maps = [RowMap(s, self._scoring(i), self._score_names) for i, s in enumerate(source.members)]
         if not is_list_of_tables(X):
             return maps[0].result()
         return framed_results(self, maps, X if y is None else [*X, y])
@@ -200,7 +200,7 @@ class GCCA(PairModel):
         for i, table in enumerate(X[1:], start=1):
             source = open_further(self, table, self.means_[i], f"table {i}", "transform", self._known_names(i))
             self._check_table_names(source, i)
-            maps.append(RowMap(source, self._scoring_of(i), self._score_names))
+            maps.append(RowMap(source, self._scoring(i), self._score_names))
         return maps
 
     def _inverse_maps(self, X: Any) -> Maps:  # type: ignore[override]
@@ -208,7 +208,7 @@ class GCCA(PairModel):
             return super()._inverse_maps(X)
         self._check_count(X)
         maps = [
-            self._reconstruction(Z, self._lift_of(i), self.means_[i], partial(self._column_names, i))
+            self._reconstruction(Z, self._lift(i), self.means_[i], partial(self._column_names, i))
             for i, Z in enumerate(X)
         ]
         for i, each in enumerate(maps):
@@ -235,17 +235,11 @@ class GCCA(PairModel):
         if len(X) != len(self.means_):
             raise ValueError(f"X has {len(X)} tables, the model was fitted on {len(self.means_)}.")
 
-    def _scoring(self) -> Any:
-        return self._scoring_of(0)
+    def _scoring(self, table: int = 0) -> Any:
+        return affine(self.rotations_[table] / self.scales_[table][:, None], self.means_[table], 1.0)
 
-    def _scoring_of(self, i: int) -> Any:
-        return affine(self.rotations_[i] / self.scales_[i][:, None], self.means_[i], 1.0)
-
-    def _lift(self) -> Array:
-        return self._lift_of(0)
-
-    def _lift_of(self, i: int) -> Array:
-        return (self.loadings_[i] * self.scales_[i][:, None]).T
+    def _lift(self, table: int = 0) -> Array:
+        return (self.loadings_[table] * self.scales_[table][:, None]).T
 
     def _by_name(
         self, X: Any, y: Any = None, *, fitted: bool = False, hold: bool = False, **vectors: Any
@@ -304,9 +298,6 @@ class GCCA(PairModel):
             )
         check_scale(self.scale, len(groups))
         check_regularization(self.regularization, len(groups))
-
-    def _most(self, groups: Sequence[int]) -> int:
-        return min(groups)
 
     def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
         return standardize_flags(self.scale, self.regularization, n_tables)

@@ -192,7 +192,7 @@ class KernelCCA(Model):
         """The map from rows of table i to their variates, in the dtype of the rows."""
         _require_host(source)
         kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
-        return RowMap(kernels, partial(self._scoring_of(i), dtype=source.dtype), self._score_names)
+        return RowMap(kernels, partial(self._scoring(i), dtype=source.dtype), self._score_names)
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 
@@ -299,12 +299,9 @@ class KernelCCA(Model):
                 ResolutionWarning,
             )
 
-    def _scoring(self) -> Any:
-        return self._scoring_of(0)
-
-    def _scoring_of(self, i: int) -> Any:
-        """The function from centred kernels of rows of table i to their variates."""
-        return partial(_variates, self.y_dual_coef_ if i else self.x_dual_coef_)
+    def _scoring(self, table: int = 0) -> Any:
+        """The function from centred kernels of rows of a table to their variates."""
+        return partial(_variates, self.y_dual_coef_ if table else self.x_dual_coef_)
 
     def _kernels(self, counted: np.ndarray | None = None) -> tuple[Any, ...]:
         """One kernel for each table; `counted` are the numbers of the rows of positive weight, or None for all."""
@@ -331,7 +328,6 @@ class KernelCCA(Model):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.input_tags.pairwise = _is_precomputed(_value_for_table(self.kernel, 0))
         # Kernel matrices are computed and solved in host memory.
         tags.array_api_support = False

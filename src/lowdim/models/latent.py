@@ -680,11 +680,6 @@ class LatentModel(Model):
         P = _add_diagonal(-(g.weighted.T @ G[:, :-1]), 1.0 / g.noise)
         return in_range(P / g.scale[:, None] / g.scale[None, :], self._dtype)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 def _add_diagonal(A: Array, diagonal: Array) -> Array:
     xp = namespace(A)

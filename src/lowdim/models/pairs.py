@@ -145,9 +145,9 @@ class PairModel(Model):
     def _unpack(self, views: Views, fit: Any, dtypes: Dtypes) -> None:
         """Set the fitted attributes; `dtypes` holds the dtype of each table."""
 
-    @abstractmethod
     def _most(self, groups: Sequence[int]) -> int:
         """The largest number of components for tables of these widths."""
+        return min(groups)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
         """Fit to the rows of two tables.
@@ -237,8 +237,8 @@ class PairModel(Model):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
         source = self._fit(X, y, sample_weight, twice=True)
-        each = zip(source.members, (self._scoring(), self._y_scoring()), strict=True)
-        return framed_results(self, [RowMap(table, scoring, self._score_names) for table, scoring in each], X, y)
+        maps = [RowMap(table, self._scoring(i), self._score_names) for i, table in enumerate(source.members)]
+        return framed_results(self, maps, X, y)
 
     def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
@@ -460,23 +460,22 @@ class PairModel(Model):
         if y is None:
             return maps
         source = open_further(self, y, self.y_mean_, "y", "transform", known_targets(self))
-        return [*maps, RowMap(source, self._y_scoring(), self._score_names)]
+        return [*maps, RowMap(source, self._scoring(1), self._score_names)]
 
     def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
         maps = super()._inverse_maps(X)
         if y is None:
             return maps
-        lift = (self.y_loadings_ * self.y_scale_[:, None]).T
-        return [*maps, self._reconstruction(y, lift, self.y_mean_, partial(self._column_names, 1), "y")]
+        return [*maps, self._reconstruction(y, self._lift(1), self.y_mean_, partial(self._column_names, 1), "y")]
 
-    def _scoring(self) -> Any:
+    def _scoring(self, table: int = 0) -> Any:
+        if table:
+            return affine(self.y_rotations_ / self.y_scale_[:, None], self.y_mean_, 0.0)
         return affine(self.x_rotations_ / self.x_scale_[:, None], self.x_mean_, self._x_deviation())
 
-    def _y_scoring(self) -> Any:
-        return affine(self.y_rotations_ / self.y_scale_[:, None], self.y_mean_, 0.0)
-
-    def _lift(self) -> Array:
-        return (self.x_loadings_ * self.x_scale_[:, None]).T
+    def _lift(self, table: int = 0) -> Array:
+        loadings, scale = (self.y_loadings_, self.y_scale_) if table else (self.x_loadings_, self.x_scale_)
+        return (loadings * scale[:, None]).T
 
     def _x_deviation(self) -> float:
         """The largest standard deviation of the scores of X."""
@@ -487,11 +486,6 @@ class PairModel(Model):
 
     def _widths(self) -> Sequence[int]:
         return self.n_features_in_, int(self.y_mean_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
 
 def dtypes_of(tables: Sequence[Any]) -> Dtypes:

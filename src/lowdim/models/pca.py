@@ -17,7 +17,7 @@ from ..reading.rows import Rows
 from ..selection.fold_scores import HeldOutScorer, PermutationOptions
 from ..selection.scorers import PrincipalScorer, SpectralScorer
 from ..solvers import spectra
-from ..solvers.problem import Spectrum, count_to_reach, with_passes
+from ..solvers.problem import Plan, Spectrum, count_to_reach, with_passes
 from ..solvers.spectra.base import Solver
 from ..sources.spark import mean_of_results
 from .base import first_components
@@ -176,17 +176,22 @@ class PCA(SpectralModel):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows) -> None:
-        passes = 0
+        spectrum, the_plan = self._solve(rows)
+        last_chance = not rows.traits.rereadable and not is_cv(self.n_components)
+        self._finish(spectrum, the_plan, rows.dtype, last_chance)
+
+    def _solve(self, rows: Rows) -> tuple[Spectrum, Plan]:
+        """The eigenpairs that `n_components` needs, and the plan of the solver."""
+        solver, passes = self._solver(), 0
         if is_cv(self.n_components):
             scorer = SpectralScorer(bool(self.standardize), center=bool(self.center))
             self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
-            if self._solver() == "auto" and total is not None:
-                # The model is fitted to the merged summaries of the folds.
-                self._fit_summary(total, spectra.solver_for(total), rows.dtype, passes)
-                return
-        spectrum, the_plan = spectra.solve(rows, self._request_for(rows), self._solver())
-        the_plan = with_passes(the_plan, passes + the_plan.passes)
-        self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
+            if solver == "auto" and total is not None:
+                # The merged summaries of the folds are all that is needed.
+                spectrum, the_plan = spectra.solve_summary(total, self._request(None, rows.shape[1]))
+                return with_passes(spectrum, passes), with_passes(the_plan, passes)
+        spectrum, the_plan = spectra.solve(rows, self._request_for(rows), solver)
+        return spectrum, with_passes(the_plan, passes + the_plan.passes)
 
     def scores(self, X: Any) -> Array:
         """Scores with variances lambda_k, that is, `transform` without whitening; always an array, regardless of
@@ -301,15 +306,9 @@ class PCA(SpectralModel):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be True or False.")
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
+        spectrum = self._kept(spectrum)
         p, like, host = self.n_features_in_, spectrum.vectors, numpy_dtype(dtype)
         k = spectrum.values.shape[0]
-        if isinstance(self.n_components, str):
-            k = self._apply_rule(self.n_components, spectrum)
-        elif self.n_components is not None and 0.0 < self.n_components < 1.0:
-            k = self._count_to_reach(spectrum, float(self.n_components))
-        if self.whiten:
-            k = self._with_variance(spectrum, k)
-        spectrum = spectrum.truncated(k)
         variances, total = spectrum.variances(self.ddof), spectrum.total or 1.0
         found = [in_range(variances, host), (spectrum.values / total).astype(host)]
         found.append(in_range(np.sqrt(spectrum.values), host))
@@ -323,6 +322,15 @@ class PCA(SpectralModel):
         self.total_weight_ = spectrum.weight
         self.rank_ = min(spectrum.rank, k)
         self.rank_cut_ = spectrum.rank_cut / divisor(spectrum.weight, self.ddof)
+
+    def _kept(self, spectrum: Spectrum) -> Spectrum:
+        """The components that `n_components` and `whiten` keep."""
+        k = spectrum.values.shape[0]
+        if isinstance(self.n_components, str):
+            k = self._apply_rule(self.n_components, spectrum)
+        elif self.n_components is not None and 0.0 < self.n_components < 1.0:
+            k = self._count_to_reach(spectrum, float(self.n_components))
+        return spectrum.truncated(self._with_variance(spectrum, k) if self.whiten else k)
 
     def _k(self, n: int | None, p: int) -> int | None:
         if isinstance(self.n_components, str):
@@ -341,7 +349,7 @@ class PCA(SpectralModel):
             if not hasattr(self, "choice_"):
                 raise rule_needs_rows(name)
             return at_least_one(int(self.choice_.k), name)
-        e = eigenvalues_for(rule, spectrum, self.n_features_in_, self.ddof)
+        e = eigenvalues_for(rule, spectrum, spectrum.vectors.shape[1], self.ddof)
         self.choice_, k = apply_rule(rule, e, self._seed())
         return k
 
@@ -366,8 +374,9 @@ class PCA(SpectralModel):
             A = A / self.scale_[:, None]
         if self.whiten:
             return affine(A * self._whitening()[None, :], self.mean_, 1.0)
-        known: Any = getattr(self, "explained_variance_", ())
-        return affine(A, self.mean_, math.sqrt(float(known[0])) if len(known) else 0.0)
+        known: Any = getattr(self, "explained_variance_", None)
+        some = known is not None and known.shape[0] > 0
+        return affine(A, self.mean_, math.sqrt(float(known[0])) if some else 0.0)
 
     def _count_to_reach(self, spectrum: Spectrum, proportion: float) -> int:
         """The number of components for a proportion of the variance."""

@@ -194,9 +194,6 @@ class PLSCanonical(LatentRegression):
         self.scale = scale
         self.solver = solver
 
-    def _most(self, groups: Sequence[int]) -> int:
-        return min(groups)
-
     def _components(self, n_tables: int) -> ComponentsFunction:
         return pls_canonical
 
@@ -258,9 +255,6 @@ class PLSSVD(PairModel):
         self.n_components = n_components
         self.scale = scale
         self.solver = solver
-
-    def _most(self, groups: Sequence[int]) -> int:
-        return min(groups)
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return pls_svd

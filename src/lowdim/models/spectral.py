@@ -32,18 +32,15 @@ from ..selection.fold_scores import HeldOutScorer
 from ..selection.folds import count_rows as count_repeated
 from ..selection.folds import folds_for, folds_of, shuffle_folds
 from ..selection.rules import ALIASES, RULES, Choice, Rule, rule_of
-from ..selection.scorers import SpectralScorer
 from ..solvers import spectra
 from ..solvers.problem import (
     Plan,
     Request,
     Spectrum,
     Status,
-    count_to_reach,
     counted_rows,
     repeated_rows,
     total_weight,
-    with_passes,
 )
 from ..solvers.spectra.base import Solver
 from ..sources.base import Source
@@ -161,10 +158,6 @@ def at_least_one(k: int, rule: str) -> int:
 # Principal components of rows for PCA, Whitening and ICA: how many to compute, with the checks and warnings.
 
 
-#: Variances are divided by n: whitened rows have E[z z^T] = I.
-_DDOF = 0
-
-
 def count_rows(rows: Rows, ddof: int, fixed: bool = False) -> int | None:
     """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`; it
     advises to change that unless it is `fixed`."""
@@ -209,80 +202,6 @@ def with_variance(spectrum: Spectrum, k: int) -> int:
             RankWarning,
         )
     return rank
-
-
-def warn_of_status(spectrum: Spectrum, the_plan: Plan, last_chance: bool = False) -> None:
-    """Warn if eigenpairs are inaccurate. Eigenvalues at or below the rank cut count as zero and need no warning, unless
-    the rows cannot be read again (`last_chance`)."""
-    if spectrum.status is Status.NOT_CONVERGED:
-        warn_user(
-            f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "
-            f"{spectrum.residual:.1e} lambda_1, above its tolerance {the_plan.solver.tol:g}. Raise max_steps or block, "
-            "or ask for fewer components.",
-            ConvergenceWarning,
-        )
-    elif spectrum.status is Status.UNRESOLVED:
-        largest, smallest = float(spectrum.values[0]), float(spectrum.values[-1])
-        if last_chance or smallest > spectrum.rank_cut:
-            warn_user(
-                f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
-                f"solver={the_plan.solver.name!r} loses its digits. Use solver='triangle', or keep fewer components.",
-                ResolutionWarning,
-            )
-
-
-# ---- For the whitening step of ICA: components, checks and warnings of PCA(n_components, whiten=True, ddof=0)
-
-
-def principal_request(rows: Rows, n_components: Any) -> Request:
-    """The request to the solver of eigenpairs; an error if the rows do not allow it.
-
-    If all components are kept, the result does not depend on the units of the columns. They are then standardized
-    first, since their scales may be very different.
-    """
-    n, p = count_rows(rows, _DDOF), rows.shape[1]
-    k = None
-    if isinstance(n_components, str):
-        check_rule(n_components)
-    else:
-        k = count_pairs(n_components, n, p)
-    standardize = n_components is None or n_components == p
-    return Request(k=k, share=share_of(n_components), ddof=_DDOF, standardize=standardize)
-
-
-def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
-    """The leading eigenpairs with positive variance, as many as `n_components` says, and the plan of the solver.
-
-    It takes one pass over the rows, or as many as `plan_.passes` of PCA says.
-    """
-    request = principal_request(rows, n_components)
-    if isinstance(n_components, str):
-        spectrum, the_plan, k = _solve_by_rule(rows, request, n_components)
-    else:
-        spectrum, the_plan = spectra.solve(rows, request)
-        share = share_of(n_components)
-        k = int(spectrum.values.shape[0]) if share is None else count_to_reach(spectrum, share)
-    n, p = spectrum.n_rows, rows.shape[1]
-    most = most_components(n, spectrum.weight, p)
-    if spectrum.values.shape[0] > most:
-        raise n_components_out_of_range(n_components, most, n, p)
-    warn_of_status(spectrum, the_plan)
-    return spectrum.truncated(with_variance(spectrum, k)), the_plan
-
-
-def _solve_by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, int]:
-    """All eigenpairs, the plan, and the number of components that a rule chooses."""
-    if name == "cv":
-        scorer = SpectralScorer(request.standardize)
-        chosen, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, request.seed)
-        # The spectrum is computed from the merged summaries of the folds, if there are any.
-        spectrum, the_plan = spectra.solve(rows, request) if total is None else spectra.solve_summary(total, request)
-        passes += spectrum.passes
-        return with_passes(spectrum, passes), with_passes(the_plan, passes), at_least_one(int(chosen.k or 0), name)
-    spectrum, the_plan = spectra.solve(rows, request)
-    rule = check_rule(name)
-    _, k = apply_rule(rule, eigenvalues_for(rule, spectrum, rows.shape[1], request.ddof), request.seed)
-    return spectrum, the_plan, k
 
 
 # The base class of PCA and Whitening: fits from summaries, `partial_fit`, and warnings.
@@ -421,15 +340,35 @@ class SpectralModel(Model):
 
     def _finish(self, spectrum: Spectrum, the_plan: Plan, dtype: Any, last_chance: bool = False) -> None:
         """Set the fitted attributes, and warn if eigenpairs are inaccurate."""
-        n, p = spectrum.n_rows, self.n_features_in_
+        self._check_spectrum(spectrum, the_plan, last_chance)
+        self.plan_, self.solver_ = the_plan, the_plan.solver.name
+        self.status_, self.residual_ = spectrum.status, spectrum.residual
+        self.n_samples_ = spectrum.n_rows
+        self._unpack(spectrum, dtype)
+
+    def _check_spectrum(self, spectrum: Spectrum, the_plan: Plan, last_chance: bool = False) -> None:
+        """Refuse more components than the rows can have, and warn if eigenpairs are inaccurate. Eigenvalues at or below
+        the rank cut count as zero and need no warning, unless the rows cannot be read again (`last_chance`)."""
+        n, p = spectrum.n_rows, spectrum.vectors.shape[1]
         most = most_components(n, spectrum.weight, p)
         if spectrum.values.shape[0] > most:
             raise n_components_out_of_range(self.n_components, most, n, p)
-        self.plan_, self.solver_ = the_plan, the_plan.solver.name
-        self.status_, self.residual_ = spectrum.status, spectrum.residual
-        self.n_samples_ = n
-        warn_of_status(spectrum, the_plan, last_chance)
-        self._unpack(spectrum, dtype)
+        if spectrum.status is Status.NOT_CONVERGED:
+            warn_user(
+                f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "
+                f"{spectrum.residual:.1e} lambda_1, above its tolerance {the_plan.solver.tol:g}. Raise max_steps or "
+                "block, or ask for fewer components.",
+                ConvergenceWarning,
+            )
+        elif spectrum.status is Status.UNRESOLVED:
+            largest, smallest = float(spectrum.values[0]), float(spectrum.values[-1])
+            if last_chance or smallest > spectrum.rank_cut:
+                warn_user(
+                    f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
+                    f"solver={the_plan.solver.name!r} loses its digits. Use solver='triangle', or keep fewer "
+                    "components.",
+                    ResolutionWarning,
+                )
 
 
 # What principal components leave of rows: the squared lengths of the residuals, from sparse or dense rows.

@@ -82,7 +82,7 @@ class SklearnPair(SklearnParameters):
 
     def _scores_of_y(self: Any, rows: Tables) -> Array:
         """The scores of the rows of y in the fit."""
-        return rows.each[1].map(self._y_scoring())
+        return rows.each[1].map(self._scoring(1))
 
 
 class SklearnPls(SklearnPair):
