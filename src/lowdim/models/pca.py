@@ -225,7 +225,7 @@ class PCA(SpectralModel):
         without variance are left out, with a warning; the density is then that of the others.
         """
         check_is_fitted(self)
-        rank, noise = self._support()
+        rank, noise = density_support(self.n_features_in_, self.rank_, self._noise())
         xp = namespace(self.components_)
         p, variances = self.n_features_in_, self.explained_variance_[:rank]
         dimension = p if noise > 0.0 else rank
@@ -262,7 +262,7 @@ class PCA(SpectralModel):
         If there are directions without variance, it is the pseudo-inverse, with a warning.
         """
         check_is_fitted(self)
-        rank, noise = self._support()
+        rank, noise = density_support(self.n_features_in_, self.rank_, self._noise())
         along = namespace(self.components_).zeros_like(self.explained_variance_)
         along[:rank] = 1.0 / self.explained_variance_[:rank]
         C = self._spectral_matrix(along, 1.0 / noise if noise > 0.0 else 0.0)
@@ -295,9 +295,6 @@ class PCA(SpectralModel):
         solver = spectra.sklearn_solver(self.svd_solver)
         # "arpack" and "randomized" are for some of the components.
         return "auto" if solver == "krylov" and self.n_components is None else solver
-
-    def _standardize(self) -> bool:
-        return self.standardize
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -340,7 +337,7 @@ class PCA(SpectralModel):
         if self.n_components is None and self.svd_solver == "arpack":
             # ARPACK cannot compute the last one.
             return count_pairs((p if n is None else min(n, p)) - 1, n, p)
-        return super()._k(n, p)
+        return count_pairs(self.n_components, n, p)
 
     def _apply_rule(self, name: str, spectrum: Spectrum) -> int:
         """The number of components that a rule chooses from all eigenpairs."""
@@ -402,10 +399,6 @@ class PCA(SpectralModel):
         W = self.components_
         identity = xp.eye(W.shape[1], dtype=W.dtype, device=device(W))
         return (W.T * (along - elsewhere)[None, :]) @ W + elsewhere * identity
-
-    def _support(self) -> tuple[int, float]:
-        """The number of components with positive variance, and the variance orthogonal to all components (may be 0)."""
-        return density_support(self.n_features_in_, self.rank_, self._noise())
 
     def _noise(self) -> float:
         """The variance orthogonal to all components; 0 if there is none above rounding."""

@@ -184,12 +184,6 @@ def count_pairs(n_components: Any, n: int | None, p: int, *, of_rows: bool = Fal
     raise n_components_out_of_range(k, upper, n, p, of_rows=of_rows)
 
 
-def share_of(n_components: Any) -> float | None:
-    """The share of the variance that `n_components` asks for; None if it is a number of components, a rule or None."""
-    is_share = isinstance(n_components, numbers.Real) and not isinstance(n_components, numbers.Integral)
-    return float(n_components) if is_share else None
-
-
 def with_variance(spectrum: Spectrum, k: int) -> int:
     """The number of components with variance among the first k, for models that divide by it; warns of the others."""
     rank = min(spectrum.rank, k)
@@ -227,21 +221,18 @@ class SpectralModel(Model):
         """The solver that the parameters select, as a name or an object."""
         return self.solver
 
-    @abstractmethod
-    def _standardize(self) -> bool:
-        """Whether columns are divided by their standard deviations first."""
-
     def _check_parameters(self) -> None:
         if isinstance(self.ddof, bool) or not isinstance(self.ddof, numbers.Integral) or self.ddof not in (0, 1):
             raise ValueError(f"ddof={self.ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
 
     def _request(self, n: int | None, p: int) -> Request:
         """The request to the solver for n rows, if their number is known, and p columns."""
+        k = self.n_components
         return Request(
             k=self._k(n, p),
-            share=share_of(self.n_components),
+            share=float(k) if isinstance(k, numbers.Real) and not isinstance(k, numbers.Integral) else None,
             ddof=self.ddof,
-            standardize=self._standardize(),
+            standardize=getattr(self, "standardize", False),
             center=bool(getattr(self, "center", True)),
             fixed_ddof=self._fixed_ddof,
             seed=self._seed(),
