@@ -553,19 +553,16 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def _column_names(self, table: int = 0) -> list[str]:
         """The names of the columns of a table of the fit; x1, x2, ... (second table: y1, y2, ...) if they had none."""
         known = self._known_names(table)
-        if known is None:
-            return numbered(self._column_name(table), self._widths()[table])
-        return [str(name) for name in known]
+        return numbered(self._column_name(table), self._widths()[table]) if known is None else known
 
-    def _known_names(self, table: int) -> Sequence[str] | None:
+    def _known_names(self, table: int) -> list[str] | None:
         """The names that the columns of a table had in the fit, if they had any."""
-        names: Sequence[str] | None = getattr(self, ("feature_names_in_", "target_names_in_")[table], None)
-        return names
+        names = getattr(self, ("feature_names_in_", "target_names_in_")[table], None)
+        return None if names is None else [str(name) for name in names]
 
     def _wanted(self) -> list[str] | None:
         """The names of the columns of new rows, which are those of the fit; None if these had none."""
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else list(names)
+        return Model._known_names(self, 0)
 
     def _column_name(self, table: int) -> str:
         """The name of a column without a name, which a number follows."""

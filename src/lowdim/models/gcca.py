@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, is_sparse
 from .._core.schema import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes, Text, TupleOf, Whole
-from ..errors import other_names
 from ..features import affine
 from ..reading.map import RowMap
 from ..solvers import pairs
@@ -20,7 +19,6 @@ from ..solvers.pairs.cca import column_structure, pair_correlations, solve_canon
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction
 from ..solvers.pairs.views import Views
 from ..solvers.problem import CanonicalFit
-from ..sources.base import Source
 from ..sources.beside import BesideSource
 from ..sources.named import check_row_labels
 from ..sources.opening import open_target
@@ -33,6 +31,7 @@ from .pairs import (
     cast,
     check_regularization,
     check_scale,
+    check_table_names,
     describe_lost_directions,
     in_namespace_of,
     is_list_of_tables,
@@ -199,7 +198,7 @@ class GCCA(PairModel):
         maps[0].source.table = "table 0"
         for i, table in enumerate(X[1:], start=1):
             source = open_further(self, table, self.means_[i], f"table {i}", "transform", self._known_names(i))
-            self._check_table_names(source, i)
+            check_table_names(self, source, i, f"table {i}")
             maps.append(RowMap(source, self._scoring(i), self._score_names))
         return maps
 
@@ -215,7 +214,7 @@ class GCCA(PairModel):
             each.source.table = f"table {i}"
         return maps
 
-    def _known_names(self, table: int) -> Sequence[str] | None:
+    def _known_names(self, table: int) -> list[str] | None:
         known = getattr(self, "_names", [])
         return known[table] if table < len(known) else None
 
@@ -273,19 +272,13 @@ class GCCA(PairModel):
         if reset:
             self._names = names
         for i, source in enumerate(sources):
-            self._check_table_names(source, i)
+            check_table_names(self, source, i, f"table {i}")
         return BesideSource([sources[0], *(in_namespace_of(sources[0], s) for s in sources[1:])])
 
     def _take_names(self, summary: Any) -> None:
         self._names = names_of_tables(summary.names, summary.groups)
         if self._names[0] is not None:
             self.feature_names_in_ = np.asarray(self._names[0], dtype=object)
-
-    def _check_table_names(self, source: Source, i: int) -> None:
-        """Refuse columns of table i whose names are not those of the fit."""
-        known = self._known_names(i)
-        if known is not None and source.names is not None and list(source.names) != known:
-            raise other_names(None, source.names, known, f"table {i}")
 
     def _check_parameters(self) -> None:
         # The number of tables, on which `scale` and `regularization` depend, is not known yet.

@@ -34,8 +34,7 @@ from .pairs import (
     PairModel,
     check_count,
     check_regularization,
-    check_target_names,
-    known_targets,
+    check_table_names,
     remember_target,
     warn_if_forced,
 )
@@ -181,8 +180,8 @@ class KernelCCA(Model):
         maps = [self._variates_map(self._open(X, reset=False), 0)]
         if y is None:
             return maps
-        other = open_target(y, wanted=known_targets(self))
-        check_target_names(self, other)
+        other = open_target(y, wanted=self._known_names(1))
+        check_table_names(self, other, 1, "y")
         width = self._mapped[1].rows.shape[1]
         if other.shape[1] != width:
             raise ValueError(f"y has {other.shape[1]} columns, the model was fitted on {width}.")
@@ -217,13 +216,13 @@ class KernelCCA(Model):
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
         x = self._open(X, reset=reset)
-        other = open_target(y, stream=not x.traits.whole, wanted=None if reset else known_targets(self))
+        other = open_target(y, stream=not x.traits.whole, wanted=None if reset else self._known_names(1))
         for source in (x, other):
             _require_host(source)
         if reset:
             remember_target(self, other)
         else:
-            check_target_names(self, other)
+            check_table_names(self, other, 1, "y")
         return BesideSource([x, other])
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:

@@ -452,14 +452,30 @@ class PairModel(Model):
     # ---- Tables, scores and reconstructions
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
-        return open_pair(self, X, y, reset=reset)
+        """X and y as tables side by side; y is converted to the namespace of X."""
+        if y is None:
+            streams = " Pass two streams, one for each table; or call partial_fit(X, y) for each block."
+            hint = streams if callable(X) or hasattr(X, "__next__") else ""
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: it relates two tables.{hint}"
+            )
+        x = self._open(X, reset=reset)
+        other = open_target(y, stream=not x.traits.whole, wanted=None if reset else self._known_names(1))
+        other = in_namespace_of(x, other)
+        pair = BesideSource([x, other])
+        if reset:
+            self._one_dimensional = other.vector
+            remember_target(self, other)
+        else:
+            check_table_names(self, other, 1, "y")
+        return pair
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:
         X, y = self._by_name(X, y, fitted=True)
         maps = super()._transform_maps(X)
         if y is None:
             return maps
-        source = open_further(self, y, self.y_mean_, "y", "transform", known_targets(self))
+        source = open_further(self, y, self.y_mean_, "y", "transform", self._known_names(1))
         return [*maps, RowMap(source, self._scoring(1), self._score_names)]
 
     def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
@@ -502,26 +518,6 @@ def cast(value: Any, like: Array, dtype: Any) -> Array:
 # Tables beside the first one, such as y: how they are opened, and the names of their columns.
 
 
-def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
-    """X and y as tables side by side; y is converted to the namespace of X."""
-    if y is None:
-        streams = " Pass two streams, one for each table; or call partial_fit(X, y) for each block."
-        hint = streams if callable(X) or hasattr(X, "__next__") else ""
-        raise ValueError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None: it relates two tables.{hint}"
-        )
-    x = model._open(X, reset=reset)
-    other = open_target(y, stream=not x.traits.whole, wanted=None if reset else known_targets(model))
-    other = in_namespace_of(x, other)
-    pair = BesideSource([x, other])
-    if reset:
-        model._one_dimensional = other.vector
-        remember_target(model, other)
-    else:
-        check_target_names(model, other)
-    return pair
-
-
 def open_further(
     model: Any, X: Any, mean: Array, table: str, method: str, wanted: Sequence[str] | None = None
 ) -> Source:
@@ -531,7 +527,7 @@ def open_further(
     if source.shape[1] != mean.shape[0]:
         raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
     if table == "y":
-        check_target_names(model, source)
+        check_table_names(model, source, 1, "y")
     source = in_namespace_of(open_source(model._centre()[None, :]), source)
     check_namespace(model, source, method)
     return source
@@ -560,17 +556,11 @@ def remember_target(model: Any, source: Source) -> None:
         model.target_names_in_ = np.asarray(source.names, dtype=object)
 
 
-def known_targets(model: Any) -> list[str] | None:
-    """The names that the columns of y had in the fit, if they had any."""
-    names = getattr(model, "target_names_in_", None)
-    return None if names is None else [str(name) for name in names]
-
-
-def check_target_names(model: Any, source: Source) -> None:
-    """Refuse columns of y whose names are not those of the fit."""
-    known = list(getattr(model, "target_names_in_", []))
+def check_table_names(model: Any, source: Source, table: int, what: str) -> None:
+    """Refuse columns of a table whose names are not those of the fit."""
+    known = model._known_names(table)
     if known and source.names is not None and list(source.names) != known:
-        raise other_names(None, source.names, known, "y")
+        raise other_names(None, source.names, known, what)
 
 
 def is_list_of_tables(X: Any) -> bool:

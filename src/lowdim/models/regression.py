@@ -40,7 +40,7 @@ from ..sources.opening import hold_files, rows_are_ordered
 from ..summaries.moments import Moments
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, Maps, results
-from .pairs import PAIR_ATTRIBUTES, Dtypes, PairModel, cast, known_targets
+from .pairs import PAIR_ATTRIBUTES, Dtypes, PairModel, cast
 
 # Predictions of y from scores of X, y_mean + (x - x_mean) R Q^T, for regressions and CCA.
 #
@@ -234,7 +234,7 @@ class LatentRegression(PairModel):
         if not rows_are_ordered(X):
             return r2_in_one_pass(self, X, y, sample_weight)
         X, y, sample_weight = self._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
-        y = hold_files(y, known_targets(self))
+        y = hold_files(y, self._known_names(1))
         # Responses may be sparse, in Dask or on a device, as in `fit`.
         y, sample_weight = (to_numpy(a) if is_array(a) else a for a in (dense(compute_lazy(y)), sample_weight))
         return float(r2_score(y, to_numpy(self.predict(X)), sample_weight=sample_weight))
