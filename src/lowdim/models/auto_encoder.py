@@ -18,10 +18,7 @@ from .._core.schema import Instance, ListOf, Numbers, Real, Whole
 from ..errors import (
     ConvergenceWarning,
     RankWarning,
-    bad_number_latent,
     choice,
-    many_latent,
-    not_a_module,
     one_row,
     warn_user,
 )
@@ -191,7 +188,8 @@ class AutoEncoder(Model):
         for name in ("encoder", "decoder"):
             module = getattr(self, name)
             if module is not None and (isinstance(module, type) or not hasattr(module, "state_dict")):
-                raise not_a_module(name, module)
+                instead = f"; make one: {module.__name__}(...)" if isinstance(module, type) else ""
+                raise TypeError(f"{name} must be a torch.nn.Module or None, got {module!r:.80}{instead}.")
 
     def _hidden(self) -> tuple[int, ...]:
         """The widths of the hidden layers."""
@@ -210,7 +208,10 @@ class AutoEncoder(Model):
         k = self.n_components
         whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
         if not whole or int(k) < 1:
-            raise bad_number_latent(k, p)
+            raise ValueError(
+                f"n_components={k!r} must be a whole number of at least 1; an auto-encoder is of use with fewer "
+                f"components than columns (n_features={p}), so pass 1 to {max(1, p - 1)}."
+            )
         both = self.encoder is not None and self.decoder is not None
         hidden = () if both else self._hidden()
         return Design(int(k), hidden, self.activation, bool(self.variational), self.encoder, self.decoder)
@@ -241,7 +242,11 @@ class AutoEncoder(Model):
             window = next(rows.windows(int(rows.shape[0] or 0)))
             rows = rows.of(*merged(window.X, window.weights), rows.progress)
         if design.k >= rows.shape[1]:
-            warn_user(many_latent(design.k, rows.shape[1]), RankWarning)
+            warn_user(
+                f"n_components={design.k} is not less than the number of columns, {rows.shape[1]}: the rows can be "
+                "copied as they are, and nothing is learnt from them. Ask for fewer components.",
+                RankWarning,
+            )
         found, start_plan = latent.solve(rows, self._linear_request(rows, design), "auto", spectra)
         linear = _linear_solution(found, rows.empty(0))
         seed = self._seed()

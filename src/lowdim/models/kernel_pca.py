@@ -40,7 +40,7 @@ from ..kernels.base import Kernel, no_width
 from ..linalg import divisor, require_rows
 from ..reading.map import RowMap
 from ..reading.rows import Rows
-from ..selection.kernel_width import SAMPLED_ROWS, WidthChoice, compare_widths
+from ..selection.kernel_width import SAMPLED_ROWS, compare_widths
 from ..solvers import kernel as kernel_solvers
 from ..solvers import spectra
 from ..solvers.kernel import KernelRequest
@@ -290,7 +290,11 @@ class KernelPCA(Model):
         kernel = self._given_kernel()
         if kernel is None or not kernel.takes_anything or not holds_objects(X):
             if kernel is None:
-                self._require_kernels(open_source(X), reset)
+                given = open_source(X)
+                if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
+                    # The entries of a matrix of the wrong shape are checked first: their errors are reported first.
+                    given.table = "the kernels in X"
+                    Rows(given).whole("kernel='precomputed'")
             return super()._open(X, reset=reset, method=method)
         source = ObjectSource(X)
         if reset:
@@ -300,12 +304,6 @@ class KernelPCA(Model):
             raise other_width(source.shape[1], self.n_features_in_)
         return source
 
-    def _require_kernels(self, given: Source, reset: bool) -> None:
-        """If a precomputed matrix has the wrong shape, first check its entries, whose errors are reported first."""
-        if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
-            given.table = "the kernels in X"
-            Rows(given).whole("kernel='precomputed'")
-
     def _keep_first(self, k: int) -> None:
         super()._keep_first(k)
         if self._expansion is not None:
@@ -314,7 +312,11 @@ class KernelPCA(Model):
         self.__dict__.pop("_learned", None)
 
     def _check_parameters(self) -> None:
-        check_preimage(self.preimage)
+        if isinstance(self.preimage, str):
+            if self.preimage != "auto" and self.preimage not in PREIMAGES:
+                raise choice("preimage", self.preimage, ["auto", *PREIMAGES])
+        elif not isinstance(self.preimage, FixedPoint | Ridge):
+            raise TypeError(f"preimage must be a name, a FixedPoint or a Ridge, got {type(self.preimage).__name__}.")
         memory_allowed(self.memory)
         self._check_sigma()
         self._given_kernel()
@@ -352,21 +354,17 @@ class KernelPCA(Model):
         request, searched = self._request(rows), self._searches_width()
         self.__dict__.pop("width_choice_", None)
         if searched:
-            self.width_choice_ = self._compare_widths(rows, request)
+            if not rows.traits.rereadable:
+                raise needs_second_reading("for the fit after the search of the width")
+            assert request.kernel is not None and request.k is not None, "refused by _check_sigma"
+            sample = rows.summarize(Sample(rows.shape[1], SAMPLED_ROWS, seed=request.sample_seed))
+            self.width_choice_ = compare_widths(sample, request.kernel, request.k, seed=request.seed)
             request = replace(request, kernel=self.width_choice_.kernel)
         found, the_plan = kernel_solvers.solve(rows, request, self.solver, spectra)
         the_plan = with_passes(the_plan, the_plan.passes + searched)
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self._unpack(found, rows.dtype)
         self._warn(found)
-
-    def _compare_widths(self, rows: Rows, request: KernelRequest) -> WidthChoice:
-        """The widths that were compared, after one pass over the rows."""
-        if not rows.traits.rereadable:
-            raise needs_second_reading("for the fit after the search of the width")
-        assert request.kernel is not None and request.k is not None, "refused by _check_sigma"
-        sample = rows.summarize(Sample(rows.shape[1], SAMPLED_ROWS, seed=request.sample_seed))
-        return compare_widths(sample, request.kernel, request.k, seed=request.seed)
 
     def _request(self, rows: Rows) -> KernelRequest:
         """The request to the solver; an error if there are too few rows."""
@@ -383,7 +381,7 @@ class KernelPCA(Model):
             memory=self.memory,
             seed=self._seed(),
             sample_seed=self._seed(),
-            n_examples=n_examples(self.preimage),
+            n_examples=(self.preimage if isinstance(self.preimage, Ridge) else Ridge()).rows,
             objects=rows.source.kind == "objects",
         )
 
@@ -417,7 +415,14 @@ class KernelPCA(Model):
         self.__dict__.pop("_learned", None)
 
     def _warn(self, found: Components) -> None:
-        self._warn_if_out_of_reach(found)
+        if self.n_components is not None and not isinstance(self.n_components, numbers.Integral):
+            reached = float(found.values.sum()) / found.total
+            if reached < float(self.n_components) - 1e-9:
+                warn_user(
+                    f"n_components={self.n_components}: all {found.values.shape[0]} components together reach only "
+                    f"{reached:.3f} of the variance. Use more landmarks.",
+                    RankWarning,
+                )
         self._warn_if_fewer(found)
         if found.negative_mass > _NEGATIVE:
             warn_user(
@@ -435,26 +440,11 @@ class KernelPCA(Model):
     def _warn_if_fewer(self, found: Components) -> None:
         """Warn if there are fewer components than requested."""
         if isinstance(self.n_components, numbers.Integral) and self.n_components_ < int(self.n_components):
-            what = (
-                "the centred kernel matrix"
-                if found.basis is None or found.eigenvectors is not None
-                else "the landmarks"
-            )
+            exact = found.basis is None or found.eigenvectors is not None
+            what = "the centred kernel matrix" if exact else "the landmarks"
             warn_user(
                 f"only {self.n_components_} of n_components={self.n_components} could be computed: no other eigenvalue "
                 f"of {what} is positive.",
-                RankWarning,
-            )
-
-    def _warn_if_out_of_reach(self, found: Components) -> None:
-        """Warn if `n_components` is a fraction of variance that all components together do not reach."""
-        if self.n_components is None or isinstance(self.n_components, numbers.Integral):
-            return
-        reached = float(found.values.sum()) / found.total
-        if reached < float(self.n_components) - 1e-9:
-            warn_user(
-                f"n_components={self.n_components}: all {found.values.shape[0]} components together reach only "
-                f"{reached:.3f} of the variance. Use more landmarks.",
                 RankWarning,
             )
 
@@ -479,20 +469,6 @@ class KernelPCA(Model):
 
 
 # From scores back to rows, for features that are known only through a kernel.
-
-
-def check_preimage(preimage: Any) -> None:
-    """Refuse an invalid `preimage`."""
-    if isinstance(preimage, str):
-        if preimage != "auto" and preimage not in PREIMAGES:
-            raise choice("preimage", preimage, ["auto", *PREIMAGES])
-    elif not isinstance(preimage, FixedPoint | Ridge):
-        raise TypeError(f"preimage must be a name, a FixedPoint or a Ridge, got {type(preimage).__name__}.")
-
-
-def n_examples(preimage: Any) -> int:
-    """The number of rows of the fit that are kept as examples for the map from scores to rows."""
-    return preimage.rows if isinstance(preimage, Ridge) else Ridge().rows
 
 
 def preimage_method(model: Any) -> FixedPoint | Ridge | None:

@@ -82,7 +82,14 @@ def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state:
     seed = seed_of(model.random_state if random_state is None else random_state)
     values, known, means, covariances = _read(model, source, g, entries=True)
     if refit:
-        _check_rows_of_fit(model, len(values))
+        if model.total_weight_ != model.n_samples_:
+            raise ValueError(
+                f"refit=True draws rows with replacement, and the {model.n_samples_} rows of the fit had weights (of "
+                f"{model.total_weight_:g} in all). Repeat the rows by their weights and fit again, or draw with "
+                "refit=False."
+            )
+        if len(values) != model.n_samples_:
+            raise other_rows_than_fit(len(values), model.n_samples_)
     draws = np.empty((int(n_draws), *values.shape))
     for b, draw in enumerate(draws):
         # Each draw has its own random numbers, so that the first draws do not depend on how many follow.
@@ -133,18 +140,6 @@ def _read(model: Any, source: Source, g: LatentGaussian, *, entries: bool = Fals
     first = [found[:, :p], found[:, p : 2 * p] > 0.5] if entries else []
     rest = found[:, 2 * p :] if entries else found
     return [*first, rest[:, :k], np.moveaxis(unpack(np.ascontiguousarray(rest[:, k:].T), k), 2, 0)]
-
-
-def _check_rows_of_fit(model: Any, n: int) -> None:
-    """Refuse rows that cannot be those of the fit, or that were weighted there."""
-    if model.total_weight_ != model.n_samples_:
-        raise ValueError(
-            f"refit=True draws rows with replacement, and the {model.n_samples_} rows of the fit had weights (of "
-            f"{model.total_weight_:g} in all). Repeat the rows by their weights and fit again, or draw with "
-            "refit=False."
-        )
-    if n != model.n_samples_:
-        raise other_rows_than_fit(n, model.n_samples_)
 
 
 def _fit_of_sample(model: Any, source: Source, known: np.ndarray, random: np.random.Generator) -> LatentGaussian:
