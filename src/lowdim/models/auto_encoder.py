@@ -15,13 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, in_range, to_numpy
 from .._core.schema import Instance, ListOf, Numbers, Real, Whole
-from ..errors import (
-    ConvergenceWarning,
-    RankWarning,
-    choice,
-    one_row,
-    warn_user,
-)
+from ..errors import ConvergenceWarning, RankWarning, choice, one_row, warn_user
 from ..reading.rows import Rows
 from ..solvers import latent, neural, spectra
 from ..solvers.latent.base import LatentRequest

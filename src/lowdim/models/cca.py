@@ -28,7 +28,6 @@ from .pairs import (
     check_regularization,
     check_scale,
     describe_lost_directions,
-    standardize_flags,
     warn_if_forced,
 )
 from .regression import PREDICTION_ATTRIBUTES, LatentRegression, prediction_map, regression_tags, set_prediction
@@ -182,10 +181,6 @@ class CCA(PairModel):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_regularization(self.regularization, 2)
-
-    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
-        # Without regularization the units of columns do not matter, and standardized columns are best conditioned.
-        return standardize_flags(self.scale, self.regularization, 2)
 
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: the sum of the correlations of their variates."""

@@ -36,7 +36,6 @@ from .pairs import (
     in_namespace_of,
     is_list_of_tables,
     open_further,
-    standardize_flags,
     warn_if_forced,
 )
 
@@ -291,9 +290,6 @@ class GCCA(PairModel):
             )
         check_scale(self.scale, len(groups))
         check_regularization(self.regularization, len(groups))
-
-    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
-        return standardize_flags(self.scale, self.regularization, n_tables)
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(solve_canonical, regularization=check_regularization(self.regularization, n_tables))

@@ -313,7 +313,10 @@ class ICA(Model):
     def _spectrum(self, rows: Rows) -> tuple[Spectrum, Plan]:
         """The components by which the rows are whitened, and how they were computed."""
         pca = _whitening(rows, self._most_sources(rows))
-        spectrum, the_plan = pca._solve(rows)
+        if is_cv(pca.n_components):
+            spectrum, the_plan = pca._cross_validate(rows)
+        else:
+            spectrum, the_plan = spectra.solve(rows, pca._request_for(rows))
         pca._check_spectrum(spectrum, the_plan)
         return pca._kept(spectrum), the_plan
 

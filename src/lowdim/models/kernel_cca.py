@@ -30,14 +30,7 @@ from ..sources.derived import MappedSource
 from ..sources.opening import open_target
 from .base import Model
 from .output import Maps, framed_results, results
-from .pairs import (
-    PairModel,
-    check_count,
-    check_regularization,
-    check_table_names,
-    remember_target,
-    warn_if_forced,
-)
+from .pairs import PairModel, check_count, check_regularization, check_table_names, remember_target, warn_if_forced
 
 #: If a larger fraction of a spectrum is negative, there is a warning.
 _NEGATIVE = 1e-6

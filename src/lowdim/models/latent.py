@@ -51,15 +51,7 @@ from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import Model, unpack_to
 from .output import Maps, framed, framed_draws, results
-from .spectral import (
-    DENSITY_AXES,
-    apply_cv_rule,
-    apply_rule,
-    at_least_one,
-    check_cv_rows,
-    check_rule,
-    eigenvalues_for,
-)
+from .spectral import DENSITY_AXES, apply_cv_rule, apply_rule, at_least_one, check_cv_rows, check_rule, eigenvalues_for
 
 # Draws of missing entries from their distribution given the observed entries, for multiple imputation.
 

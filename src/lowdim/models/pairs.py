@@ -293,7 +293,13 @@ class PairModel(Model):
         check_scale(self.scale, 2)
 
     def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
-        return check_scale(self.scale, 2)
+        """For each table, whether columns are divided by their standard deviation before the solve."""
+        flags = check_scale(self.scale, n_tables)
+        if not hasattr(self, "regularization"):
+            return flags
+        # Without regularization the units of columns do not matter, and standardized columns are best conditioned.
+        ridges = check_regularization(self.regularization, n_tables)
+        return [flag or c == 0.0 for flag, c in zip(flags, ridges, strict=True)]
 
     def _k(self, n: int | None, groups: Sequence[int]) -> int:
         """`n_components` as a number, which cross-validation may have chosen; None stands for the largest possible
@@ -584,12 +590,6 @@ def _lift_together(view: View, arrays: list[np.ndarray]) -> tuple[LiftedVectors,
 
 
 # Functions that the models of canonical variates share.
-
-
-def standardize_flags(scale: Any, regularization: Any, n_tables: int) -> list[bool]:
-    """Which tables the solver standardizes: those with `scale`, and those without regularization."""
-    flags, ridges = check_scale(scale, n_tables), check_regularization(regularization, n_tables)
-    return [flag or c == 0.0 for flag, c in zip(flags, ridges, strict=True)]
 
 
 def describe_lost_directions(views: Views, ranks: Sequence[int], ridges: Sequence[float]) -> str:

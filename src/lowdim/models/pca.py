@@ -176,21 +176,23 @@ class PCA(SpectralModel):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows) -> None:
-        spectrum, the_plan = self._solve(rows)
-        last_chance = not rows.traits.rereadable and not is_cv(self.n_components)
+        if is_cv(self.n_components):
+            spectrum, the_plan = self._cross_validate(rows)
+            last_chance = False
+        else:
+            spectrum, the_plan = spectra.solve(rows, self._request_for(rows), self._solver())
+            last_chance = not rows.traits.rereadable
         self._finish(spectrum, the_plan, rows.dtype, last_chance)
 
-    def _solve(self, rows: Rows) -> tuple[Spectrum, Plan]:
-        """The eigenpairs that `n_components` needs, and the plan of the solver."""
-        solver, passes = self._solver(), 0
-        if is_cv(self.n_components):
-            scorer = SpectralScorer(bool(self.standardize), center=bool(self.center))
-            self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
-            if solver == "auto" and total is not None:
-                # The merged summaries of the folds are all that is needed.
-                spectrum, the_plan = spectra.solve_summary(total, self._request(None, rows.shape[1]))
-                return with_passes(spectrum, passes), with_passes(the_plan, passes)
-        spectrum, the_plan = spectra.solve(rows, self._request_for(rows), solver)
+    def _cross_validate(self, rows: Rows) -> tuple[Spectrum, Plan]:
+        """All eigenpairs and the plan, after cross-validation has set `choice_`."""
+        solver, scorer = self._solver(), SpectralScorer(bool(self.standardize), center=bool(self.center))
+        self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
+        if solver == "auto" and total is not None:
+            # The merged summaries of the folds are all that is needed.
+            spectrum, the_plan = spectra.solve_summary(total, self._request(None, rows.shape[1]))
+        else:
+            spectrum, the_plan = spectra.solve(rows, self._request_for(rows), solver)
         return spectrum, with_passes(the_plan, passes + the_plan.passes)
 
     def scores(self, X: Any) -> Array:
