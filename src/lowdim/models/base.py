@@ -59,114 +59,6 @@ from .output import (
     write_results,
 )
 
-# The columns of new rows, compared with those of the fit, and the array library and device that they are on.
-
-
-def check_columns(model: Any, source: Source, reset: bool) -> None:
-    """Record the columns of a source in the model if `reset`, otherwise compare them with those of the fit."""
-    p = source.shape[1]
-    if reset:
-        model.n_features_in_ = p
-        model.__dict__.pop("feature_names_in_", None)
-        if source.names is not None:
-            model.feature_names_in_ = np.asarray(source.names, dtype=object)
-        return
-    expected = list(getattr(model, "feature_names_in_", []))
-    # Names are compared if both have some.
-    names = list(source.names or []) if expected else []
-    if p != model.n_features_in_:
-        raise other_width(p, model.n_features_in_, names_difference(expected, names) if names else "")
-    if names and names != expected:
-        raise other_names(None, names, expected)
-
-
-def check_namespace(model: Any, source: Source, method: str) -> None:
-    """Refuse new rows from another array namespace or device than those of the fit."""
-    centre, like = model._centre(), source.empty(0)
-    if centre is None or (namespace(like) is namespace(centre) and device(like) == device(centre)):
-        return
-    fitted, given = (
-        f"{type(a).__module__}.{type(a).__name__} on {getattr(a, 'device', 'cpu')}" for a in (centre, like)
-    )
-    raise ValueError(
-        f"Inputs passed to {type(model).__name__}.{method}() must use the same namespace and device as those passed to "
-        f"fit(): fit() got {fitted}, {method}() got {given}. Convert X, or fit on arrays of that kind."
-    )
-
-
-# Plans: rows that are gathered in memory for a fit, and where the work is done.
-
-
-#: A plan assumes at least this many rows, and this many for each column, if they are gathered and not counted yet.
-_ROWS, _ROWS_PER_COLUMN = 1000, 2
-
-
-def require_gathering(source: Source, refusal: NeedsRowsInMemory) -> None:
-    """Raise the refusal of a fit if it does not help to gather the rows: they are in memory, or on other machines."""
-    if source.traits.in_memory or source.traits.remote:
-        raise refusal
-
-
-def with_engine_note(plan: Plan, source: Source) -> Plan:
-    """The plan, with advice for a fit that reads rows several times which an engine computes each time."""
-    engine = source.traits.engine
-    if engine is None or not engine.keeping or plan.passes <= 1:
-        return plan
-    note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
-    return replace(plan, why=f"{plan.why}; {note}" if plan.why else note)
-
-
-def with_place(plan: Plan, source: Source) -> Plan:
-    """The plan, with which work of it runs where."""
-    rows, on_host = resident(source), plan.solver.on_host
-    if source.traits.engine is not None:
-        where = f"sums on the workers of {source.traits.engine.name}, the solve here"
-    elif rows.traits.host:
-        where = ON_HOST
-    else:
-        device = name_of_device(rows.empty(0))
-        where = f"sums on {device}, {on_host} on the host" if on_host else f"sums and solve on {device}"
-        where = where if rows is source else f"rows sent to {device} block by block, {where}"
-    return replace(plan, where=where)
-
-
-# Models that can be fitted to a summary of rows, to which `partial_fit` adds further rows.
-
-
-def can_partial_fit(model: Any, solver: Any) -> bool:
-    """Whether a model is solved from a summary; an AttributeError if its parameters need the rows themselves."""
-    if isinstance(model.n_components, str) and model.n_components == "cv":
-        raise AttributeError(
-            "n_components='cv' leaves rows out, and partial_fit does not keep them; pass a number, or another rule."
-        )
-    if solver is not None and solver.starts_from is None:
-        raise AttributeError(
-            f"solver={solver.name!r} keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or "
-            "'triangle'."
-        )
-    return True
-
-
-def copy_of(summary: Any) -> Any:
-    """A copy of a summary, to which further rows can be added."""
-    copied = summary.fresh()
-    copied.merge(summary)
-    return copied
-
-
-def add_rows(seen: Any, source: Source, sample_weight: Any) -> None:
-    """Add the rows of a source to a summary."""
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
-    seen.merge(summarize(source, seen.fresh(), weights=weights))
-
-
-def joined_plan(first: Plan, second: Plan, what: str) -> Plan:
-    """The plan of a fit in two steps: the solver is that of the second, after `what` by that of the first; passes and
-    bytes are the sums of both."""
-    why = f"{second.why}, after {what} by {first.solver.name}"
-    return Plan(second.solver, first.passes + second.passes, first.n_bytes + second.n_bytes, why)
-
-
 # Attributes that follow from others, for models that were not fitted but rebuilt from saved arrays.
 
 
@@ -187,24 +79,6 @@ class derived:  # noqa: N801 (used as a decorator, like property)
         except AttributeError:
             name = self._function.__name__
             raise AttributeError(f"{owner.__name__!r} object has no attribute {name!r}") from None
-
-
-# Attributes of models whose rows are on a device.
-
-
-def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dtypes: Any) -> None:
-    """Let `unpack(dtypes)` set attributes of a model; if `there` is on a device, to NumPy arrays, which are sent to it.
-
-    Attributes are many small arrays. A device would need longer to begin with each operation on one of them than the
-    host needs for all. `dtypes` is one dtype, or a tuple of them.
-    """
-    if there is None or isinstance(there, np.ndarray):
-        unpack(dtypes)
-        return
-    before = dict(model.__dict__)
-    unpack(tuple(map(numpy_dtype, dtypes)) if isinstance(dtypes, tuple) else numpy_dtype(dtypes))
-    found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
-    model.__dict__.update(placed_like(found, there, kinds="fb"))
 
 
 # A fitted model with its first components only, for `transform(X, n_components=k)` and its like.
@@ -395,6 +269,34 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         """The number of columns."""
         return int(self.components_.shape[1])
 
+    # ---- What a subclass has to define
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse invalid parameters, before any row is read."""
+
+    @abstractmethod
+    def _plan_rows(self, rows: Any) -> Plan:
+        """The plan of `_fit_rows` for these rows."""
+
+    @abstractmethod
+    def _fit_rows(self, rows: Any) -> None:
+        """Choose a solver, run it, and set the fitted attributes."""
+
+    @abstractmethod
+    def _scoring(self) -> Any:
+        """The function of a block of rows that `transform` applies."""
+
+    @abstractmethod
+    def _lift(self) -> Any:
+        """The matrix B (or the function Z -> Z B) that maps the result of `transform` back to centred rows."""
+
+    def _check_fitted(self) -> None:
+        """Raise a ValueError if attributes that were read from a file contradict each other, beyond what
+        `fitted_attributes` says of each."""
+
+    # ---- The fit
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit to rows.
 
@@ -421,6 +323,56 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
         source = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source, self._scoring(), takes_nan=self._takes_nan, names=self._score_names)
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False, checkpoint: Any = None) -> Source:
+        """Fit, and return the source for callers that read it a second time (`twice`)."""
+        self._check_parameters()
+        with self._restore_on_error():
+            rows, target, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
+            source = self._open_tables(rows, target)
+            self.__dict__.pop("summary_", None)
+            progress = callback_progress(self, X, y)
+            weighted = self._rows(resident(source), sample_weight, progress)
+            try:
+                if twice and not source.traits.rereadable:
+                    raise needs_second_reading("for the transform after the fit")
+                if checkpoint is not None:
+                    checkpoint = self._keep_state(source, sample_weight, weighted, Checkpoint.of(checkpoint))
+                self._fit_rows(weighted)
+            except NeedsRowsInMemory as refusal:
+                require_gathering(source, refusal)
+                source = gather(source, f"for {type(self).__name__}")
+                weighted = self._rows(resident(source), sample_weight, progress)
+                self._fit_rows(weighted)
+                self.plan_ = replace(self.plan_, why=f"{self.plan_.why}; the rows were first gathered in memory")
+            self.plan_ = with_place(with_engine_note(self.plan_, source), source)
+            self._keep_summary(weighted)
+            if source.traits.sent is not None:
+                parameters = self.get_params(deep=False)
+                fitted = {name: value for name, value in self.__dict__.items() if name not in parameters}
+                self.__dict__.update(placed_on_host(fitted))
+        if checkpoint is not None:
+            checkpoint.remove()
+        if progress is not None:
+            progress.finish()
+        return source
+
+    def _keep_state(self, source: Source, sample_weight: Any, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
+        """Let the pass over the rows keep its state; an error if the fit is planned to be more than one pass for one
+        summary."""
+        plan, n_components = self._planned(source, sample_weight), getattr(self, "n_components", None)
+        if isinstance(n_components, str) and n_components == "cv":
+            raise no_checkpoint_of(type(self).__name__, "cross-validation, with sums of the folds")
+        if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
+            raise no_checkpoint_of(type(self).__name__, plan)
+        read = getattr(rows, "joint", rows)
+        if self._takes_nan and read.shows_holes():
+            raise no_checkpoint_with_holes("there are missing values in the first rows.")
+        read.first_pass = FirstPass(checkpoint)
+        return checkpoint
+
+    # ---- Scores, reconstructions and plans
 
     # `with_first_components` takes the argument n_components of all methods `transform`.
     def transform(self, X: Any, *, n_components: int | None = None) -> Array:
@@ -612,81 +564,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         """The function with which skl2onnx adds this step to a graph of ONNX."""
         return import_module("lowdim.onnx").convert  # type: ignore[no-any-return]
 
-    # ---- What a subclass has to define
-
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Refuse invalid parameters, before any row is read."""
-
-    @abstractmethod
-    def _plan_rows(self, rows: Any) -> Plan:
-        """The plan of `_fit_rows` for these rows."""
-
-    @abstractmethod
-    def _fit_rows(self, rows: Any) -> None:
-        """Choose a solver, run it, and set the fitted attributes."""
-
-    @abstractmethod
-    def _scoring(self) -> Any:
-        """The function of a block of rows that `transform` applies."""
-
-    @abstractmethod
-    def _lift(self) -> Any:
-        """The matrix B (or the function Z -> Z B) that maps the result of `transform` back to centred rows."""
-
-    def _check_fitted(self) -> None:
-        """Raise a ValueError if attributes that were read from a file contradict each other, beyond what
-        `fitted_attributes` says of each."""
-
-    # ---- How a fit runs
-
-    @with_callbacks
-    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False, checkpoint: Any = None) -> Source:
-        """Fit, and return the source for callers that read it a second time (`twice`)."""
-        self._check_parameters()
-        with self._restore_on_error():
-            rows, target, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
-            source = self._open_tables(rows, target)
-            self.__dict__.pop("summary_", None)
-            progress = callback_progress(self, X, y)
-            weighted = self._rows(resident(source), sample_weight, progress)
-            try:
-                if twice and not source.traits.rereadable:
-                    raise needs_second_reading("for the transform after the fit")
-                if checkpoint is not None:
-                    checkpoint = self._keep_state(source, sample_weight, weighted, Checkpoint.of(checkpoint))
-                self._fit_rows(weighted)
-            except NeedsRowsInMemory as refusal:
-                require_gathering(source, refusal)
-                source = gather(source, f"for {type(self).__name__}")
-                weighted = self._rows(resident(source), sample_weight, progress)
-                self._fit_rows(weighted)
-                self.plan_ = replace(self.plan_, why=f"{self.plan_.why}; the rows were first gathered in memory")
-            self.plan_ = with_place(with_engine_note(self.plan_, source), source)
-            self._keep_summary(weighted)
-            if source.traits.sent is not None:
-                parameters = self.get_params(deep=False)
-                fitted = {name: value for name, value in self.__dict__.items() if name not in parameters}
-                self.__dict__.update(placed_on_host(fitted))
-        if checkpoint is not None:
-            checkpoint.remove()
-        if progress is not None:
-            progress.finish()
-        return source
-
-    def _keep_state(self, source: Source, sample_weight: Any, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
-        """Let the pass over the rows keep its state; an error if the fit is planned to be more than one pass for one
-        summary."""
-        plan, n_components = self._planned(source, sample_weight), getattr(self, "n_components", None)
-        if isinstance(n_components, str) and n_components == "cv":
-            raise no_checkpoint_of(type(self).__name__, "cross-validation, with sums of the folds")
-        if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
-            raise no_checkpoint_of(type(self).__name__, plan)
-        read = getattr(rows, "joint", rows)
-        if self._takes_nan and read.shows_holes():
-            raise no_checkpoint_with_holes("there are missing values in the first rows.")
-        read.first_pass = FirstPass(checkpoint)
-        return checkpoint
+    # ---- What a fit opens and keeps
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Any:
         """The rows and their weights as solvers take them."""
@@ -832,6 +710,135 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 
 
 Model.transform = with_first_components(Model.transform)  # type: ignore[method-assign]
+
+
+# The columns of new rows, compared with those of the fit, and the array library and device that they are on.
+
+
+def check_columns(model: Any, source: Source, reset: bool) -> None:
+    """Record the columns of a source in the model if `reset`, otherwise compare them with those of the fit."""
+    p = source.shape[1]
+    if reset:
+        model.n_features_in_ = p
+        model.__dict__.pop("feature_names_in_", None)
+        if source.names is not None:
+            model.feature_names_in_ = np.asarray(source.names, dtype=object)
+        return
+    expected = list(getattr(model, "feature_names_in_", []))
+    # Names are compared if both have some.
+    names = list(source.names or []) if expected else []
+    if p != model.n_features_in_:
+        raise other_width(p, model.n_features_in_, names_difference(expected, names) if names else "")
+    if names and names != expected:
+        raise other_names(None, names, expected)
+
+
+def check_namespace(model: Any, source: Source, method: str) -> None:
+    """Refuse new rows from another array namespace or device than those of the fit."""
+    centre, like = model._centre(), source.empty(0)
+    if centre is None or (namespace(like) is namespace(centre) and device(like) == device(centre)):
+        return
+    fitted, given = (
+        f"{type(a).__module__}.{type(a).__name__} on {getattr(a, 'device', 'cpu')}" for a in (centre, like)
+    )
+    raise ValueError(
+        f"Inputs passed to {type(model).__name__}.{method}() must use the same namespace and device as those passed to "
+        f"fit(): fit() got {fitted}, {method}() got {given}. Convert X, or fit on arrays of that kind."
+    )
+
+
+# Plans: rows that are gathered in memory for a fit, and where the work is done.
+
+
+#: A plan assumes at least this many rows, and this many for each column, if they are gathered and not counted yet.
+_ROWS, _ROWS_PER_COLUMN = 1000, 2
+
+
+def require_gathering(source: Source, refusal: NeedsRowsInMemory) -> None:
+    """Raise the refusal of a fit if it does not help to gather the rows: they are in memory, or on other machines."""
+    if source.traits.in_memory or source.traits.remote:
+        raise refusal
+
+
+def with_engine_note(plan: Plan, source: Source) -> Plan:
+    """The plan, with advice for a fit that reads rows several times which an engine computes each time."""
+    engine = source.traits.engine
+    if engine is None or not engine.keeping or plan.passes <= 1:
+        return plan
+    note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
+    return replace(plan, why=f"{plan.why}; {note}" if plan.why else note)
+
+
+def with_place(plan: Plan, source: Source) -> Plan:
+    """The plan, with which work of it runs where."""
+    rows, on_host = resident(source), plan.solver.on_host
+    if source.traits.engine is not None:
+        where = f"sums on the workers of {source.traits.engine.name}, the solve here"
+    elif rows.traits.host:
+        where = ON_HOST
+    else:
+        device = name_of_device(rows.empty(0))
+        where = f"sums on {device}, {on_host} on the host" if on_host else f"sums and solve on {device}"
+        where = where if rows is source else f"rows sent to {device} block by block, {where}"
+    return replace(plan, where=where)
+
+
+def joined_plan(first: Plan, second: Plan, what: str) -> Plan:
+    """The plan of a fit in two steps: the solver is that of the second, after `what` by that of the first; passes and
+    bytes are the sums of both."""
+    why = f"{second.why}, after {what} by {first.solver.name}"
+    return Plan(second.solver, first.passes + second.passes, first.n_bytes + second.n_bytes, why)
+
+
+# Models that can be fitted to a summary of rows, to which `partial_fit` adds further rows.
+
+
+def can_partial_fit(model: Any, solver: Any) -> bool:
+    """Whether a model is solved from a summary; an AttributeError if its parameters need the rows themselves."""
+    if isinstance(model.n_components, str) and model.n_components == "cv":
+        raise AttributeError(
+            "n_components='cv' leaves rows out, and partial_fit does not keep them; pass a number, or another rule."
+        )
+    if solver is not None and solver.starts_from is None:
+        raise AttributeError(
+            f"solver={solver.name!r} keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or "
+            "'triangle'."
+        )
+    return True
+
+
+def copy_of(summary: Any) -> Any:
+    """A copy of a summary, to which further rows can be added."""
+    copied = summary.fresh()
+    copied.merge(summary)
+    return copied
+
+
+def add_rows(seen: Any, source: Source, sample_weight: Any) -> None:
+    """Add the rows of a source to a summary."""
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    seen.merge(summarize(source, seen.fresh(), weights=weights))
+
+
+# Attributes of models whose rows are on a device.
+
+
+def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dtypes: Any) -> None:
+    """Let `unpack(dtypes)` set attributes of a model; if `there` is on a device, to NumPy arrays, which are sent to it.
+
+    Attributes are many small arrays. A device would need longer to begin with each operation on one of them than the
+    host needs for all. `dtypes` is one dtype, or a tuple of them.
+    """
+    if there is None or isinstance(there, np.ndarray):
+        unpack(dtypes)
+        return
+    before = dict(model.__dict__)
+    unpack(tuple(map(numpy_dtype, dtypes)) if isinstance(dtypes, tuple) else numpy_dtype(dtypes))
+    found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
+    model.__dict__.update(placed_like(found, there, kinds="fb"))
+
+
+# The table that a fitted model prints.
 
 
 #: The largest number of components that are printed.

@@ -42,130 +42,12 @@ from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, Maps, results
 from .pairs import PAIR_ATTRIBUTES, Dtypes, PairModel, cast
 
-# Predictions of y from scores of X, y_mean + (x - x_mean) R Q^T, for regressions and CCA.
-#
-# The n_targets x n_features coefficients Q R^T are computed only on request, since for two wide tables they would be
-# larger than the tables.
-
-
 #: The attributes that `set_prediction` and predictions need, for files.
 PREDICTION_ATTRIBUTES = {
     "_y_on_x": Numbers("q", "k"),
     "intercept_": Numbers("q"),
     "_finite_coefficients": Flag(),
 }
-
-
-def r2_in_one_pass(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """R^2, averaged over the columns of y, from the moments of y and of its residuals: one pass over rows that need no
-    order."""
-    check_is_fitted(model)
-    X, y, sample_weight = model._by_name(X, y, fitted=True, sample_weight=sample_weight)
-    pair = model._open_tables(X, y, reset=False)
-    predict, q = model._prediction_maps(pair.members[0])[0].function, pair.members[1].shape[1]
-    rows = Rows(pair, None if sample_weight is None else check_weights(sample_weight, pair))
-    found = rows.mapped(_Residuals(predict, q)).summarize(Moments(2 * q, wide=True))
-    squares = to_numpy(namespace(found.scatter).linalg.diagonal(found.scatter))
-    total, rest = squares[:q], squares[q:] + found.weight * to_numpy(found.mean)[q:] ** 2
-    # A constant column is predicted perfectly or not at all, as scikit-learn has it.
-    share = np.where(total > 0, 1.0 - rest / np.where(total > 0, total, 1.0), np.where(rest > 0, 0.0, 1.0))
-    return float(np.mean(share))
-
-
-class _Residuals:
-    """The responses, the last q columns of a block, and beside them their residuals."""
-
-    def __init__(self, predict: Callable[[Array], Array], q: int) -> None:
-        self._predict, self._q, self.width = predict, q, 2 * q
-
-    def __call__(self, block: Any) -> Array:
-        X, y = block.pieces if isinstance(block, Beside) else (block[:, : -self._q], block[:, -self._q :])
-        known = to_numpy(dense(y))
-        return np.concatenate([known, known - to_numpy(self._predict(X)).reshape(known.shape)], axis=1)
-
-
-def set_prediction(model: Any, dtype: Any) -> None:
-    """Set the intercept, which is the prediction at zero, in the `dtype` of y, and whether the coefficients of few
-    targets are finite: they may overflow even if the predictions do not."""
-    R, Q = model.coefficient_factors()
-    wide = wide_dtype(namespace(Q), device(Q))
-    mean, y_mean = (astype(m, wide) for m in (model.x_mean_, model.y_mean_))
-    model.intercept_ = cast(y_mean - astype(Q, wide) @ (astype(R, wide).T @ mean), model.x_mean_, dtype)
-    R, Q = in_common_dtype(R, Q)
-    with np.errstate(over="ignore", invalid="ignore"):
-        model._finite_coefficients = Q.shape[0] > Q.shape[1] or all_finite(R @ Q.T)
-
-
-def in_common_dtype(R: Array, Q: Array) -> tuple[Array, Array]:
-    """R, in the dtype of X, and Q, in that of y, in the wider of the two."""
-    dtype = namespace(Q).result_type(R.dtype, Q.dtype)
-    return astype(R, dtype), astype(Q, dtype)
-
-
-def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Array, Q: Array) -> Array:
-    """`product(R, Q)` in the dtype of R, or in float64 if that is float32 and too small; an error if it overflows in
-    float64 too. `name` is that of the attribute."""
-    of_x = R.dtype
-    R, Q = in_common_dtype(R, Q)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for dtype in (Q.dtype, wide_dtype(namespace(Q), device(Q))):
-            values = product(astype(R, dtype), astype(Q, dtype))
-            if all_finite(values):
-                return in_range(values, of_x)
-    raise ValueError(
-        f"{name} has entries outside the range of floating-point numbers: the columns of y are too large, or those of "
-        "X too small. predict(X) works all the same; for coefficients, rescale one of the tables (multiply it by a "
-        "constant) and fit again."
-    )
-
-
-def prediction_map(model: Any, X: Any, R: Array, Q: Array) -> RowMap:
-    """The map from the rows of `X` to predictions, with R and Q in the units of the columns.
-
-    Predictions are a vector if y was one in the fit, and have the dtype that y had. Products with float32 rows are
-    computed in float32, unless y is in float64 and they leave the range of float32.
-    """
-    R, Q = in_common_dtype(R, Q)
-    few = Q.shape[0] <= Q.shape[1] and model._finite_coefficients
-    A = R @ Q.T if few else R
-    first = affine(A, astype(model.x_mean_, R.dtype), _deviation(model, Q) if few else model._x_deviation())
-    y_mean, one = model.y_mean_, model._one_dimensional
-    narrow = namespace(A).float32
-    fits = all(in_range(factor, narrow).dtype == narrow for factor in (A, Q))
-
-    def product(block: Array) -> Array:
-        return first(block) if few else first(block) @ astype(Q.T, block.dtype)
-
-    def predict(block: Array) -> Array:
-        wide = namespace(y_mean).result_type(block.dtype, y_mean.dtype)
-        answer = product(block if fits else astype(block, wide))
-        if block.dtype != wide and not all_finite(answer):
-            answer = product(astype(block, wide))
-        answer = astype(astype(answer, wide) + astype(y_mean, wide), y_mean.dtype)
-        return answer[:, 0] if one else answer
-
-    return model._row_map(X, predict, "predict", partial(model._column_names, 1))
-
-
-def _deviation(model: Any, Q: Array) -> float:
-    """The largest standard deviation of what one component contributes to the prediction of a target. The variates of
-    CCA, which has no `explained_variance_`, have unit variance."""
-    xp = namespace(Q)
-    variances = getattr(model, "explained_variance_", None)
-    parts = Q if variances is None else Q * astype(xp.sqrt(variances[: Q.shape[1]]), Q.dtype)
-    return float(xp.max(xp.abs(parts))) if Q.shape[1] else 0.0
-
-
-def regression_tags(tags: Any) -> Any:
-    """scikit-learn's tags, with those of a regression added."""
-    tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-    tags.target_tags.multi_output = True
-    # A model with few components need not predict well.
-    tags.regressor_tags.poor_score = True
-    return tags
-
-
-# The base class of regressions on components: coefficients, importance of columns, errors, jackknife.
 
 
 #: The attributes of a regression that are bootstrapped, and the meaning of their axes.
@@ -339,3 +221,118 @@ class LatentRegression(PairModel):
 
     def __sklearn_tags__(self) -> Any:
         return regression_tags(super().__sklearn_tags__())
+
+
+# Predictions of y from scores of X, y_mean + (x - x_mean) R Q^T, for regressions and CCA.
+#
+# The n_targets x n_features coefficients Q R^T are computed only on request, since for two wide tables they would be
+# larger than the tables.
+
+
+def r2_in_one_pass(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """R^2, averaged over the columns of y, from the moments of y and of its residuals: one pass over rows that need no
+    order."""
+    check_is_fitted(model)
+    X, y, sample_weight = model._by_name(X, y, fitted=True, sample_weight=sample_weight)
+    pair = model._open_tables(X, y, reset=False)
+    predict, q = model._prediction_maps(pair.members[0])[0].function, pair.members[1].shape[1]
+    rows = Rows(pair, None if sample_weight is None else check_weights(sample_weight, pair))
+    found = rows.mapped(_Residuals(predict, q)).summarize(Moments(2 * q, wide=True))
+    squares = to_numpy(namespace(found.scatter).linalg.diagonal(found.scatter))
+    total, rest = squares[:q], squares[q:] + found.weight * to_numpy(found.mean)[q:] ** 2
+    # A constant column is predicted perfectly or not at all, as scikit-learn has it.
+    share = np.where(total > 0, 1.0 - rest / np.where(total > 0, total, 1.0), np.where(rest > 0, 0.0, 1.0))
+    return float(np.mean(share))
+
+
+class _Residuals:
+    """The responses, the last q columns of a block, and beside them their residuals."""
+
+    def __init__(self, predict: Callable[[Array], Array], q: int) -> None:
+        self._predict, self._q, self.width = predict, q, 2 * q
+
+    def __call__(self, block: Any) -> Array:
+        X, y = block.pieces if isinstance(block, Beside) else (block[:, : -self._q], block[:, -self._q :])
+        known = to_numpy(dense(y))
+        return np.concatenate([known, known - to_numpy(self._predict(X)).reshape(known.shape)], axis=1)
+
+
+def set_prediction(model: Any, dtype: Any) -> None:
+    """Set the intercept, which is the prediction at zero, in the `dtype` of y, and whether the coefficients of few
+    targets are finite: they may overflow even if the predictions do not."""
+    R, Q = model.coefficient_factors()
+    wide = wide_dtype(namespace(Q), device(Q))
+    mean, y_mean = (astype(m, wide) for m in (model.x_mean_, model.y_mean_))
+    model.intercept_ = cast(y_mean - astype(Q, wide) @ (astype(R, wide).T @ mean), model.x_mean_, dtype)
+    R, Q = in_common_dtype(R, Q)
+    with np.errstate(over="ignore", invalid="ignore"):
+        model._finite_coefficients = Q.shape[0] > Q.shape[1] or all_finite(R @ Q.T)
+
+
+def in_common_dtype(R: Array, Q: Array) -> tuple[Array, Array]:
+    """R, in the dtype of X, and Q, in that of y, in the wider of the two."""
+    dtype = namespace(Q).result_type(R.dtype, Q.dtype)
+    return astype(R, dtype), astype(Q, dtype)
+
+
+def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Array, Q: Array) -> Array:
+    """`product(R, Q)` in the dtype of R, or in float64 if that is float32 and too small; an error if it overflows in
+    float64 too. `name` is that of the attribute."""
+    of_x = R.dtype
+    R, Q = in_common_dtype(R, Q)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for dtype in (Q.dtype, wide_dtype(namespace(Q), device(Q))):
+            values = product(astype(R, dtype), astype(Q, dtype))
+            if all_finite(values):
+                return in_range(values, of_x)
+    raise ValueError(
+        f"{name} has entries outside the range of floating-point numbers: the columns of y are too large, or those of "
+        "X too small. predict(X) works all the same; for coefficients, rescale one of the tables (multiply it by a "
+        "constant) and fit again."
+    )
+
+
+def prediction_map(model: Any, X: Any, R: Array, Q: Array) -> RowMap:
+    """The map from the rows of `X` to predictions, with R and Q in the units of the columns.
+
+    Predictions are a vector if y was one in the fit, and have the dtype that y had. Products with float32 rows are
+    computed in float32, unless y is in float64 and they leave the range of float32.
+    """
+    R, Q = in_common_dtype(R, Q)
+    few = Q.shape[0] <= Q.shape[1] and model._finite_coefficients
+    A = R @ Q.T if few else R
+    first = affine(A, astype(model.x_mean_, R.dtype), _deviation(model, Q) if few else model._x_deviation())
+    y_mean, one = model.y_mean_, model._one_dimensional
+    narrow = namespace(A).float32
+    fits = all(in_range(factor, narrow).dtype == narrow for factor in (A, Q))
+
+    def product(block: Array) -> Array:
+        return first(block) if few else first(block) @ astype(Q.T, block.dtype)
+
+    def predict(block: Array) -> Array:
+        wide = namespace(y_mean).result_type(block.dtype, y_mean.dtype)
+        answer = product(block if fits else astype(block, wide))
+        if block.dtype != wide and not all_finite(answer):
+            answer = product(astype(block, wide))
+        answer = astype(astype(answer, wide) + astype(y_mean, wide), y_mean.dtype)
+        return answer[:, 0] if one else answer
+
+    return model._row_map(X, predict, "predict", partial(model._column_names, 1))
+
+
+def _deviation(model: Any, Q: Array) -> float:
+    """The largest standard deviation of what one component contributes to the prediction of a target. The variates of
+    CCA, which has no `explained_variance_`, have unit variance."""
+    xp = namespace(Q)
+    variances = getattr(model, "explained_variance_", None)
+    parts = Q if variances is None else Q * astype(xp.sqrt(variances[: Q.shape[1]]), Q.dtype)
+    return float(xp.max(xp.abs(parts))) if Q.shape[1] else 0.0
+
+
+def regression_tags(tags: Any) -> Any:
+    """scikit-learn's tags, with those of a regression added."""
+    tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+    tags.target_tags.multi_output = True
+    # A model with few components need not predict well.
+    tags.regressor_tags.poor_score = True
+    return tags

@@ -39,157 +39,6 @@ from ..sources.base import Source
 from ..summaries.base import require_seen
 from .base import Model, add_rows, can_partial_fit, copy_of
 
-# `n_components` as the name of a rule: how all models apply the rules of `selection`.
-
-
-#: The attributes of models with a density that are bootstrapped, and the meaning of their axes.
-DENSITY_AXES = {
-    "explained_variance": ("components",),
-    "explained_variance_ratio": ("components",),
-    "noise_variance": ("features",),
-    "loadings": ("features", "components"),
-}
-#: The number of folds for n_components="cv".
-_FOLDS = 5
-#: Variances of columns up to this fraction of the largest one count as zero.
-_ROUNDING = 1e-26
-#: The fraction of memory that the p x p matrix may take.
-_SHARE = 0.1
-
-
-def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
-    """The rule with the name `n_components`; an error if it is not among those allowed for the model."""
-    names = tuple(RULES) if allowed is None else allowed
-    if ALIASES.get(name, name) not in names:
-        raise choice("n_components", name, names, "Or a number, or None.")
-    return rule_of(name)
-
-
-def is_cv(n_components: Any) -> bool:
-    """Whether `n_components`, which may be anything that the user passed, asks for cross-validation."""
-    return isinstance(n_components, str) and n_components == "cv"
-
-
-def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenvalues:
-    """The input of a rule, from all eigenpairs; with the p x p matrix if the rule needs it and it fits into memory."""
-    V = to_numpy(spectrum.vectors).astype(np.float64)
-    values = spectrum.values.astype(np.float64) / divisor(spectrum.weight, ddof)
-    variances = np.einsum("kj,k,kj->j", V, values, V)
-    # Columns that vary only by rounding errors count as constant; after standardizing their variance is zero.
-    varying = variances > _ROUNDING * float(variances.max())
-    if spectrum.scale is None:
-        varying &= ~is_constant(np.sqrt(variances), to_numpy(spectrum.mean))
-    e = Eigenvalues.from_spectrum(spectrum, p, ddof, variances=np.where(varying, variances, 0.0), varying=varying)
-    have = memory_bytes()
-    fits = not have or 8 * p * p < _SHARE * have
-    return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e
-
-
-def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
-    """The choice of a rule that uses eigenvalues, and the number of components of the model, which is at least one."""
-    assert rule.function is not None
-    options = {"seed": seed} if "seed" in rule.options else {}
-    try:
-        k, curve = rule.function(e, **options)
-    except Unavailable as reason:
-        raise ValueError(f"n_components={rule.name!r}: {reason}; pass a number, or another rule.") from reason
-    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(e)), at_least_one(k, rule.name)
-
-
-def check_cv_rows(n: int | None) -> None:
-    """Refuse rows of which no folds can be made: too few, or of unknown number."""
-    if n is not None and n < 3:
-        raise ValueError(f"n_samples={n} is too few for n_components='cv': at least 3 are needed. Give more rows.")
-    if n is None:
-        folds_of(_FOLDS, None)
-
-
-def apply_cv_rule(
-    scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0, tables: Any = None
-) -> tuple[Choice, Any, int]:
-    """The choice of cross-validation in folds of shuffled rows, a summary of all rows if one was made, and the number
-    of passes over the rows.
-
-    For rows with missing values `tables` are X and y, to which models are fitted.
-    """
-    validator = _validator(scorer, source, weights, seed, tables)
-    # Most scorers cannot fit a model without components to rows with missing values.
-    result = validator.run(from_zero=scorer.from_zero and tables is None)
-    first, rule = int(result.n_components[0]), RULES["cv"]
-    answer = Choice("cv", result.best, result.mean[0], rule.assumes, first=first, cross_validation=result)
-    return answer, validator.total, result.n_passes
-
-
-def makes_summary(scorer: HeldOutScorer, source: Source, weights: Any) -> bool:
-    """Whether `apply_cv_rule` would make a summary of all rows, as far as that is known before a row is read."""
-    plan = _validator(scorer, source, weights).make_plan(from_zero=scorer.from_zero)
-    return bool(plan.solver.makes_summary)
-
-
-def _validator(
-    scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0, tables: Any = None
-) -> CrossValidator:
-    """The cross-validation of a rule; an error if there are too few rows."""
-    counted = count_repeated(source.shape[0], weights)
-    check_cv_rows(counted)
-    cv = _FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed)
-    folds = folds_for(source, cv, weights=weights)
-    return CrossValidator([scorer], source, folds, weights, tables=tables)
-
-
-def at_least_one(k: int, rule: str) -> int:
-    """The number `k` that a rule chose, but at least one, with a warning if `k` is zero."""
-    if k < 1:
-        warn_user(
-            f"n_components={rule!r} finds no component that is more than noise; one is kept nevertheless.",
-            NoComponentWarning,
-        )
-    return max(k, 1)
-
-
-# Principal components of rows for PCA, Whitening and ICA: how many to compute, with the checks and warnings.
-
-
-def count_rows(rows: Rows, ddof: int, fixed: bool = False) -> int | None:
-    """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`; it
-    advises to change that unless it is `fixed`."""
-    n = counted_rows(rows)
-    if n is not None:
-        require_rows(n, total_weight(rows) or 0.0, ddof, fixed)
-    return repeated_rows(rows)
-
-
-def count_pairs(n_components: Any, n: int | None, p: int, *, of_rows: bool = False) -> int | None:
-    """The number of eigenpairs that `n_components` needs for n rows and p columns; None means all, which a fraction of
-    variance needs too. With `of_rows` the number of components is not limited by the number of columns."""
-    k = n_components
-    if k is None:
-        return None
-    upper: Any = p if n is None else min(n, p)
-    if of_rows:
-        upper = float("inf") if n is None else n
-    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
-        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
-            return int(k)
-        if not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
-            return None
-    raise n_components_out_of_range(k, upper, n, p, of_rows=of_rows)
-
-
-def with_variance(spectrum: Spectrum, k: int) -> int:
-    """The number of components with variance among the first k, for models that divide by it; warns of the others."""
-    rank = min(spectrum.rank, k)
-    if rank == 0:
-        raise no_variance("whitening")
-    if rank < k:
-        warn_user(
-            f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
-            f"{rank} are left.",
-            RankWarning,
-        )
-    return rank
-
-
 # The base class of PCA and Whitening: fits from summaries, `partial_fit`, and warnings.
 
 
@@ -352,6 +201,157 @@ class SpectralModel(Model):
                     "components.",
                     ResolutionWarning,
                 )
+
+
+# Principal components of rows for PCA, Whitening and ICA: how many to compute, with the checks and warnings.
+
+
+def count_rows(rows: Rows, ddof: int, fixed: bool = False) -> int | None:
+    """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`; it
+    advises to change that unless it is `fixed`."""
+    n = counted_rows(rows)
+    if n is not None:
+        require_rows(n, total_weight(rows) or 0.0, ddof, fixed)
+    return repeated_rows(rows)
+
+
+def count_pairs(n_components: Any, n: int | None, p: int, *, of_rows: bool = False) -> int | None:
+    """The number of eigenpairs that `n_components` needs for n rows and p columns; None means all, which a fraction of
+    variance needs too. With `of_rows` the number of components is not limited by the number of columns."""
+    k = n_components
+    if k is None:
+        return None
+    upper: Any = p if n is None else min(n, p)
+    if of_rows:
+        upper = float("inf") if n is None else n
+    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
+        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
+            return int(k)
+        if not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
+            return None
+    raise n_components_out_of_range(k, upper, n, p, of_rows=of_rows)
+
+
+def with_variance(spectrum: Spectrum, k: int) -> int:
+    """The number of components with variance among the first k, for models that divide by it; warns of the others."""
+    rank = min(spectrum.rank, k)
+    if rank == 0:
+        raise no_variance("whitening")
+    if rank < k:
+        warn_user(
+            f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
+            f"{rank} are left.",
+            RankWarning,
+        )
+    return rank
+
+
+# `n_components` as the name of a rule: how all models apply the rules of `selection`.
+
+
+#: The attributes of models with a density that are bootstrapped, and the meaning of their axes.
+DENSITY_AXES = {
+    "explained_variance": ("components",),
+    "explained_variance_ratio": ("components",),
+    "noise_variance": ("features",),
+    "loadings": ("features", "components"),
+}
+#: The number of folds for n_components="cv".
+_FOLDS = 5
+#: Variances of columns up to this fraction of the largest one count as zero.
+_ROUNDING = 1e-26
+#: The fraction of memory that the p x p matrix may take.
+_SHARE = 0.1
+
+
+def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
+    """The rule with the name `n_components`; an error if it is not among those allowed for the model."""
+    names = tuple(RULES) if allowed is None else allowed
+    if ALIASES.get(name, name) not in names:
+        raise choice("n_components", name, names, "Or a number, or None.")
+    return rule_of(name)
+
+
+def is_cv(n_components: Any) -> bool:
+    """Whether `n_components`, which may be anything that the user passed, asks for cross-validation."""
+    return isinstance(n_components, str) and n_components == "cv"
+
+
+def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenvalues:
+    """The input of a rule, from all eigenpairs; with the p x p matrix if the rule needs it and it fits into memory."""
+    V = to_numpy(spectrum.vectors).astype(np.float64)
+    values = spectrum.values.astype(np.float64) / divisor(spectrum.weight, ddof)
+    variances = np.einsum("kj,k,kj->j", V, values, V)
+    # Columns that vary only by rounding errors count as constant; after standardizing their variance is zero.
+    varying = variances > _ROUNDING * float(variances.max())
+    if spectrum.scale is None:
+        varying &= ~is_constant(np.sqrt(variances), to_numpy(spectrum.mean))
+    e = Eigenvalues.from_spectrum(spectrum, p, ddof, variances=np.where(varying, variances, 0.0), varying=varying)
+    have = memory_bytes()
+    fits = not have or 8 * p * p < _SHARE * have
+    return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e
+
+
+def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
+    """The choice of a rule that uses eigenvalues, and the number of components of the model, which is at least one."""
+    assert rule.function is not None
+    options = {"seed": seed} if "seed" in rule.options else {}
+    try:
+        k, curve = rule.function(e, **options)
+    except Unavailable as reason:
+        raise ValueError(f"n_components={rule.name!r}: {reason}; pass a number, or another rule.") from reason
+    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(e)), at_least_one(k, rule.name)
+
+
+def check_cv_rows(n: int | None) -> None:
+    """Refuse rows of which no folds can be made: too few, or of unknown number."""
+    if n is not None and n < 3:
+        raise ValueError(f"n_samples={n} is too few for n_components='cv': at least 3 are needed. Give more rows.")
+    if n is None:
+        folds_of(_FOLDS, None)
+
+
+def apply_cv_rule(
+    scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0, tables: Any = None
+) -> tuple[Choice, Any, int]:
+    """The choice of cross-validation in folds of shuffled rows, a summary of all rows if one was made, and the number
+    of passes over the rows.
+
+    For rows with missing values `tables` are X and y, to which models are fitted.
+    """
+    validator = _validator(scorer, source, weights, seed, tables)
+    # Most scorers cannot fit a model without components to rows with missing values.
+    result = validator.run(from_zero=scorer.from_zero and tables is None)
+    first, rule = int(result.n_components[0]), RULES["cv"]
+    answer = Choice("cv", result.best, result.mean[0], rule.assumes, first=first, cross_validation=result)
+    return answer, validator.total, result.n_passes
+
+
+def makes_summary(scorer: HeldOutScorer, source: Source, weights: Any) -> bool:
+    """Whether `apply_cv_rule` would make a summary of all rows, as far as that is known before a row is read."""
+    plan = _validator(scorer, source, weights).make_plan(from_zero=scorer.from_zero)
+    return bool(plan.solver.makes_summary)
+
+
+def _validator(
+    scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0, tables: Any = None
+) -> CrossValidator:
+    """The cross-validation of a rule; an error if there are too few rows."""
+    counted = count_repeated(source.shape[0], weights)
+    check_cv_rows(counted)
+    cv = _FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed)
+    folds = folds_for(source, cv, weights=weights)
+    return CrossValidator([scorer], source, folds, weights, tables=tables)
+
+
+def at_least_one(k: int, rule: str) -> int:
+    """The number `k` that a rule chose, but at least one, with a warning if `k` is zero."""
+    if k < 1:
+        warn_user(
+            f"n_components={rule!r} finds no component that is more than noise; one is kept nevertheless.",
+            NoComponentWarning,
+        )
+    return max(k, 1)
 
 
 # What principal components leave of rows: the squared lengths of the residuals, from sparse or dense rows.
