@@ -131,6 +131,10 @@ class PCA(SpectralModel):
     choice_: Any
     #: None unless a fit sets it: a model may also be rebuilt from its components, mean and variances.
     scale_: Any = None
+    #: How much more than the share of the variance that `n_components` asks for the components must reach.
+    _beyond_share = 0.0
+    #: Whether whitening drops directions without variance.
+    _drops_flat = True
     bootstrap_axes = DENSITY_AXES
     fitted_attributes = {
         "scale_": Maybe(Numbers("p", sign="positive")),
@@ -328,8 +332,8 @@ class PCA(SpectralModel):
         if isinstance(self.n_components, str):
             k = self._apply_rule(self.n_components, spectrum)
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
-            k = self._count_to_reach(spectrum, float(self.n_components))
-        return spectrum.truncated(self._with_variance(spectrum, k) if self.whiten else k)
+            k = count_to_reach(spectrum, float(self.n_components) + self._beyond_share)
+        return spectrum.truncated(with_variance(spectrum, k) if self.whiten and self._drops_flat else k)
 
     def _k(self, n: int | None, p: int) -> int | None:
         if isinstance(self.n_components, str):
@@ -376,14 +380,6 @@ class PCA(SpectralModel):
         known: Any = getattr(self, "explained_variance_", None)
         some = known is not None and known.shape[0] > 0
         return affine(A, self.mean_, math.sqrt(float(known[0])) if some else 0.0)
-
-    def _count_to_reach(self, spectrum: Spectrum, proportion: float) -> int:
-        """The number of components for a proportion of the variance."""
-        return count_to_reach(spectrum, proportion)
-
-    def _with_variance(self, spectrum: Spectrum, k: int) -> int:
-        """The number of components that whitening keeps of the first k."""
-        return with_variance(spectrum, k)
 
     def _whitening(self) -> Array:
         """What whitening multiplies the scores by, 1 / sqrt(lambda_k)."""
