@@ -11,7 +11,7 @@ from scipy import optimize, special
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import to_numpy
-from ..models.factor_analysis import MisfitModel, chi_square_factor, degrees_of_freedom
+from ..models.factor_analysis import FactorAnalysis, chi_square_factor, degrees_of_freedom
 from ..selection.parallel_analysis import check_level
 from ..solvers.problem import Misfit
 from ..table import Table, Tabular
@@ -282,7 +282,7 @@ def determinacy(model: Any) -> Table:
 
 def _check_factors(model: Any, what: str) -> None:
     """Refuse models that are no factor analysis, or not fitted."""
-    if not isinstance(model, MisfitModel):
+    if not isinstance(model, FactorAnalysis):
         raise TypeError(f"{what} is for a fitted FactorAnalysis, got {type(model).__name__}.")
     check_is_fitted(model)
 

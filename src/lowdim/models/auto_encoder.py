@@ -15,16 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, in_range, to_numpy
 from .._core.schema import Instance, ListOf, Numbers, Real, Whole
-from ..errors import (
-    ConvergenceWarning,
-    RankWarning,
-    bad_number_latent,
-    choice,
-    many_latent,
-    not_a_module,
-    one_row,
-    warn_user,
-)
+from ..errors import ConvergenceWarning, RankWarning, choice, one_row, warn_user
 from ..reading.rows import Rows
 from ..solvers import latent, neural, spectra
 from ..solvers.latent.base import LatentRequest
@@ -43,7 +34,7 @@ from ..solvers.neural.training import merged
 from ..solvers.problem import LatentFit, Plan, Status, counted_rows, repeated_rows, with_passes
 from ..sources.spark import mean_of_results
 from ..summaries.latent import LatentGaussian
-from .base import Model
+from .base import Model, joined_plan
 from .output import Maps, framed_results
 from .ppca import principal_axes
 
@@ -191,7 +182,8 @@ class AutoEncoder(Model):
         for name in ("encoder", "decoder"):
             module = getattr(self, name)
             if module is not None and (isinstance(module, type) or not hasattr(module, "state_dict")):
-                raise not_a_module(name, module)
+                instead = f"; make one: {module.__name__}(...)" if isinstance(module, type) else ""
+                raise TypeError(f"{name} must be a torch.nn.Module or None, got {module!r:.80}{instead}.")
 
     def _hidden(self) -> tuple[int, ...]:
         """The widths of the hidden layers."""
@@ -210,7 +202,10 @@ class AutoEncoder(Model):
         k = self.n_components
         whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
         if not whole or int(k) < 1:
-            raise bad_number_latent(k, p)
+            raise ValueError(
+                f"n_components={k!r} must be a whole number of at least 1; an auto-encoder is of use with fewer "
+                f"components than columns (n_features={p}), so pass 1 to {max(1, p - 1)}."
+            )
         both = self.encoder is not None and self.decoder is not None
         hidden = () if both else self._hidden()
         return Design(int(k), hidden, self.activation, bool(self.variational), self.encoder, self.decoder)
@@ -221,7 +216,7 @@ class AutoEncoder(Model):
         design = self._design(rows.shape[1])
         the_plan = neural.plan(rows, design, self.solver)
         start = latent.plan(rows, self._linear_request(rows, design), "auto", spectra)
-        return _whole_plan(start, the_plan)
+        return joined_plan(start, the_plan, "PCA")
 
     def _linear_request(self, rows: Rows, design: Design) -> LatentRequest:
         """The request for the linear solution, with as many components as rows and columns allow."""
@@ -241,13 +236,17 @@ class AutoEncoder(Model):
             window = next(rows.windows(int(rows.shape[0] or 0)))
             rows = rows.of(*merged(window.X, window.weights), rows.progress)
         if design.k >= rows.shape[1]:
-            warn_user(many_latent(design.k, rows.shape[1]), RankWarning)
+            warn_user(
+                f"n_components={design.k} is not less than the number of columns, {rows.shape[1]}: the rows can be "
+                "copied as they are, and nothing is learnt from them. Ask for fewer components.",
+                RankWarning,
+            )
         found, start_plan = latent.solve(rows, self._linear_request(rows, design), "auto", spectra)
         linear = _linear_solution(found, rows.empty(0))
         seed = self._seed()
         start = start_network(design, linear, seed, rows.empty(0), rows.dtype)
         fit, the_plan = neural.solve(rows, NeuralRequest(design, seed, start), self.solver, later)
-        self.plan_, self.solver_ = _whole_plan(start_plan, the_plan), the_plan.solver.name
+        self.plan_, self.solver_ = joined_plan(start_plan, the_plan, "PCA"), the_plan.solver.name
         self._unpack(rows, fit, found, linear, start)
         self.n_samples_ = (found.n_rows if n is None else n) + fit.n_later
         self._warn(fit)
@@ -409,11 +408,6 @@ class AutoEncoder(Model):
     def _check_fitted(self) -> None:
         self._network.check(self.n_components_, self.n_features_in_, bool(self.variational))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 def _first_window(rows: Rows, size: int) -> tuple[Rows, Iterator[Any] | None]:
     """The first window of a stream, and the others; None if there are no others."""
@@ -449,9 +443,3 @@ def _linear_error(linear: LinearSolution, start: Network, p: int) -> float:
     if start.log_noise is not None:
         error += float(np.sum(noise * (noise / (linear.lengths**2 + noise))))
     return error
-
-
-def _whole_plan(start: Plan, training: Plan) -> Plan:
-    """The plan of the whole fit: the solver is that of the network; passes and bytes are the sums of both steps."""
-    why = f"{training.why}, after PCA by {start.solver.name}"
-    return Plan(training.solver, start.passes + training.passes, start.n_bytes + training.n_bytes, why)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, update_wrapper, wraps
+from html import escape
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
@@ -17,139 +18,46 @@ import numpy as np
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from .._core.arrays import Array, astype, dense, device, namespace, numpy_dtype
+from .._core.arrays import Array, astype, cumulative_sum, dense, device, namespace, numpy_dtype, to_numpy
 from .._core.devices import name_of_device, placed_like, placed_on_host
 from .._core.schema import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole, declared
 from ..errors import (
     NeedsRowsInMemory,
-    fitted_without_summary,
     names_difference,
     needs_second_reading,
     no_checkpoint_of,
     no_checkpoint_with_holes,
-    not_so_many_components,
     other_names,
-    other_namespace,
     other_width,
-    sklearn_argument,
 )
 from ..reading.checkpoint import Checkpoint
 from ..reading.map import RowMap, map_rows
 from ..reading.rows import FirstPass, Rows
-from ..reading.summarize import check_weights
+from ..reading.summarize import check_weights, summarize
 from ..selection.cross_validation import plan_cross_validation
-from ..solvers.problem import ON_HOST, Plan
-from ..sources.base import Source
+from ..solvers import spectra
+from ..solvers.problem import ON_HOST, AnySolver, Plan, is_auto
+from ..sources.array import ShapedSource
+from ..sources.base import Source, Traits
 from ..sources.derived import as_if_gathered, gather
 from ..sources.named import check_row_labels
 from ..sources.on_device import resident
-from ..sources.opening import by_name, open_keeping, open_source
+from ..sources.opening import by_name, can_be_read_once, open_keeping, open_source
 from ..summaries.base import names_of_tables
+from ..table import Table, numbered
 from .output import (
     WITHOUT_WEIGHTS,
     CallbackSupportMixin,
     Estimator,
     Maps,
-    Printed,
     callback_progress,
     framed_results,
     results,
     with_callbacks,
     write_results,
 )
-from .rule_choice import is_cv
-
-# The columns of new rows, compared with those of the fit, and the array library and device that they are on.
-
-
-def check_columns(model: Any, source: Source, reset: bool) -> None:
-    """Record the columns of a source in the model if `reset`, otherwise compare them with those of the fit."""
-    p = source.shape[1]
-    if reset:
-        model.n_features_in_ = p
-        model.__dict__.pop("feature_names_in_", None)
-        if source.names is not None:
-            model.feature_names_in_ = np.asarray(source.names, dtype=object)
-        return
-    expected = list(getattr(model, "feature_names_in_", []))
-    # Names are compared if both have some.
-    names = list(source.names or []) if expected else []
-    if p != model.n_features_in_:
-        raise other_width(p, model.n_features_in_, names_difference(expected, names) if names else "")
-    if names and names != expected:
-        raise other_names(None, names, expected)
-
-
-def check_namespace(model: Any, source: Source, method: str) -> None:
-    """Refuse new rows from another array namespace or device than those of the fit."""
-    centre = model._centre()
-    if centre is None:
-        return
-    like = source.empty(0)
-    if namespace(like) is not namespace(centre) or device(like) != device(centre):
-        raise other_namespace(type(model).__name__, method, centre, like)
-
-
-# Rows that have to be in memory for a fit: they are gathered there, and the plan says so.
-
-
-#: A plan assumes at least this many rows, and this many for each column, if they are gathered and not counted yet.
-_ROWS, _ROWS_PER_COLUMN = 1000, 2
-
-
-def gather_for(model: Any, source: Source, refusal: NeedsRowsInMemory) -> Source:
-    """The rows in memory, if they fit, for a fit that was refused because they are not; otherwise the refusal."""
-    _require_use(source, refusal)
-    return gather(source, f"for {type(model).__name__}")
-
-
-def plan_of_gathered(model: Any, source: Source, sample_weight: Any, refusal: NeedsRowsInMemory) -> Plan:
-    """The plan of a fit that gathers the rows first. No row is read."""
-    _require_use(source, refusal)
-    guess = max(_ROWS, _ROWS_PER_COLUMN * source.shape[1]) if sample_weight is None else len(sample_weight)
-    plan = model._plan_rows(model._rows(as_if_gathered(source, guess), sample_weight))
-    unknown = "" if source.shape[0] is not None else f", and {guess} are assumed until they are counted"
-    return replace(plan, why=f"{plan.why}; the rows are first gathered in memory{unknown}")
-
-
-def with_note(plan: Plan) -> Plan:
-    """The plan of a fit to rows that were gathered."""
-    return replace(plan, why=f"{plan.why}; the rows were first gathered in memory")
-
-
-def with_engine_note(plan: Plan, source: Source) -> Plan:
-    """The plan, with advice for a fit that reads rows several times which an engine computes each time."""
-    engine = source.traits.engine
-    if engine is None or not engine.keeping or plan.passes <= 1:
-        return plan
-    note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
-    return replace(plan, why=f"{plan.why}; {note}" if plan.why else note)
-
-
-def _require_use(source: Source, refusal: NeedsRowsInMemory) -> None:
-    """Raise the refusal if it does not help to gather the rows: they are in memory, or on other machines."""
-    if source.traits.in_memory or source.traits.remote:
-        raise refusal
-
-
-# Fits whose only pass over the rows can be interrupted.
-
-
-def keep_state(model: Any, plan: Plan, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
-    """Let the pass over the rows keep its state; an error if the fit is planned to be more than one pass for one
-    summary."""
-    if is_cv(getattr(model, "n_components", None)):
-        raise no_checkpoint_of(type(model).__name__, "cross-validation, with sums of the folds")
-    if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
-        raise no_checkpoint_of(type(model).__name__, plan)
-    read = model._rows_read(rows)
-    if model._takes_nan and read.shows_holes():
-        raise no_checkpoint_with_holes("there are missing values in the first rows.")
-    read.first_pass = FirstPass(checkpoint)
-    return checkpoint
-
 
 # Attributes that follow from others, for models that were not fitted but rebuilt from saved arrays.
 
@@ -173,48 +81,6 @@ class derived:  # noqa: N801 (used as a decorator, like property)
             raise AttributeError(f"{owner.__name__!r} object has no attribute {name!r}") from None
 
 
-# Models whose rows are on a device: which work runs where, and attributes that return to the host, or are sent from
-# there to the device.
-
-
-def with_place(plan: Plan, source: Source) -> Plan:
-    """The plan, with which work of it runs where."""
-    return replace(plan, where=_place(plan.solver.on_host, source))
-
-
-def _place(on_host: str, source: Source) -> str:
-    if source.traits.engine is not None:
-        return f"sums on the workers of {source.traits.engine.name}, the solve here"
-    rows = resident(source)
-    if rows.traits.host:
-        return ON_HOST
-    device = name_of_device(rows.empty(0))
-    sent = "" if rows is source else f"rows sent to {device} block by block, "
-    return f"{sent}sums and solve on {device}" if not on_host else f"{sent}sums on {device}, {on_host} on the host"
-
-
-def bring_to_host(model: Any) -> None:
-    """Replace the arrays of a model that was fitted on a device by NumPy arrays."""
-    parameters = model.get_params(deep=False)
-    fitted = {name: value for name, value in model.__dict__.items() if name not in parameters}
-    model.__dict__.update(placed_on_host(fitted))
-
-
-def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dtypes: Any) -> None:
-    """Let `unpack(dtypes)` set attributes of a model; if `there` is on a device, to NumPy arrays, which are sent to it.
-
-    Attributes are many small arrays. A device would need longer to begin with each operation on one of them than the
-    host needs for all. `dtypes` is one dtype, or a tuple of them.
-    """
-    if there is None or isinstance(there, np.ndarray):
-        unpack(dtypes)
-        return
-    before = dict(model.__dict__)
-    unpack(tuple(map(numpy_dtype, dtypes)) if isinstance(dtypes, tuple) else numpy_dtype(dtypes))
-    found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
-    model.__dict__.update(placed_like(found, there, kinds="fb"))
-
-
 # A fitted model with its first components only, for `transform(X, n_components=k)` and its like.
 #
 # What a model keeps of each component is known from `fitted_attributes`, whose shapes call the number of components k:
@@ -231,19 +97,15 @@ def first_components(model: Any, k: Any, least: int = 1) -> Any:
         return model
     whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
     if not whole or not least <= int(k) <= model.n_components_:
-        raise not_so_many_components(k, least, model.n_components_)
+        raise ValueError(
+            f"n_components={k!r} must be a whole number between {least} and {model.n_components_}, the number of "
+            "components of the model."
+        )
     if int(k) == model.n_components_:
         return model
     first = copy.copy(model)
     first._keep_first(int(k))
     return first
-
-
-def keep_first_entries(model: Any, k: int) -> None:
-    """Keep of each fitted attribute what belongs to the first k components."""
-    for name, kind in declared(type(model)).items():
-        if name in model.__dict__:
-            model.__dict__[name] = kind.first(model.__dict__[name], "k", k)
 
 
 def with_first_components(transform: Callable[..., Any]) -> Callable[..., Any]:
@@ -332,32 +194,11 @@ class Offers:
         return "\n".join([f"The {self.what}s of this {kind}:", *lines])
 
 
-# What skl2onnx asks of a step of a pipeline that it converts to ONNX.
-
-
-#: The module that knows the answers. It belongs to a layer above the models and is imported when skl2onnx asks.
-_PLACE = "lowdim.onnx"
-
-
-class ConvertibleStep:
-    """Mixin with the two methods that skl2onnx looks for; users do not call them."""
-
-    def onnx_shape_calculator(self) -> Callable[..., Any]:
-        """The function with which skl2onnx sets the shape of the result of this step."""
-        found: Callable[..., Any] = import_module(_PLACE).set_shape
-        return found
-
-    def onnx_converter(self) -> Callable[..., Any]:
-        """The function with which skl2onnx adds this step to a graph of ONNX."""
-        found: Callable[..., Any] = import_module(_PLACE).convert
-        return found
-
-
 # The base class of all models: how rows are opened and checked, how a fit runs, and how new rows are mapped.
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Estimator):  # type: ignore[misc, valid-type]
+class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[misc, valid-type]
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -365,8 +206,10 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
     are mapped to scores (`_scoring`), and how scores are mapped to rows (`_lift`).
     """
 
-    random_state: Any
     plan_: Plan
+    choice_: Any
+    #: The name of a component, which a number follows: PC1, PC2, ...
+    component_name = "PC"
     #: Tables of the fitted model, with names: see `lowdim.inspect`.
     tables = Accessor("lowdim.inspect:ModelTables")
     #: Whether `set_output` holds for everything that consists of rows, or only where scikit-learn follows it.
@@ -410,7 +253,10 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
         """Refuse arguments that only scikit-learn's class has, with advice; Python refuses all others."""
         for name in parameters:
             if name in cls._not_taken:
-                raise sklearn_argument(cls.__name__, name, cls._not_taken[name])
+                raise TypeError(
+                    f"{cls.__name__} has no argument {name!r}, unlike scikit-learn's: {cls._not_taken[name]}. The "
+                    "classes in lowdim.sklearn take all of scikit-learn's arguments."
+                )
         return super().__new__(cls)
 
     @derived
@@ -422,6 +268,34 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
     def n_features_in_(self) -> int:
         """The number of columns."""
         return int(self.components_.shape[1])
+
+    # ---- What a subclass has to define
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse invalid parameters, before any row is read."""
+
+    @abstractmethod
+    def _plan_rows(self, rows: Any) -> Plan:
+        """The plan of `_fit_rows` for these rows."""
+
+    @abstractmethod
+    def _fit_rows(self, rows: Any) -> None:
+        """Choose a solver, run it, and set the fitted attributes."""
+
+    @abstractmethod
+    def _scoring(self) -> Any:
+        """The function of a block of rows that `transform` applies."""
+
+    @abstractmethod
+    def _lift(self) -> Any:
+        """The matrix B (or the function Z -> Z B) that maps the result of `transform` back to centred rows."""
+
+    def _check_fitted(self) -> None:
+        """Raise a ValueError if attributes that were read from a file contradict each other, beyond what
+        `fitted_attributes` says of each."""
+
+    # ---- The fit
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit to rows.
@@ -449,6 +323,56 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
         """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
         source = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source, self._scoring(), takes_nan=self._takes_nan, names=self._score_names)
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False, checkpoint: Any = None) -> Source:
+        """Fit, and return the source for callers that read it a second time (`twice`)."""
+        self._check_parameters()
+        with self._restore_on_error():
+            rows, target, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
+            source = self._open_tables(rows, target)
+            self.__dict__.pop("summary_", None)
+            progress = callback_progress(self, X, y)
+            weighted = self._rows(resident(source), sample_weight, progress)
+            try:
+                if twice and not source.traits.rereadable:
+                    raise needs_second_reading("for the transform after the fit")
+                if checkpoint is not None:
+                    checkpoint = self._keep_state(source, sample_weight, weighted, Checkpoint.of(checkpoint))
+                self._fit_rows(weighted)
+            except NeedsRowsInMemory as refusal:
+                require_gathering(source, refusal)
+                source = gather(source, f"for {type(self).__name__}")
+                weighted = self._rows(resident(source), sample_weight, progress)
+                self._fit_rows(weighted)
+                self.plan_ = replace(self.plan_, why=f"{self.plan_.why}; the rows were first gathered in memory")
+            self.plan_ = with_place(with_engine_note(self.plan_, source), source)
+            self._keep_summary(weighted)
+            if source.traits.sent is not None:
+                parameters = self.get_params(deep=False)
+                fitted = {name: value for name, value in self.__dict__.items() if name not in parameters}
+                self.__dict__.update(placed_on_host(fitted))
+        if checkpoint is not None:
+            checkpoint.remove()
+        if progress is not None:
+            progress.finish()
+        return source
+
+    def _keep_state(self, source: Source, sample_weight: Any, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
+        """Let the pass over the rows keep its state; an error if the fit is planned to be more than one pass for one
+        summary."""
+        plan, n_components = self._planned(source, sample_weight), getattr(self, "n_components", None)
+        if isinstance(n_components, str) and n_components == "cv":
+            raise no_checkpoint_of(type(self).__name__, "cross-validation, with sums of the folds")
+        if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
+            raise no_checkpoint_of(type(self).__name__, plan)
+        read = getattr(rows, "joint", rows)
+        if self._takes_nan and read.shows_holes():
+            raise no_checkpoint_with_holes("there are missing values in the first rows.")
+        read.first_pass = FirstPass(checkpoint)
+        return checkpoint
+
+    # ---- Scores, reconstructions and plans
 
     # `with_first_components` takes the argument n_components of all methods `transform`.
     def transform(self, X: Any, *, n_components: int | None = None) -> Array:
@@ -536,77 +460,111 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
         return model._planned(source, sample_weight)
 
     def _planned(self, source: Source, sample_weight: Any) -> Plan:
-        """The plan for these rows, which may be that they are gathered in memory first."""
+        """The plan for these rows, which may be that they are gathered in memory first; no row is read."""
         try:
             plan = self._plan_rows(self._rows(resident(source), sample_weight))
             return with_place(with_engine_note(plan, source), source)
         except NeedsRowsInMemory as refusal:
-            return with_place(plan_of_gathered(self, source, sample_weight, refusal), source)
+            require_gathering(source, refusal)
+        guess = max(_ROWS, _ROWS_PER_COLUMN * source.shape[1]) if sample_weight is None else len(sample_weight)
+        plan = self._plan_rows(self._rows(as_if_gathered(source, guess), sample_weight))
+        unknown = "" if source.shape[0] is not None else f", and {guess} are assumed until they are counted"
+        why = f"{plan.why}; the rows are first gathered in memory{unknown}"
+        return with_place(replace(plan, why=why), source)
 
     def _keep_first(self, k: int) -> None:
-        """Become the model of the first k components; see `first_components`."""
-        keep_first_entries(self, k)
+        """Become the model of the first k components: keep of each fitted attribute what belongs to them."""
+        for name, kind in declared(type(self)).items():
+            if name in self.__dict__:
+                self.__dict__[name] = kind.first(self.__dict__[name], "k", k)
 
-    # ---- What a subclass has to define
+    # ---- Names and the printed form
 
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Refuse invalid parameters, before any row is read."""
+    @property
+    def component_names_(self) -> list[str]:
+        """The names of the components, wherever they appear: in tables, data frames, files and messages."""
+        check_is_fitted(self)
+        return numbered(self.component_name, self.n_components_)
 
-    @abstractmethod
-    def _plan_rows(self, rows: Any) -> Plan:
-        """The plan of `_fit_rows` for these rows."""
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns of the result of `transform`: `component_names_`.
 
-    @abstractmethod
-    def _fit_rows(self, rows: Any) -> None:
-        """Choose a solver, run it, and set the fitted attributes."""
+        Parameters
+        ----------
+        input_features : array of str, optional
+            It is only compared with the names of the columns of the fit.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features, generate_names=False)
+        return np.asarray(self.component_names_, dtype=object)
 
-    @abstractmethod
-    def _scoring(self) -> Any:
-        """The function of a block of rows that `transform` applies."""
+    def _score_names(self) -> list[str]:
+        """`component_names_` as a method."""
+        return self.component_names_
 
-    @abstractmethod
-    def _lift(self) -> Any:
-        """The matrix B (or the function Z -> Z B) that maps the result of `transform` back to centred rows."""
+    def _column_names(self, table: int = 0) -> list[str]:
+        """The names of the columns of a table of the fit; x1, x2, ... (second table: y1, y2, ...) if they had none."""
+        known = self._known_names(table)
+        return numbered(self._column_name(table), self._widths()[table]) if known is None else known
 
-    def _check_fitted(self) -> None:
-        """Raise a ValueError if attributes that were read from a file contradict each other, beyond what
-        `fitted_attributes` says of each."""
+    def _known_names(self, table: int) -> list[str] | None:
+        """The names that the columns of a table had in the fit, if they had any."""
+        names = getattr(self, ("feature_names_in_", "target_names_in_")[table], None)
+        return None if names is None else [str(name) for name in names]
 
-    # ---- How a fit runs
+    def _wanted(self) -> list[str] | None:
+        """The names of the columns of new rows, which are those of the fit; None if these had none."""
+        return Model._known_names(self, 0)
 
-    @with_callbacks
-    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False, checkpoint: Any = None) -> Source:
-        """Fit, and return the source for callers that read it a second time (`twice`)."""
-        self._check_parameters()
-        with self._restore_on_error():
-            rows, target, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
-            source = self._open_tables(rows, target)
-            self.__dict__.pop("summary_", None)
-            progress = callback_progress(self, X, y)
-            weighted = self._rows(resident(source), sample_weight, progress)
-            kept = None
-            try:
-                if twice and not source.traits.rereadable:
-                    raise needs_second_reading("for the transform after the fit")
-                if checkpoint is not None:
-                    plan = self._planned(source, sample_weight)
-                    kept = keep_state(self, plan, weighted, Checkpoint.of(checkpoint))
-                self._fit_rows(weighted)
-            except NeedsRowsInMemory as refusal:
-                source = gather_for(self, source, refusal)
-                weighted = self._rows(resident(source), sample_weight, progress)
-                self._fit_rows(weighted)
-                self.plan_ = with_note(self.plan_)
-            self.plan_ = with_place(with_engine_note(self.plan_, source), source)
-            self._keep_summary(weighted)
-            if source.traits.sent is not None:
-                bring_to_host(self)
-        if kept is not None:
-            kept.remove()
-        if progress is not None:
-            progress.finish()
-        return source
+    def _column_name(self, table: int) -> str:
+        """The name of a column without a name, which a number follows."""
+        return "xy"[table]
+
+    def _widths(self) -> Sequence[int]:
+        """The number of columns of each table of the fit."""
+        return (self.n_features_in_,)
+
+    def _importance(self) -> list[tuple[str, Array]]:
+        """Columns of the printed table of a fitted model: a name, and a number for each component."""
+        variance = self.explained_variance_
+        squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
+        columns = squares if self.component_name == "PC" else [("sum of squares", variance)]
+        if hasattr(self, "explained_variance_ratio_"):
+            ratio = self.explained_variance_ratio_
+            columns += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
+        return columns
+
+    def _importance_names(self) -> list[str]:
+        """The labels of the rows of that table."""
+        return self.component_names_
+
+    def _describe_columns(self) -> str:
+        """The columns that the model was fitted to, for the printed table."""
+        return " and ".join(map(str, self._widths())) + " columns"
+
+    def __str__(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return repr(self)
+        return f"{importance_table(self).text(max_rows=_SHOWN)}\nplan: {self.plan_}"
+
+    def _html_repr(self) -> str:
+        # The table is followed by scikit-learn's representation.
+        below: str = super()._html_repr()
+        if not self.__sklearn_is_fitted__():
+            return below
+        return f"{importance_table(self)._repr_html_()}<p>plan: {escape(str(self.plan_))}</p>{below}"
+
+    # ---- What skl2onnx asks of a step of a pipeline that it converts; users do not call these
+
+    def onnx_shape_calculator(self) -> Callable[..., Any]:
+        """The function with which skl2onnx sets the shape of the result of this step."""
+        return import_module("lowdim.onnx").set_shape  # type: ignore[no-any-return] # a layer above the models
+
+    def onnx_converter(self) -> Callable[..., Any]:
+        """The function with which skl2onnx adds this step to a graph of ONNX."""
+        return import_module("lowdim.onnx").convert  # type: ignore[no-any-return]
+
+    # ---- What a fit opens and keeps
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Any:
         """The rows and their weights as solvers take them."""
@@ -620,11 +578,6 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
         if self._relates_y:
             check_row_labels(X, y=y)
         return by_name(X, y, wanted=self._wanted() if fitted else None, hold=hold, **vectors)
-
-    def _rows_read(self, rows: Any) -> Rows:
-        """The rows that the pass is over, of those that `_rows` returned."""
-        found: Rows = rows
-        return found
 
     @contextmanager
     def _restore_on_error(self) -> Iterator[None]:
@@ -646,13 +599,13 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
         """Whether `partial_fit` starts a new summary; an error if it would forget the rows of `fit`."""
         first = not hasattr(self, "summary_")
         if first and self.__sklearn_is_fitted__():
-            raise fitted_without_summary(type(self).__name__)
+            raise ValueError(
+                f"this {type(self).__name__} was fitted by fit, which kept no summary of its rows, because the table "
+                "is wide or the solver needs none; so partial_fit cannot add rows to them. Call partial_fit for every "
+                "block, from the first one on; or start from a summary, with fit_summary. To start anew, call "
+                "partial_fit on sklearn.base.clone(model)."
+            )
         return first
-
-    def _forget(self) -> None:
-        """Delete all fitted attributes, whose names end with an underscore."""
-        for name in [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
-            del self.__dict__[name]
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> Source:
         """The source that the model is fitted to; its columns are recorded, or compared with those of the fit."""
@@ -662,12 +615,10 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
         """The source of `X`; its columns are recorded if `reset`, otherwise compared with those of the fit."""
         source = open_source(X, None if reset else self._wanted())
         p = source.shape[1]
-        if not source.known_to_sklearn or source is X:
+        alike = reset or (not hasattr(self, "feature_names_in_") and p == self.n_features_in_)
+        if (type(X) is np.ndarray and alike) or source is X or not source.known_to_sklearn:
             check_columns(self, source, reset)
-        elif type(X) is np.ndarray and reset:
-            self.n_features_in_ = p
-            self.__dict__.pop("feature_names_in_", None)
-        elif type(X) is not np.ndarray or hasattr(self, "feature_names_in_") or p != self.n_features_in_:
+        else:
             validate_data(self, X, reset=reset, skip_check_array=True)
         if not reset:
             check_namespace(self, source, method)
@@ -751,9 +702,242 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._takes_nan
+        tags.target_tags.required = self._relates_y
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
 Model.transform = with_first_components(Model.transform)  # type: ignore[method-assign]
+
+
+# The columns of new rows, compared with those of the fit, and the array library and device that they are on.
+
+
+def check_columns(model: Any, source: Source, reset: bool) -> None:
+    """Record the columns of a source in the model if `reset`, otherwise compare them with those of the fit."""
+    p = source.shape[1]
+    if reset:
+        model.n_features_in_ = p
+        model.__dict__.pop("feature_names_in_", None)
+        if source.names is not None:
+            model.feature_names_in_ = np.asarray(source.names, dtype=object)
+        return
+    expected = list(getattr(model, "feature_names_in_", []))
+    # Names are compared if both have some.
+    names = list(source.names or []) if expected else []
+    if p != model.n_features_in_:
+        raise other_width(p, model.n_features_in_, names_difference(expected, names) if names else "")
+    if names and names != expected:
+        raise other_names(None, names, expected)
+
+
+def check_namespace(model: Any, source: Source, method: str) -> None:
+    """Refuse new rows from another array namespace or device than those of the fit."""
+    centre, like = model._centre(), source.empty(0)
+    if centre is None or (namespace(like) is namespace(centre) and device(like) == device(centre)):
+        return
+    fitted, given = (
+        f"{type(a).__module__}.{type(a).__name__} on {getattr(a, 'device', 'cpu')}" for a in (centre, like)
+    )
+    raise ValueError(
+        f"Inputs passed to {type(model).__name__}.{method}() must use the same namespace and device as those passed to "
+        f"fit(): fit() got {fitted}, {method}() got {given}. Convert X, or fit on arrays of that kind."
+    )
+
+
+# Plans: rows that are gathered in memory for a fit, and where the work is done.
+
+
+#: A plan assumes at least this many rows, and this many for each column, if they are gathered and not counted yet.
+_ROWS, _ROWS_PER_COLUMN = 1000, 2
+
+
+def require_gathering(source: Source, refusal: NeedsRowsInMemory) -> None:
+    """Raise the refusal of a fit if it does not help to gather the rows: they are in memory, or on other machines."""
+    if source.traits.in_memory or source.traits.remote:
+        raise refusal
+
+
+def with_engine_note(plan: Plan, source: Source) -> Plan:
+    """The plan, with advice for a fit that reads rows several times which an engine computes each time."""
+    engine = source.traits.engine
+    if engine is None or not engine.keeping or plan.passes <= 1:
+        return plan
+    note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
+    return replace(plan, why=f"{plan.why}; {note}" if plan.why else note)
+
+
+def with_place(plan: Plan, source: Source) -> Plan:
+    """The plan, with which work of it runs where."""
+    rows, on_host = resident(source), plan.solver.on_host
+    if source.traits.engine is not None:
+        where = f"sums on the workers of {source.traits.engine.name}, the solve here"
+    elif rows.traits.host:
+        where = ON_HOST
+    else:
+        device = name_of_device(rows.empty(0))
+        where = f"sums on {device}, {on_host} on the host" if on_host else f"sums and solve on {device}"
+        where = where if rows is source else f"rows sent to {device} block by block, {where}"
+    return replace(plan, where=where)
+
+
+def joined_plan(first: Plan, second: Plan, what: str) -> Plan:
+    """The plan of a fit in two steps: the solver is that of the second, after `what` by that of the first; passes and
+    bytes are the sums of both."""
+    why = f"{second.why}, after {what} by {first.solver.name}"
+    return Plan(second.solver, first.passes + second.passes, first.n_bytes + second.n_bytes, why)
+
+
+# Models that can be fitted to a summary of rows, to which `partial_fit` adds further rows.
+
+
+def can_partial_fit(model: Any, solver: Any) -> bool:
+    """Whether a model is solved from a summary; an AttributeError if its parameters need the rows themselves."""
+    if isinstance(model.n_components, str) and model.n_components == "cv":
+        raise AttributeError(
+            "n_components='cv' leaves rows out, and partial_fit does not keep them; pass a number, or another rule."
+        )
+    if solver is not None and solver.starts_from is None:
+        raise AttributeError(
+            f"solver={solver.name!r} keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or "
+            "'triangle'."
+        )
+    return True
+
+
+def copy_of(summary: Any) -> Any:
+    """A copy of a summary, to which further rows can be added."""
+    copied = summary.fresh()
+    copied.merge(summary)
+    return copied
+
+
+def add_rows(seen: Any, source: Source, sample_weight: Any) -> None:
+    """Add the rows of a source to a summary."""
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    seen.merge(summarize(source, seen.fresh(), weights=weights))
+
+
+# Attributes of models whose rows are on a device.
+
+
+def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dtypes: Any) -> None:
+    """Let `unpack(dtypes)` set attributes of a model; if `there` is on a device, to NumPy arrays, which are sent to it.
+
+    Attributes are many small arrays. A device would need longer to begin with each operation on one of them than the
+    host needs for all. `dtypes` is one dtype, or a tuple of them.
+    """
+    if there is None or isinstance(there, np.ndarray):
+        unpack(dtypes)
+        return
+    before = dict(model.__dict__)
+    unpack(tuple(map(numpy_dtype, dtypes)) if isinstance(dtypes, tuple) else numpy_dtype(dtypes))
+    found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
+    model.__dict__.update(placed_like(found, there, kinds="fb"))
+
+
+# The table that a fitted model prints.
+
+
+#: The largest number of components that are printed.
+_SHOWN = 10
+
+
+def importance_table(model: Any) -> Table:
+    """The table of all components of a fitted model."""
+    columns = {name: to_numpy(numbers).astype(np.float64) for name, numbers in model._importance()}
+    what = f"{model.n_samples_} rows, {model._describe_columns()} ({model.solver_})"
+    title = f"{type(model).__name__} of {what}"
+    return Table(columns, model._importance_names(), title=title, row_name="component")
+
+
+# `plan`: what a model or a solver would do with the rows, without reading them.
+
+
+def plan(
+    what: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    k: int | None = None,
+    solver: Any = "auto",
+    traits: Traits | None = None,
+    cv: Any = None,
+) -> Plan:
+    """Which solver would run and why, how many passes over the rows it makes, and how many bytes it needs besides them.
+
+    Parameters
+    ----------
+    what : model, solver, or shape (n, p)
+        An unfitted model, such as `PCA(10)`; a solver with its options, such as `Krylov(block=16)`; or the shape of
+        the rows for PCA, where n is None for a stream of unknown length.
+    X, y : rows, or their shapes
+        What would be passed to `fit`. The rows are opened but not read. A plan would use up the first block of an
+        iterator or a reader that can be read only once: pass `lowdim.open_source(X)` both here and to `fit`, or pass a
+        shape. If `fit` gathers the rows in memory first, the plan says so. If `what` is a shape, the second argument
+        is `k`.
+    k : int, optional
+        Number of components, if `what` is a solver or a shape. None for all of them, which a fraction of variance
+        needs as well.
+    solver : "auto", a solver's name, or a solver
+        Used only if `what` is a shape.
+    traits : Traits, optional
+        Properties of the source of the rows (`open_source(X).traits`), used only if `what` is a shape. The default is
+        those of a dense array.
+    cv : int, labels, splitter, or iterable of pairs, optional
+        If `what` is a model, the plan of `cross_validate` with this `cv` instead of the plan of `fit`.
+
+    Returns
+    -------
+    Plan
+        Can be printed. Whatever `fit` would refuse raises the same error here.
+
+    Examples
+    --------
+    >>> from lowdim import CCA, PCA, plan
+    >>> print(plan((200_000, 256), 10))
+    covariance: 1 pass over the rows, about 6.0 MiB beside them; one product of the rows is cheapest for 256 columns
+    >>> print(plan(PCA(10), (500, 20_000)))
+    gram: 2 passes over the rows, about 0.1 GiB beside them; inner products are cheapest for 500 rows of 20000 columns
+    >>> print(plan(PCA(), (60, 5_000), cv=5))
+    gram: 1 pass over the rows, about 0.4 MiB beside them; inner products are cheapest for 60 rows of 5000 columns
+    """
+    if isinstance(what, type):
+        raise TypeError(
+            f"plan needs a model or a solver, got the class {what.__name__}; pass an instance: {what.__name__}()."
+        )
+    if isinstance(what, AnySolver):
+        sources = [open_source(_rows_or_shape(table)) for table in (X, y) if table is not None]
+        if not sources:
+            raise TypeError(f"plan({what.name!r}) needs rows, or their shape, as its second argument.")
+        return what.plan_sources(sources, k)
+    if hasattr(what, "fit") and hasattr(what, "plan"):
+        if k is not None or traits is not None or not is_auto(solver):
+            raise TypeError("k, solver and traits are for shapes and solvers; a model has its own parameters.")
+        return what.plan(_tables(X), None if y is None else _rows_or_shape(y), **({} if cv is None else {"cv": cv}))
+    if cv is not None:
+        raise TypeError("cv needs a model, of which cross_validate would be planned: pass one with rows or a shape.")
+    return spectra.plan_shape(what, X if k is None else k, solver=solver, traits=traits)
+
+
+def _tables(X: Any) -> Any:
+    """`X` with shapes as sources, also in a list of tables."""
+    if isinstance(X, list) and any(isinstance(A, tuple) or can_be_read_once(A) for A in X):
+        return [_rows_or_shape(A) for A in X]
+    return _rows_or_shape(X)
+
+
+def _rows_or_shape(X: Any) -> Any:
+    """`X` itself if it is rows, or a source without rows if it is a shape; iterators are refused."""
+    if isinstance(X, Source):
+        return X
+    if isinstance(X, tuple) and len(X) == 2 and all(n is None or isinstance(n, numbers.Integral) for n in X):
+        return ShapedSource(X)
+    if can_be_read_once(X):
+        raise TypeError(
+            f"{type(X).__name__} can be read only once, and a plan would use up its first block; pass "
+            "lowdim.open_source(X) to both plan and fit, or pass a shape (n, p)."
+        )
+    return X

@@ -21,19 +21,19 @@ from ..solvers.problem import CanonicalFit
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, NEVER_OVERWRITTEN, NO_ITERATION, Maps
 from .pairs import (
+    PAIR_ATTRIBUTES,
     Dtypes,
     PairModel,
     cast,
     check_regularization,
     check_scale,
     describe_lost_directions,
-    standardize_flags,
     warn_if_forced,
 )
-from .regression import PREDICTION_ATTRIBUTES, Predicting, prediction_map, regression_tags, set_prediction
+from .regression import PREDICTION_ATTRIBUTES, LatentRegression, prediction_map, regression_tags, set_prediction
 
 
-class CCA(Predicting, PairModel):
+class CCA(PairModel):
     """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters
@@ -125,6 +125,7 @@ class CCA(Predicting, PairModel):
         **{f"{table}_structure_": Numbers(width, "k", most=1.0) for table, width in (("x", "p"), ("y", "q"))},
         **{f"{table}_cross_structure_": Numbers(width, "k", most=1.0) for table, width in (("x", "p"), ("y", "q"))},
         **{f"{table}_redundancy_": Numbers("k", sign="nonnegative", most=1.0) for table in "xy"},
+        **PAIR_ATTRIBUTES,
         **PREDICTION_ATTRIBUTES,
     }
     bootstrap_axes = {
@@ -150,6 +151,12 @@ class CCA(Predicting, PairModel):
         self.scale = scale
         self.solver = solver
 
+    # The regression of y on the variates of X.
+    coef_: Any = LatentRegression.coef_
+    predict: Any = LatentRegression.predict
+    predict_to: Any = LatentRegression.predict_to
+    score: Any = LatentRegression.score
+
     def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
         """The maps that `predict` applies to its arguments."""
         model = first_components(self, n_components, least=0)
@@ -171,16 +178,9 @@ class CCA(Predicting, PairModel):
             raise ValueError("the tests are for correlations without regularization; fit CCA(regularization=0).")
         return canonical_tests(to_numpy(self._all_correlations), self.total_weight_, *self.rank_)
 
-    def _most(self, groups: Sequence[int]) -> int:
-        return min(groups)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_regularization(self.regularization, 2)
-
-    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
-        # Without regularization the units of columns do not matter, and standardized columns are best conditioned.
-        return standardize_flags(self.scale, self.regularization, 2)
 
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: the sum of the correlations of their variates."""

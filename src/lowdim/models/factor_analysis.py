@@ -19,7 +19,6 @@ from ..errors import (
     choice,
     heywood_columns,
     other_rows_than_fit,
-    rows_needed_for_test,
     rule_needs_rows,
     warn_user,
 )
@@ -34,14 +33,13 @@ from ..solvers.latent.base import LatentRequest, LatentSolver
 from ..solvers.latent.rotation import ROTATION_TOLERANCE, Rotation, rotation_of
 from ..solvers.problem import LatentFit, Misfit, Plan, Status
 from ..sources.derived import with_known_length
-from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import derived
 from .latent import LIKELIHOOD, LatentModel, choose_by_likelihood, correlation_eigenvalues, n_parameters
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
-from .rule_choice import apply_rule, at_least_one, check_rule
+from .spectral import apply_rule, at_least_one
 
 # How far a factor analysis is from the covariance of the rows, and the test of whether its factors are sufficient.
 
@@ -54,98 +52,6 @@ class FactorTest(NamedTuple):
     chi_square: float
     dof: int
     p_value: float
-
-
-class MisfitModel(LatentModel):
-    """Base class of factor analysis: what compares the model with the covariance of the rows."""
-
-    _discrepancy: float | None
-    fitted_attributes = {
-        "_discrepancy": Maybe(Real()),
-        # Files of version 1.0 do not have these.
-        "_null_discrepancy": Sometimes(Maybe(Real())),
-        "_residual_squares": Sometimes(Maybe(Several(Real("nonnegative"), Real("nonnegative")))),
-    }
-
-    def test(self, X: Any = None, *, sample_weight: Any = None) -> FactorTest:
-        """Chi-square test of whether this number of factors is sufficient, with Bartlett's correction [2].
-
-        It needs positive degrees of freedom, and a covariance that is not singular. If the rows of the fit have missing
-        values, it needs these rows as `X`, see `misfit`; there is no correction then. `lowdim.inspect.fit_report` gives
-        further measures of fit.
-        """
-        misfit = self.misfit(X, sample_weight=sample_weight)
-        p, k, n = self.n_features_in_, self.n_components_, misfit.weight
-        dof = degrees_of_freedom(p, k)
-        if misfit.discrepancy is None:
-            raise ValueError(
-                "no test: the covariance is singular (constant or collinear columns, or too few rows); drop such "
-                "columns."
-            )
-        if dof <= 0:
-            raise ValueError(f"{k} factors of {p} columns leave {dof} degrees of freedom, so there is nothing to test.")
-        factor = chi_square_factor(misfit, p, k)
-        if factor <= 0:
-            raise ValueError(f"n_samples={n:g} is too few to test {k} factors of {p} columns.")
-        chi_square = max(factor * misfit.discrepancy, 0.0)
-        return FactorTest(chi_square, dof, float(special.chdtrc(dof, chi_square)))
-
-    def misfit(self, X: Any = None, *, sample_weight: Any = None) -> Misfit:
-        """How far the covariance of the model is from the covariance of the rows of the fit.
-
-        Parameters
-        ----------
-        X : rows of the fit, optional
-            Needed if they have missing values, and not read otherwise.
-        sample_weight : array of shape (n_samples,), or str, optional
-            The weights of the fit, for `X`.
-
-        Returns
-        -------
-        Misfit
-            With `discrepancy` F = ln|Sigma| - ln|S| + tr(S Sigma^{-1}) - p for the covariances Sigma of the model and S
-            of the rows (divisor n), `null_discrepancy`, the same for independent columns, `residual_squares`, sums of
-            squares of residual correlations, and `weight`, the number of rows.
-
-        Notes
-        -----
-        For complete rows all of this is known from the fit. With missing values, S is the covariance of maximum
-        likelihood given the observed entries, as for full information maximum likelihood [1]_, and F is 2 / n times the
-        difference of the log-likelihoods of the observed entries. S is found by EM, with ten to twenty passes over the
-        rows and n p^3 operations for each. If at most p rows have no missing value, it may not be determined, which is
-        an error. Rows without any observed entry do not count.
-
-        References
-        ----------
-        .. [1] Enders, Bandalos (2001), The relative performance of full information maximum likelihood estimation for
-           missing data in structural equation models.
-        """
-        check_is_fitted(self)
-        if not self._has_holes():
-            null, squares = (self.__dict__.get(name) for name in ("_null_discrepancy", "_residual_squares"))
-            return Misfit(self.total_weight_, self._discrepancy, null, squares)
-        if X is None:
-            raise rows_needed_for_test(self.n_samples_)
-        X, _, sample_weight = self._by_name(X, None, fitted=True, hold=True, sample_weight=sample_weight)
-        source = with_known_length(self._open(X, reset=False, method="misfit"), "for a test with missing values")
-        rows = self._rows(source, sample_weight)
-        found = latent.saturated(rows, spectra, unstored=self.missing == "unstored", seed=self._seed())
-        if found.n_rows != self.n_samples_:
-            raise other_rows_than_fit(found.n_rows, self.n_samples_)
-        each = to_numpy(self.score_samples(source)).astype(np.float64)
-        weights = np.ones(len(each)) if rows.weights is None else to_numpy(rows.weights)
-        return found.misfit(self._gaussian, float(weights @ each))
-
-    def _has_holes(self) -> bool:
-        """Whether the rows of the fit had missing values: only then EM reads them more than once."""
-        return self.solver_ == "em" and self.n_passes_ > 1
-
-    def _keep_misfit(self, fit: LatentFit) -> None:
-        """Set the attributes that `misfit` needs."""
-        found = fit.misfit
-        self._discrepancy = None if found is None else found.discrepancy
-        self._null_discrepancy = None if found is None else found.null_discrepancy
-        self._residual_squares = None if found is None else found.residual_squares
 
 
 def degrees_of_freedom(p: int, k: int) -> int:
@@ -162,7 +68,7 @@ def chi_square_factor(misfit: Misfit, p: int, k: int) -> float:
 SCORES = ("regression", "bartlett")
 
 
-class FactorAnalysis(MisfitModel):
+class FactorAnalysis(LatentModel):
     """Factor analysis: the model x = mean + L f + e with f ~ N(0, phi), e ~ N(0, diag(psi)), by maximum likelihood.
 
     The factors f explain the covariances between columns. The uniqueness psi of a column is the variance that it does
@@ -242,6 +148,7 @@ class FactorAnalysis(MisfitModel):
     """
 
     component_name = "F"
+    _likelihood_assumes = LIKELIHOOD
     _rules = ("kaiser", "bic", "aic", "parallel", "parallel-factors", "map", "cv")
     _not_taken = {
         "copy": NEVER_OVERWRITTEN,
@@ -280,6 +187,10 @@ class FactorAnalysis(MisfitModel):
         "rotation_matrix_": Numbers("k", "k"),
         "rotation_gradient_": Real("nonnegative"),
         "heywood_": Numbers("p", dtype="bool"),
+        "_discrepancy": Maybe(Real()),
+        # Files of version 1.0 do not have these.
+        "_null_discrepancy": Sometimes(Maybe(Real())),
+        "_residual_squares": Sometimes(Maybe(Several(Real("nonnegative"), Real("nonnegative")))),
         "_start": Sometimes(Entries({"start": Numbers("*", host=True), "near": Flag()})),
     }
 
@@ -304,24 +215,8 @@ class FactorAnalysis(MisfitModel):
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a Moments or Triangle summary of rows. `Moments.from_covariance(cov, n_samples)` makes one from a
         covariance or correlation matrix."""
-        self._check_parameters()
-        if not isinstance(summary, Moments | Triangle):
-            raise TypeError(
-                f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}. For a covariance or "
-                "correlation matrix, pass Moments.from_covariance(cov, n_samples)."
-            )
-        require_seen(summary)
-        with self._restore_on_error():
-            self._take_names(summary)
-            self.n_features_in_ = summary.n_features
-            n = most_components(summary.n_rows, summary.weight, 2**62)
-            if isinstance(self.n_components, str):
-                fit, the_plan = self._fit_summary_by_rule(summary, check_rule(self.n_components, self._rules))
-            else:
-                self.__dict__.pop("choice_", None)
-                fit, the_plan = self._fit_factors(summary, self._k(n, summary.n_features))
-            self._finish(fit, the_plan, summary.mean.dtype)
-        return self
+        advice = "For a covariance or correlation matrix, pass Moments.from_covariance(cov, n_samples)."
+        return self._fit_to(summary, f" {advice}")
 
     @property
     def loadings_(self) -> Array:
@@ -341,6 +236,80 @@ class FactorAnalysis(MisfitModel):
         check_is_fitted(self)
         xp = namespace(self.components_)
         return xp.sum(self.components_ * (self.phi_ @ self.components_), axis=0)
+
+    def test(self, X: Any = None, *, sample_weight: Any = None) -> FactorTest:
+        """Chi-square test of whether this number of factors is sufficient, with Bartlett's correction [2].
+
+        It needs positive degrees of freedom, and a covariance that is not singular. If the rows of the fit have missing
+        values, it needs these rows as `X`, see `misfit`; there is no correction then. `lowdim.inspect.fit_report` gives
+        further measures of fit.
+        """
+        misfit = self.misfit(X, sample_weight=sample_weight)
+        p, k, n = self.n_features_in_, self.n_components_, misfit.weight
+        dof = degrees_of_freedom(p, k)
+        if misfit.discrepancy is None:
+            raise ValueError(
+                "no test: the covariance is singular (constant or collinear columns, or too few rows); drop such "
+                "columns."
+            )
+        if dof <= 0:
+            raise ValueError(f"{k} factors of {p} columns leave {dof} degrees of freedom, so there is nothing to test.")
+        factor = chi_square_factor(misfit, p, k)
+        if factor <= 0:
+            raise ValueError(f"n_samples={n:g} is too few to test {k} factors of {p} columns.")
+        chi_square = max(factor * misfit.discrepancy, 0.0)
+        return FactorTest(chi_square, dof, float(special.chdtrc(dof, chi_square)))
+
+    def misfit(self, X: Any = None, *, sample_weight: Any = None) -> Misfit:
+        """How far the covariance of the model is from the covariance of the rows of the fit.
+
+        Parameters
+        ----------
+        X : rows of the fit, optional
+            Needed if they have missing values, and not read otherwise.
+        sample_weight : array of shape (n_samples,), or str, optional
+            The weights of the fit, for `X`.
+
+        Returns
+        -------
+        Misfit
+            With `discrepancy` F = ln|Sigma| - ln|S| + tr(S Sigma^{-1}) - p for the covariances Sigma of the model and S
+            of the rows (divisor n), `null_discrepancy`, the same for independent columns, `residual_squares`, sums of
+            squares of residual correlations, and `weight`, the number of rows.
+
+        Notes
+        -----
+        For complete rows all of this is known from the fit. With missing values, S is the covariance of maximum
+        likelihood given the observed entries, as for full information maximum likelihood [1]_, and F is 2 / n times the
+        difference of the log-likelihoods of the observed entries. S is found by EM, with ten to twenty passes over the
+        rows and n p^3 operations for each. If at most p rows have no missing value, it may not be determined, which is
+        an error. Rows without any observed entry do not count.
+
+        References
+        ----------
+        .. [1] Enders, Bandalos (2001), The relative performance of full information maximum likelihood estimation for
+           missing data in structural equation models.
+        """
+        check_is_fitted(self)
+        # Only if the rows of the fit had missing values, EM reads them more than once.
+        if self.solver_ != "em" or self.n_passes_ <= 1:
+            null, squares = (self.__dict__.get(name) for name in ("_null_discrepancy", "_residual_squares"))
+            return Misfit(self.total_weight_, self._discrepancy, null, squares)
+        if X is None:
+            raise ValueError(
+                f"the rows of the fit have missing values, so that the test needs the {self.n_samples_} rows "
+                "themselves, for the covariance that their observed entries suggest: pass them as X. (To compare "
+                "numbers of factors, bic is enough.)"
+            )
+        X, _, sample_weight = self._by_name(X, None, fitted=True, hold=True, sample_weight=sample_weight)
+        source = with_known_length(self._open(X, reset=False, method="misfit"), "for a test with missing values")
+        rows = self._rows(source, sample_weight)
+        found = latent.saturated(rows, spectra, unstored=self.missing == "unstored", seed=self._seed())
+        if found.n_rows != self.n_samples_:
+            raise other_rows_than_fit(found.n_rows, self.n_samples_)
+        each = to_numpy(self.score_samples(source)).astype(np.float64)
+        weights = np.ones(len(each)) if rows.weights is None else to_numpy(rows.weights)
+        return found.misfit(self._gaussian, float(weights @ each))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -416,26 +385,21 @@ class FactorAnalysis(MisfitModel):
             raise rule_needs_rows(rule.name)
         if rule.name not in ("aic", "bic"):
             self.choice_, k = apply_rule(rule, correlation_eigenvalues(summary, rule), self._seed())
-            return self._fit_factors(summary, k)
+            return self._fit_components(summary, k)
         n, p = summary.weight, summary.n_features
         most = min(self._most_tried(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)
-        self.choice_, fits = choose_by_likelihood(rule.name, summary, most, self._fit_factors)
+        self.choice_, fits = choose_by_likelihood(rule.name, summary, most, self._fit_components)
         k = at_least_one(self.choice_.k, rule.name)
         # What is found from the factors before may be better than what is found without them, or worse.
-        found = [self._fit_factors(summary, k), *fits[k - 1 : k]]
+        found = [self._fit_components(summary, k), *fits[k - 1 : k]]
         return max(found, key=lambda pair: pair[0].loglike[-1])
-
-    def _fit_factors(
-        self, summary: Moments | Triangle, k: int, start: np.ndarray | None = None
-    ) -> tuple[LatentFit, Plan]:
-        """Fit k factors, starting at these uniquenesses (shares of the variances of the columns), if any are given."""
-        request = self._latent_request(k)
-        request = request if start is None else replace(request, start=start)
-        return latent.solve_summary(summary, request, self.solver, spectra)
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         like, wide = fit.mean, fit.mean.dtype
-        self._keep_misfit(fit)
+        found = fit.misfit
+        self._discrepancy = None if found is None else found.discrepancy
+        self._null_discrepancy = None if found is None else found.null_discrepancy
+        self._residual_squares = None if found is None else found.residual_squares
         W, psi, scale = (to_numpy(a) for a in (fit.loadings, fit.noise, fit.scale))
         # The solver finds L only up to a rotation; in the canonical one L^T Psi^{-1} L is diagonal.
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
@@ -516,7 +480,7 @@ class FactorAnalysis(MisfitModel):
             C = xp.permute_dims(unpack(covariance, k), (2, 0, 1))
             identity = xp.eye(k, dtype=C.dtype, device=device(C))
             f = (xp.linalg.pinv(identity - C, rtol=1e-10) @ u.T[:, :, None])[:, :, 0]
-            return astype(f if turn is None else f @ turn.T, self._out(block))
+            return astype(f if turn is None else f @ turn.T, block.dtype)
 
         return bartlett
 
@@ -532,12 +496,6 @@ class FactorAnalysis(MisfitModel):
 
     def _eigenvalue_options(self) -> dict[str, Any]:
         return {"standardize": True, "ddof": 1}
-
-    def _ties_columns(self) -> bool:
-        return False
-
-    def _likelihood_assumes(self, rule: Rule) -> str:
-        return LIKELIHOOD
 
     def _count_parameters(self, k: int, p: int) -> int:
         return n_parameters(p, k)

@@ -12,35 +12,35 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, is_sparse
 from .._core.schema import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes, Text, TupleOf, Whole
-from ..errors import other_names
 from ..features import affine
 from ..reading.map import RowMap
+from ..solvers import pairs
 from ..solvers.pairs.cca import column_structure, pair_correlations, solve_canonical
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction
 from ..solvers.pairs.views import Views
 from ..solvers.problem import CanonicalFit
-from ..sources.base import Source
 from ..sources.beside import BesideSource
 from ..sources.named import check_row_labels
 from ..sources.opening import open_target
 from ..summaries.base import names_of_tables
+from .base import Model
 from .output import Maps, framed_results, results
 from .pairs import (
     Dtypes,
-    TablesModel,
+    PairModel,
     cast,
     check_regularization,
     check_scale,
+    check_table_names,
     describe_lost_directions,
     in_namespace_of,
     is_list_of_tables,
     open_further,
-    standardize_flags,
     warn_if_forced,
 )
 
 
-class GCCA(TablesModel):
+class GCCA(PairModel):
     """Generalized canonical correlation analysis (MAXVAR).
 
     The variates X_i w_i, one for each table, are those that a single common variate explains best.
@@ -150,17 +150,18 @@ class GCCA(TablesModel):
         """
         if getattr(sample_weight, "ndim", 1) > 1:
             raise ValueError("sample_weight is a table. Pass all tables as one list: fit([A, B, C]).")
-        return super().fit(X, y, sample_weight, checkpoint=checkpoint)
+        self._fit(X, y, sample_weight, checkpoint=checkpoint)
+        return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then return the variates: a tuple for all tables if `X` is a list, otherwise those of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
-        maps = [RowMap(s, self._scoring_of(i), self._score_names) for i, s in enumerate(source.members)]
+        maps = [RowMap(s, self._scoring(i), self._score_names) for i, s in enumerate(source.members)]
         if not is_list_of_tables(X):
             return maps[0].result()
         return framed_results(self, maps, X if y is None else [*X, y])
 
-    def transform(self, X: Any, *, n_components: int | None = None) -> Any:
+    def transform(self, X: Any, *, n_components: int | None = None) -> Any:  # type: ignore[override] # a list of tables
         """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only.
 
         With `n_components`, those of the first components only; the model is not fitted again.
@@ -169,7 +170,7 @@ class GCCA(TablesModel):
         maps = self._transform_maps(X)
         return results(maps) if len(maps) == 1 else framed_results(self, maps, X)
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Any) -> Any:  # type: ignore[override] # a list of tables
         """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table.
 
         Variates of the first components only are allowed, too; those of the others are taken to be zero.
@@ -188,31 +189,31 @@ class GCCA(TablesModel):
         variates = results(self._transform_maps(tables if y is None else [*tables, y]))
         return float(np.mean(list(pair_correlations(variates))))
 
-    def _transform_maps(self, X: Any) -> Maps:
+    def _transform_maps(self, X: Any) -> Maps:  # type: ignore[override]
         if not is_list_of_tables(X):
-            return super()._transform_maps(X)
+            return Model._transform_maps(self, X)
         self._check_count(X)
-        maps = list(super()._transform_maps(_as_table(X[0])))
+        maps = list(Model._transform_maps(self, _as_table(X[0])))
         maps[0].source.table = "table 0"
         for i, table in enumerate(X[1:], start=1):
             source = open_further(self, table, self.means_[i], f"table {i}", "transform", self._known_names(i))
-            self._check_table_names(source, i)
-            maps.append(RowMap(source, self._scoring_of(i), self._score_names))
+            check_table_names(self, source, i, f"table {i}")
+            maps.append(RowMap(source, self._scoring(i), self._score_names))
         return maps
 
-    def _inverse_maps(self, X: Any) -> Maps:
+    def _inverse_maps(self, X: Any) -> Maps:  # type: ignore[override]
         if not is_list_of_tables(X):
             return super()._inverse_maps(X)
         self._check_count(X)
         maps = [
-            self._reconstruction(Z, self._lift_of(i), self.means_[i], partial(self._column_names, i))
+            self._reconstruction(Z, self._lift(i), self.means_[i], partial(self._column_names, i))
             for i, Z in enumerate(X)
         ]
         for i, each in enumerate(maps):
             each.source.table = f"table {i}"
         return maps
 
-    def _known_names(self, table: int) -> Sequence[str] | None:
+    def _known_names(self, table: int) -> list[str] | None:
         known = getattr(self, "_names", [])
         return known[table] if table < len(known) else None
 
@@ -232,17 +233,11 @@ class GCCA(TablesModel):
         if len(X) != len(self.means_):
             raise ValueError(f"X has {len(X)} tables, the model was fitted on {len(self.means_)}.")
 
-    def _scoring(self) -> Any:
-        return self._scoring_of(0)
+    def _scoring(self, table: int = 0) -> Any:
+        return affine(self.rotations_[table] / self.scales_[table][:, None], self.means_[table], 1.0)
 
-    def _scoring_of(self, i: int) -> Any:
-        return affine(self.rotations_[i] / self.scales_[i][:, None], self.means_[i], 1.0)
-
-    def _lift(self) -> Array:
-        return self._lift_of(0)
-
-    def _lift_of(self, i: int) -> Array:
-        return (self.loadings_[i] * self.scales_[i][:, None]).T
+    def _lift(self, table: int = 0) -> Array:
+        return (self.loadings_[table] * self.scales_[table][:, None]).T
 
     def _by_name(
         self, X: Any, y: Any = None, *, fitted: bool = False, hold: bool = False, **vectors: Any
@@ -276,7 +271,7 @@ class GCCA(TablesModel):
         if reset:
             self._names = names
         for i, source in enumerate(sources):
-            self._check_table_names(source, i)
+            check_table_names(self, source, i, f"table {i}")
         return BesideSource([sources[0], *(in_namespace_of(sources[0], s) for s in sources[1:])])
 
     def _take_names(self, summary: Any) -> None:
@@ -284,11 +279,9 @@ class GCCA(TablesModel):
         if self._names[0] is not None:
             self.feature_names_in_ = np.asarray(self._names[0], dtype=object)
 
-    def _check_table_names(self, source: Source, i: int) -> None:
-        """Refuse columns of table i whose names are not those of the fit."""
-        known = self._known_names(i)
-        if known is not None and source.names is not None and list(source.names) != known:
-            raise other_names(None, source.names, known, f"table {i}")
+    def _check_parameters(self) -> None:
+        # The number of tables, on which `scale` and `regularization` depend, is not known yet.
+        pairs.check_asked(self.solver)
 
     def _check_groups(self, groups: Sequence[int]) -> None:
         if len(groups) < 2:
@@ -297,12 +290,6 @@ class GCCA(TablesModel):
             )
         check_scale(self.scale, len(groups))
         check_regularization(self.regularization, len(groups))
-
-    def _most(self, groups: Sequence[int]) -> int:
-        return min(groups)
-
-    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
-        return standardize_flags(self.scale, self.regularization, n_tables)
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(solve_canonical, regularization=check_regularization(self.regularization, n_tables))
@@ -330,9 +317,9 @@ class GCCA(TablesModel):
             self.structure_.append(cast(own / columns.deviation[:, None], like, dtype))
             self.means_.append(cast(lifted.mean, like, dtype))
             self.scales_.append(cast(columns.scale, like, dtype))
-        pairs = fit.correlations.sum(axis=(1, 2)) - np.trace(fit.correlations, axis1=1, axis2=2)
+        between = fit.correlations.sum(axis=(1, 2)) - np.trace(fit.correlations, axis1=1, axis2=2)
         like = self.means_[0]
-        self.correlations_ = cast(pairs / (n_tables * (n_tables - 1)), like, dtypes[0])
+        self.correlations_ = cast(between / (n_tables * (n_tables - 1)), like, dtypes[0])
         self.pair_correlations_ = cast(fit.correlations, like, dtypes[0])
         self.eigenvalues_ = cast(1.0 + fit.values[:k], like, dtypes[0])
 
@@ -351,10 +338,9 @@ class GCCA(TablesModel):
     def _describe_dropped(self, views: Views) -> str:
         return describe_lost_directions(views, self.rank_, self._ridges)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    # Both write the results of all tables that are given.
+    transform_to: Any = Model.transform_to
+    inverse_transform_to: Any = Model.inverse_transform_to
 
 
 def _as_table(A: Any) -> Any:

@@ -32,10 +32,10 @@ from ..solvers.ica.objective import (
 )
 from ..solvers.problem import Plan, Spectrum, Status, repeated_rows
 from ..sources.spark import mean_of_results
-from .base import Model, unpack_to
+from .base import Model, joined_plan, unpack_to
 from .output import FULL_ACCURACY
-from .rule_choice import check_cv_rows, is_cv
-from .spectral import density_support, principal_request, principal_spectrum, variance_outside
+from .pca import PCA
+from .spectral import check_cv_rows, density_support, is_cv, variance_outside
 
 #: With fewer rows than this for each source, the result is mostly chance.
 _FEW_ROWS = 5
@@ -306,13 +306,19 @@ class ICA(Model):
         asked = self._most_sources(rows)
         if self.w_init is not None and isinstance(asked, numbers.Integral):
             ica.check_start(self._start(int(asked)), int(asked), self._solver().ortho)
-        whitening = principal_request(rows, asked)
+        whitening = _whitening(rows, asked)._request_for(rows)
         the_plan = ica.plan(rows, self._request(), self._solver())
-        return _whole_plan(spectra.plan(rows, whitening), the_plan)
+        return joined_plan(spectra.plan(rows, whitening), the_plan, "whitening")
 
     def _spectrum(self, rows: Rows) -> tuple[Spectrum, Plan]:
         """The components by which the rows are whitened, and how they were computed."""
-        return principal_spectrum(rows, self._most_sources(rows))
+        pca = _whitening(rows, self._most_sources(rows))
+        if is_cv(pca.n_components):
+            spectrum, the_plan = pca._cross_validate(rows)
+        else:
+            spectrum, the_plan = spectra.solve(rows, pca._request_for(rows))
+        pca._check_spectrum(spectrum, the_plan)
+        return pca._kept(spectrum), the_plan
 
     def _most_sources(self, rows: Rows) -> Any:
         """The parameter `n_components` for these rows."""
@@ -331,7 +337,7 @@ class ICA(Model):
         start = self._start(int(spectrum.values.shape[0]))
         request = replace(self._request(), seed=self._seed(), whitener=whitener, start=start)
         fit, the_plan = ica.solve(rows, request, solver)
-        self.plan_ = _whole_plan(whitening_plan, the_plan)
+        self.plan_ = joined_plan(whitening_plan, the_plan, "whitening")
         unpack = partial(self._unpack, fit, spectrum, whitener, request.density)
         unpack_to(rows.empty(0), self, unpack, rows.dtype)
         self._warn(fit, spectrum.weight, request.density)
@@ -411,12 +417,15 @@ class ICA(Model):
         return ", ".join(names[i] for i in sources)
 
 
-def _whole_plan(whitening: Plan, unmixing: Plan) -> Plan:
-    """The plan of the whole fit: the solver is that of the unmixing; passes and bytes are the sums of both steps."""
-    why = f"{unmixing.why}, after whitening by {whitening.solver.name}"
-    passes, n_bytes = whitening.passes + unmixing.passes, whitening.n_bytes + unmixing.n_bytes
-    return Plan(unmixing.solver, passes, n_bytes, why)
-
-
 def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _whitening(rows: Rows, n_components: Any) -> PCA:
+    """The PCA that whitens the rows, so that E[z z^T] = I, with divisor n.
+
+    If all components are kept, the result does not depend on the units of the columns. They are then standardized
+    first, since their scales may be very different.
+    """
+    all_kept = n_components is None or n_components == rows.shape[1]
+    return PCA(n_components, whiten=True, standardize=all_kept, ddof=0)

@@ -29,16 +29,8 @@ from ..sources.beside import BesideSource
 from ..sources.derived import MappedSource
 from ..sources.opening import open_target
 from .base import Model
-from .output import results
-from .pairs import (
-    PairTransform,
-    check_count,
-    check_regularization,
-    check_target_names,
-    known_targets,
-    remember_target,
-    warn_if_forced,
-)
+from .output import Maps, framed_results, results
+from .pairs import PairModel, check_count, check_regularization, check_table_names, remember_target, warn_if_forced
 
 #: If a larger fraction of a spectrum is negative, there is a warning.
 _NEGATIVE = 1e-6
@@ -49,7 +41,7 @@ def _refuse_inverse(model: Any) -> NoReturn:
     raise AttributeError("variates are nonlinear functions of the rows, so there is no linear map back to the rows.")
 
 
-class KernelCCA(PairTransform):
+class KernelCCA(Model):
     """Kernel canonical correlation analysis: CCA of features of X and y that are defined by kernels.
 
     Parameters
@@ -157,29 +149,42 @@ class KernelCCA(PairTransform):
         checkpoint : None
             A file for the state of one pass over the rows is refused: all rows are needed at once.
         """
-        return super().fit(X, y, sample_weight, checkpoint=checkpoint)
+        self._fit(X, y, sample_weight, checkpoint=checkpoint)
+        return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the variates of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
         return self._variates_map(source.members[0], 0).result()
 
-    def _x_map(self, X: Any) -> RowMap:
-        return self._variates_map(self._open(X, reset=False), 0)
+    def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
+        """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
 
-    def _y_map(self, y: Any) -> RowMap:
-        other = open_target(y, wanted=known_targets(self))
-        check_target_names(self, other)
+        With `n_components`, those of the first components only; the model is not fitted again.
+        """
+        check_is_fitted(self)
+        maps = self._transform_maps(X, y)
+        return results(maps) if len(maps) == 1 else framed_results(self, maps, X, y)
+
+    transform_to: Any = PairModel.transform_to
+
+    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
+        X, y = self._by_name(X, y, fitted=True)
+        maps = [self._variates_map(self._open(X, reset=False), 0)]
+        if y is None:
+            return maps
+        other = open_target(y, wanted=self._known_names(1))
+        check_table_names(self, other, 1, "y")
         width = self._mapped[1].rows.shape[1]
         if other.shape[1] != width:
             raise ValueError(f"y has {other.shape[1]} columns, the model was fitted on {width}.")
-        return self._variates_map(other, 1)
+        return [*maps, self._variates_map(other, 1)]
 
     def _variates_map(self, source: Source, i: int) -> RowMap:
         """The map from rows of table i to their variates, in the dtype of the rows."""
         _require_host(source)
         kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
-        return RowMap(kernels, partial(self._scoring_of(i), dtype=source.dtype), self._score_names)
+        return RowMap(kernels, partial(self._scoring(i), dtype=source.dtype), self._score_names)
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 
@@ -204,13 +209,13 @@ class KernelCCA(PairTransform):
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
         x = self._open(X, reset=reset)
-        other = open_target(y, stream=not x.traits.whole, wanted=None if reset else known_targets(self))
+        other = open_target(y, stream=not x.traits.whole, wanted=None if reset else self._known_names(1))
         for source in (x, other):
             _require_host(source)
         if reset:
             remember_target(self, other)
         else:
-            check_target_names(self, other)
+            check_table_names(self, other, 1, "y")
         return BesideSource([x, other])
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
@@ -286,12 +291,9 @@ class KernelCCA(PairTransform):
                 ResolutionWarning,
             )
 
-    def _scoring(self) -> Any:
-        return self._scoring_of(0)
-
-    def _scoring_of(self, i: int) -> Any:
-        """The function from centred kernels of rows of table i to their variates."""
-        return partial(_variates, self.y_dual_coef_ if i else self.x_dual_coef_)
+    def _scoring(self, table: int = 0) -> Any:
+        """The function from centred kernels of rows of a table to their variates."""
+        return partial(_variates, self.y_dual_coef_ if table else self.x_dual_coef_)
 
     def _kernels(self, counted: np.ndarray | None = None) -> tuple[Any, ...]:
         """One kernel for each table; `counted` are the numbers of the rows of positive weight, or None for all."""
@@ -316,12 +318,8 @@ class KernelCCA(PairTransform):
     def _widths(self) -> Sequence[int]:
         return [int(table.rows.shape[1]) for table in self._mapped]
 
-    def _describe_columns(self) -> str:
-        return " and ".join(map(str, self._widths())) + " columns"
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.input_tags.pairwise = _is_precomputed(_value_for_table(self.kernel, 0))
         # Kernel matrices are computed and solved in host memory.
         tags.array_api_support = False

@@ -39,7 +39,7 @@ from ..kernels import Gaussian, Kernel, Linear, as_kernel, no_width, refuse_para
 from ..linalg import divisor, require_rows
 from ..reading.map import RowMap
 from ..reading.rows import Rows
-from ..selection.kernel_width import SAMPLED_ROWS, WidthChoice, compare_widths
+from ..selection.kernel_width import SAMPLED_ROWS, compare_widths
 from ..solvers import kernel as kernel_solvers
 from ..solvers import spectra
 from ..solvers.kernel import KernelRequest
@@ -55,179 +55,11 @@ from .base import Model, first_components
 from .output import NEVER_OVERWRITTEN, Maps, framed_results, results
 from .spectral import count_pairs
 
-# From scores back to rows, for models whose features are known only through a kernel.
-
-
-class PreImages:
-    """Mixin with the `inverse_transform` of kernel PCA.
-
-    The model has the attributes `kernel_` and `X_fit_`; the feature map `_phi`, from whose values `projection_` and
-    `offset_` give the scores; the coefficients z B + c of a point of the feature space in the features of X_fit_
-    (`_expansion`); and example rows for regression (`_examples`).
-    """
-
-    kernel: Any
-    preimage: Any
-
-    def _has_rows(self) -> bool:
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            raise AttributeError("kernel='precomputed': the model does not know the rows, so it cannot return to them.")
-        return True
-
-    @available_if(_has_rows)
-    def inverse_transform(self: Any, X: Any) -> Array:
-        """Rows whose features are close to the points with these scores.
-
-        With the linear kernel they are exact: mean + z W. Otherwise there is rarely a row with exactly these features.
-        For the Gaussian kernel the distance is minimised by a fixed-point iteration; for other kernels the map from
-        scores to rows is learned by regression on rows of the fit. The parameter `preimage` selects the method.
-
-        If `X` has fewer columns than there are components, they are the scores of the first ones, and the point is the
-        one at which those of the others are zero.
-        """
-        check_is_fitted(self)
-        return framed_results(self, self._inverse_maps(X), X)
-
-    def _inverse_maps(self: Any, X: Any) -> Maps:
-        source = self._open_scores(X)
-        model = first_components(self, source.shape[1])
-        method = preimage_method(model)
-        if method is None:
-            B, mean = _linear_map(model)
-            return [RowMap(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(mean, Z.dtype), self._row_names)]
-        rows_of = _learned_map(model) if isinstance(method, Ridge) else _iterated_map(model, method)
-        like = source.empty(0)
-
-        def rows(Z: Array) -> Array:
-            return asarray_like(rows_of(to_numpy(dense(Z)).astype(np.float64)), like, dtype=like.dtype)
-
-        return [RowMap(source, rows, self._row_names)]
-
-
-def check_preimage(preimage: Any) -> None:
-    """Refuse an invalid `preimage`."""
-    if isinstance(preimage, str):
-        if preimage != "auto" and preimage not in PREIMAGES:
-            raise choice("preimage", preimage, ["auto", *PREIMAGES])
-    elif not isinstance(preimage, FixedPoint | Ridge):
-        raise TypeError(f"preimage must be a name, a FixedPoint or a Ridge, got {type(preimage).__name__}.")
-
-
-def n_examples(preimage: Any) -> int:
-    """The number of rows of the fit that are kept as examples for the map from scores to rows."""
-    return preimage.rows if isinstance(preimage, Ridge) else Ridge().rows
-
-
-def preimage_method(model: Any) -> FixedPoint | Ridge | None:
-    """The method that finds rows from scores; None for the linear kernel, whose features are the rows."""
-    if isinstance(model.X_fit_, np.ndarray) and model.X_fit_.dtype.kind in "OUS":
-        raise TypeError("rows that are not numbers cannot be found from scores.")
-    if isinstance(model.kernel_, Linear) and model.preimage == "auto":
-        return None
-    if model._examples is None:
-        raise TypeError(
-            "the rows could be read only once, so there are none left from which to learn the map from scores to rows; "
-            "fit to a list of blocks, or to a function that returns an iterator."
-        )
-    gaussian = isinstance(model.kernel_, Gaussian) and model._expansion is not None
-    if model.preimage == "auto":
-        return PREIMAGES["fixed-point" if gaussian else "ridge"]
-    method = PREIMAGES[model.preimage] if isinstance(model.preimage, str) else model.preimage
-    if isinstance(method, FixedPoint) and not gaussian:
-        raise ValueError(
-            f"preimage='fixed-point' is for Gaussian kernels of rows (not solver='fourier'), not for {model.kernel_}; "
-            "use preimage='ridge'."
-        )
-    return method
-
-
-def _linear_map(model: Any) -> tuple[Array, Array]:
-    """B and mean of x = mean + z B, for the linear kernel."""
-    if isinstance(model._phi, Same):
-        return model.projection_.T, model.offset_
-    B, c = model._expansion
-    if is_sparse(model.X_fit_):
-        return (model.X_fit_.T @ B.T).T, model.X_fit_.T @ c
-    X = asarray_like(model.X_fit_, B, dtype=B.dtype)
-    if getattr(model._phi, "shift", None) is None:
-        return B @ X, c @ X
-    # The kernel was computed for rows from which this shift had been subtracted.
-    shift = asarray_like(model._phi.shift, B, dtype=B.dtype)
-    return B @ (X - shift), c @ (X - shift) + shift
-
-
-def _learned_map(model: Any) -> LearnedMap:
-    """The map from scores to rows by regression, which is learned on first use and kept in the model."""
-    ridge = model.preimage if isinstance(model.preimage, Ridge) else Ridge()
-    kept = model.__dict__.get("_learned")
-    if kept is None or kept[0] != ridge:
-        # The examples are distinct rows: with duplicates, the regression would fit the noise.
-        some = model._examples
-        scores = to_numpy(model._scores_of(open_source(some))).astype(np.float64)
-        kept = (ridge, ridge.learn(scores, to_numpy(dense(some)).astype(np.float64)))
-        model.__dict__["_learned"] = kept
-    learned: LearnedMap = kept[1]
-    return learned
-
-
-def _iterated_map(model: Any, method: FixedPoint) -> Callable[[np.ndarray], np.ndarray]:
-    """The map from scores to rows by iteration, which starts from the result of the regression."""
-    B, c = (to_numpy(part).astype(np.float64) for part in model._expansion)
-    rows, start = to_numpy(dense(model.X_fit_)).astype(np.float64), _learned_map(model)
-    return lambda Z: method.solve(Z @ B + c, rows, model.kernel_, start(Z))
-
-
-# The width of a kernel by a search, as a part of a fit.
-
-
-class WidthSearch:
-    """Mixin of models with the parameter `sigma`, which is a width, or "search" for the criterion of `choose_width`."""
-
-    sigma: Any
-    gamma: Any
-    n_components: Any
-    _given_kernel: Any
-
-    def _searches_width(self) -> bool:
-        return isinstance(self.sigma, str) and self.sigma == "search"
-
-    def _check_sigma(self) -> None:
-        """Refuse a text that is not "search", and a search for a kernel without a width or without a number of
-        components; numbers are checked by the kernel."""
-        if not isinstance(self.sigma, str):
-            return
-        if not self._searches_width():
-            raise choice("sigma", self.sigma, ("search",), "Or a positive number, or None.")
-        kernel = self._given_kernel()
-        if kernel is None:
-            raise ValueError("sigma='search': kernel='precomputed' has no width; leave sigma at None.")
-        if self.gamma is not None:
-            raise ValueError(f"gamma={self.gamma!r} and sigma='search' both set the width; pass only one of them.")
-        if not isinstance(self.n_components, numbers.Integral):
-            raise ValueError(
-                f"sigma='search' compares widths for a number of components, got n_components={self.n_components!r}; "
-                "pass a whole number."
-            )
-        if not kernel.has_width:
-            raise no_width(kernel)
-
-    def _compare_widths(self, rows: Rows, request: KernelRequest) -> WidthChoice:
-        """The widths that were compared, after one pass over the rows."""
-        if not rows.traits.rereadable:
-            raise needs_second_reading("for the fit after the search of the width")
-        assert request.kernel is not None and request.k is not None, "refused by _check_sigma"
-        sample = rows.summarize(Sample(rows.shape[1], SAMPLED_ROWS, seed=request.sample_seed))
-        return compare_widths(sample, request.kernel, request.k, seed=request.seed)
-
-
-# Kernel PCA: principal components of features that are known only through their inner products.
-
-
 #: If a larger fraction of the spectrum is negative, there is a warning.
 _NEGATIVE = 0.01
 
 
-class KernelPCA(WidthSearch, PreImages, Model):
+class KernelPCA(Model):
     """Kernel PCA: directions of maximal variance of features phi(x) with the kernel k(x, y) = phi(x) . phi(y).
 
     Parameters
@@ -319,7 +151,7 @@ class KernelPCA(WidthSearch, PreImages, Model):
     True
     """
 
-    #: The pair of B and c; see `PreImages`.
+    #: The coefficients z B + c of a point of the feature space in the features of X_fit_, as the pair of B and c.
     _expansion: Any
     fitted_attributes = {
         "residual_": Real("nonnegative"),
@@ -396,8 +228,42 @@ class KernelPCA(WidthSearch, PreImages, Model):
         check_is_fitted(self)
         return results(self._transform_maps(X))
 
+    def _has_rows(self) -> bool:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise AttributeError("kernel='precomputed': the model does not know the rows, so it cannot return to them.")
+        return True
+
+    @available_if(_has_rows)
+    def inverse_transform(self, X: Any) -> Array:
+        """Rows whose features are close to the points with these scores.
+
+        With the linear kernel they are exact: mean + z W. Otherwise there is rarely a row with exactly these features.
+        For the Gaussian kernel the distance is minimised by a fixed-point iteration; for other kernels the map from
+        scores to rows is learned by regression on rows of the fit. The parameter `preimage` selects the method.
+
+        If `X` has fewer columns than there are components, they are the scores of the first ones, and the point is the
+        one at which those of the others are zero.
+        """
+        check_is_fitted(self)
+        return framed_results(self, self._inverse_maps(X), X)
+
     def _transform_maps(self, X: Any) -> Maps:
         return [self._scores_map(self._open(X, reset=False, method="transform"))]
+
+    def _inverse_maps(self, X: Any) -> Maps:
+        source = self._open_scores(X)
+        model = first_components(self, source.shape[1])
+        method = preimage_method(model)
+        if method is None:
+            B, mean = _linear_map(model)
+            return [RowMap(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(mean, Z.dtype), self._row_names)]
+        rows_of = _learned_map(model) if isinstance(method, Ridge) else _iterated_map(model, method)
+        like = source.empty(0)
+
+        def rows(Z: Array) -> Array:
+            return asarray_like(rows_of(to_numpy(dense(Z)).astype(np.float64)), like, dtype=like.dtype)
+
+        return [RowMap(source, rows, self._row_names)]
 
     def _scores_of(self, source: Source) -> Array:
         return self._scores_map(source).result()
@@ -423,7 +289,11 @@ class KernelPCA(WidthSearch, PreImages, Model):
         kernel = self._given_kernel()
         if kernel is None or not kernel.takes_anything or not holds_objects(X):
             if kernel is None:
-                self._require_kernels(open_source(X), reset)
+                given = open_source(X)
+                if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
+                    # The entries of a matrix of the wrong shape are checked first: their errors are reported first.
+                    given.table = "the kernels in X"
+                    Rows(given).whole("kernel='precomputed'")
             return super()._open(X, reset=reset, method=method)
         source = ObjectSource(X)
         if reset:
@@ -433,12 +303,6 @@ class KernelPCA(WidthSearch, PreImages, Model):
             raise other_width(source.shape[1], self.n_features_in_)
         return source
 
-    def _require_kernels(self, given: Source, reset: bool) -> None:
-        """If a precomputed matrix has the wrong shape, first check its entries, whose errors are reported first."""
-        if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
-            given.table = "the kernels in X"
-            Rows(given).whole("kernel='precomputed'")
-
     def _keep_first(self, k: int) -> None:
         super()._keep_first(k)
         if self._expansion is not None:
@@ -447,10 +311,37 @@ class KernelPCA(WidthSearch, PreImages, Model):
         self.__dict__.pop("_learned", None)
 
     def _check_parameters(self) -> None:
-        check_preimage(self.preimage)
+        if isinstance(self.preimage, str):
+            if self.preimage != "auto" and self.preimage not in PREIMAGES:
+                raise choice("preimage", self.preimage, ["auto", *PREIMAGES])
+        elif not isinstance(self.preimage, FixedPoint | Ridge):
+            raise TypeError(f"preimage must be a name, a FixedPoint or a Ridge, got {type(self.preimage).__name__}.")
         memory_allowed(self.memory)
         self._check_sigma()
         self._given_kernel()
+
+    def _searches_width(self) -> bool:
+        return isinstance(self.sigma, str) and self.sigma == "search"
+
+    def _check_sigma(self) -> None:
+        """Refuse a text that is not "search", and a search for a kernel without a width or without a number of
+        components; numbers are checked by the kernel."""
+        if not isinstance(self.sigma, str):
+            return
+        if not self._searches_width():
+            raise choice("sigma", self.sigma, ("search",), "Or a positive number, or None.")
+        kernel = self._given_kernel()
+        if kernel is None:
+            raise ValueError("sigma='search': kernel='precomputed' has no width; leave sigma at None.")
+        if self.gamma is not None:
+            raise ValueError(f"gamma={self.gamma!r} and sigma='search' both set the width; pass only one of them.")
+        if not isinstance(self.n_components, numbers.Integral):
+            raise ValueError(
+                f"sigma='search' compares widths for a number of components, got n_components={self.n_components!r}; "
+                "pass a whole number."
+            )
+        if not kernel.has_width:
+            raise no_width(kernel)
 
     def _check_fitted(self) -> None:
         require_width(self._phi, self.n_features_in_, self.offset_.shape[0])
@@ -462,7 +353,11 @@ class KernelPCA(WidthSearch, PreImages, Model):
         request, searched = self._request(rows), self._searches_width()
         self.__dict__.pop("width_choice_", None)
         if searched:
-            self.width_choice_ = self._compare_widths(rows, request)
+            if not rows.traits.rereadable:
+                raise needs_second_reading("for the fit after the search of the width")
+            assert request.kernel is not None and request.k is not None, "refused by _check_sigma"
+            sample = rows.summarize(Sample(rows.shape[1], SAMPLED_ROWS, seed=request.sample_seed))
+            self.width_choice_ = compare_widths(sample, request.kernel, request.k, seed=request.seed)
             request = replace(request, kernel=self.width_choice_.kernel)
         found, the_plan = kernel_solvers.solve(rows, request, self.solver, spectra)
         the_plan = with_passes(the_plan, the_plan.passes + searched)
@@ -485,7 +380,7 @@ class KernelPCA(WidthSearch, PreImages, Model):
             memory=self.memory,
             seed=self._seed(),
             sample_seed=self._seed(),
-            n_examples=n_examples(self.preimage),
+            n_examples=(self.preimage if isinstance(self.preimage, Ridge) else Ridge()).rows,
             objects=rows.source.kind == "objects",
         )
 
@@ -519,7 +414,14 @@ class KernelPCA(WidthSearch, PreImages, Model):
         self.__dict__.pop("_learned", None)
 
     def _warn(self, found: Components) -> None:
-        self._warn_if_out_of_reach(found)
+        if self.n_components is not None and not isinstance(self.n_components, numbers.Integral):
+            reached = float(found.values.sum()) / found.total
+            if reached < float(self.n_components) - 1e-9:
+                warn_user(
+                    f"n_components={self.n_components}: all {found.values.shape[0]} components together reach only "
+                    f"{reached:.3f} of the variance. Use more landmarks.",
+                    RankWarning,
+                )
         self._warn_if_fewer(found)
         if found.negative_mass > _NEGATIVE:
             warn_user(
@@ -537,26 +439,11 @@ class KernelPCA(WidthSearch, PreImages, Model):
     def _warn_if_fewer(self, found: Components) -> None:
         """Warn if there are fewer components than requested."""
         if isinstance(self.n_components, numbers.Integral) and self.n_components_ < int(self.n_components):
-            what = (
-                "the centred kernel matrix"
-                if found.basis is None or found.eigenvectors is not None
-                else "the landmarks"
-            )
+            exact = found.basis is None or found.eigenvectors is not None
+            what = "the centred kernel matrix" if exact else "the landmarks"
             warn_user(
                 f"only {self.n_components_} of n_components={self.n_components} could be computed: no other eigenvalue "
                 f"of {what} is positive.",
-                RankWarning,
-            )
-
-    def _warn_if_out_of_reach(self, found: Components) -> None:
-        """Warn if `n_components` is a fraction of variance that all components together do not reach."""
-        if self.n_components is None or isinstance(self.n_components, numbers.Integral):
-            return
-        reached = float(found.values.sum()) / found.total
-        if reached < float(self.n_components) - 1e-9:
-            warn_user(
-                f"n_components={self.n_components}: all {found.values.shape[0]} components together reach only "
-                f"{reached:.3f} of the variance. Use more landmarks.",
                 RankWarning,
             )
 
@@ -578,3 +465,65 @@ class KernelPCA(WidthSearch, PreImages, Model):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+
+# From scores back to rows, for features that are known only through a kernel.
+
+
+def preimage_method(model: Any) -> FixedPoint | Ridge | None:
+    """The method that finds rows from scores; None for the linear kernel, whose features are the rows."""
+    if isinstance(model.X_fit_, np.ndarray) and model.X_fit_.dtype.kind in "OUS":
+        raise TypeError("rows that are not numbers cannot be found from scores.")
+    if isinstance(model.kernel_, Linear) and model.preimage == "auto":
+        return None
+    if model._examples is None:
+        raise TypeError(
+            "the rows could be read only once, so there are none left from which to learn the map from scores to rows; "
+            "fit to a list of blocks, or to a function that returns an iterator."
+        )
+    gaussian = isinstance(model.kernel_, Gaussian) and model._expansion is not None
+    if model.preimage == "auto":
+        return PREIMAGES["fixed-point" if gaussian else "ridge"]
+    method = PREIMAGES[model.preimage] if isinstance(model.preimage, str) else model.preimage
+    if isinstance(method, FixedPoint) and not gaussian:
+        raise ValueError(
+            f"preimage='fixed-point' is for Gaussian kernels of rows (not solver='fourier'), not for {model.kernel_}; "
+            "use preimage='ridge'."
+        )
+    return method
+
+
+def _linear_map(model: Any) -> tuple[Array, Array]:
+    """B and mean of x = mean + z B, for the linear kernel."""
+    if isinstance(model._phi, Same):
+        return model.projection_.T, model.offset_
+    B, c = model._expansion
+    if is_sparse(model.X_fit_):
+        return (model.X_fit_.T @ B.T).T, model.X_fit_.T @ c
+    X = asarray_like(model.X_fit_, B, dtype=B.dtype)
+    if getattr(model._phi, "shift", None) is None:
+        return B @ X, c @ X
+    # The kernel was computed for rows from which this shift had been subtracted.
+    shift = asarray_like(model._phi.shift, B, dtype=B.dtype)
+    return B @ (X - shift), c @ (X - shift) + shift
+
+
+def _learned_map(model: Any) -> LearnedMap:
+    """The map from scores to rows by regression, which is learned on first use and kept in the model."""
+    ridge = model.preimage if isinstance(model.preimage, Ridge) else Ridge()
+    kept = model.__dict__.get("_learned")
+    if kept is None or kept[0] != ridge:
+        # The examples are distinct rows: with duplicates, the regression would fit the noise.
+        some = model._examples
+        scores = to_numpy(model._scores_of(open_source(some))).astype(np.float64)
+        kept = (ridge, ridge.learn(scores, to_numpy(dense(some)).astype(np.float64)))
+        model.__dict__["_learned"] = kept
+    learned: LearnedMap = kept[1]
+    return learned
+
+
+def _iterated_map(model: Any, method: FixedPoint) -> Callable[[np.ndarray], np.ndarray]:
+    """The map from scores to rows by iteration, which starts from the result of the regression."""
+    B, c = (to_numpy(part).astype(np.float64) for part in model._expansion)
+    rows, start = to_numpy(dense(model.X_fit_)).astype(np.float64), _learned_map(model)
+    return lambda Z: method.solve(Z @ B + c, rows, model.kernel_, start(Z))

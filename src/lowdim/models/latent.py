@@ -6,8 +6,9 @@ import math
 import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -25,14 +26,12 @@ from ..errors import (
     holes_after_reading,
     n_components_out_of_range,
     needs_second_reading,
-    no_bootstrap_sample,
     one_row,
     other_rows_than_fit,
-    refit_of_weighted_fit,
-    rule_needs_complete_rows,
     warn_user,
     without_warnings,
 )
+from ..linalg import most_components
 from ..reading.rows import Rows
 from ..selection.criteria import Eigenvalues, penalised_curve
 from ..selection.fold_scores import HeldOutScorer
@@ -42,259 +41,17 @@ from ..selection.rules import RULES, Choice, Rule, rule_of
 from ..selection.scorers import MAX_TRIED
 from ..solvers import latent, spectra
 from ..solvers.latent.base import LatentRequest, independent_loglike, saturated_loglike
-from ..solvers.problem import LatentFit, Plan, Request, Status, repeated_rows, total_weight, with_passes
+from ..solvers.problem import LatentFit, Plan, Request, Status, repeated_rows, with_passes
 from ..sources.base import Source
 from ..sources.derived import with_known_length
 from ..sources.spark import is_frame_of_engine, mean_of_results, sum_of_results
+from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import Model, unpack_to
 from .output import Maps, framed, framed_draws, results
-from .rule_choice import (
-    DENSITY_AXES,
-    apply_cv_rule,
-    apply_rule,
-    at_least_one,
-    check_cv_rows,
-    check_rule,
-    eigenvalues_for,
-)
-
-# Draws of missing entries from their distribution given the observed entries, for multiple imputation.
-
-
-#: How often rows are drawn until each column has an observed entry among them.
-_TRIES = 100
-
-
-def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state: Any) -> Array:
-    """Rows with their missing entries drawn `n_draws` times, (n_draws, n, p); see `LatentModel.impute`."""
-    if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral) or n_draws < 1:
-        raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1, or None.")
-    g = model._gaussian
-    if refit and g.spread is not None:
-        raise ValueError("refit=True is for maximum likelihood; with prior='vb', parameters are drawn without it.")
-    source = model._open(X, reset=False, method="impute")
-    several = bool(refit) or g.spread is not None
-    if several:
-        source = with_known_length(source, "for several draws, each with its own parameters")
-    seed = seed_of(model.random_state if random_state is None else random_state)
-    values, known, means, covariances = _read(model, source, g, entries=True)
-    if refit:
-        _check_rows_of_fit(model, len(values))
-    draws = np.empty((int(n_draws), *values.shape))
-    for b, draw in enumerate(draws):
-        # Each draw has its own random numbers, so that the first draws do not depend on how many follow.
-        random = np.random.default_rng([seed, b])
-        at = g
-        if several:
-            at = _fit_of_sample(model, source, known, random) if refit else draw_parameters(g, random)
-            means, covariances = _read(model, source, at)
-        draw[:] = np.where(known, values, draw_rows(at, means, covariances, random))
-    return asarray_like(draws, g.mean, dtype=source.dtype)
-
-
-def draw_rows(g: LatentGaussian, means: np.ndarray, covariances: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Rows x = mean + scale (W^T u + e), for latent variables u ~ N(means, covariances) of each row."""
-    k, p = g.loadings.shape
-    n = len(means)
-    roots = np.linalg.cholesky(covariances)
-    u = means + np.einsum("nij,nj->ni", roots, random.standard_normal((n, k)))
-    e = random.standard_normal((n, p)) * np.sqrt(to_numpy(g.noise))
-    return to_numpy(g.mean) + to_numpy(g.scale) * (u @ to_numpy(g.loadings) + e)
-
-
-def draw_parameters(g: LatentGaussian, random: np.random.Generator) -> LatentGaussian:
-    """The model with loadings and means drawn from their posterior; the noise variance stays as it is."""
-    assert g.spread is not None
-    k, p = g.loadings.shape
-    spread = np.moveaxis(unpack(to_numpy(g.spread), k + 1), 2, 0)
-    steps = np.einsum("pij,pj->pi", np.linalg.cholesky(spread), random.standard_normal((p, k + 1)))
-    mean = to_numpy(g.mean) + to_numpy(g.scale) * steps[:, k]
-    W = to_numpy(g.loadings) + steps[:, :k].T
-    return LatentGaussian(asarray_like(mean, g.mean), g.scale, asarray_like(W, g.mean), g.noise)
-
-
-def _read(model: Any, source: Source, g: LatentGaussian, *, entries: bool = False) -> list[np.ndarray]:
-    """Means (n, k) and covariances (n, k, k) of the latent variables given each row; one pass.
-
-    With `entries`, the entries of the rows and which of them are observed come first, (n, p).
-    """
-    unstored, k, p = model.missing == "unstored", g.k, model.n_features_in_
-
-    def all_of(block: Array) -> Array:
-        seen = observed_entries(block, unstored)
-        u, covariance, _ = g.expect(seen)
-        parts = [seen.values().T, astype(seen.known(), u.dtype).T] if entries else []
-        return namespace(u).concat([*parts, u, covariance]).T
-
-    found = to_numpy(compute_lazy(model._map(source, all_of, "impute")))
-    first = [found[:, :p], found[:, p : 2 * p] > 0.5] if entries else []
-    rest = found[:, 2 * p :] if entries else found
-    return [*first, rest[:, :k], np.moveaxis(unpack(np.ascontiguousarray(rest[:, k:].T), k), 2, 0)]
-
-
-def _check_rows_of_fit(model: Any, n: int) -> None:
-    """Refuse rows that cannot be those of the fit, or that were weighted there."""
-    if model.total_weight_ != model.n_samples_:
-        raise refit_of_weighted_fit(model.total_weight_, model.n_samples_)
-    if n != model.n_samples_:
-        raise other_rows_than_fit(n, model.n_samples_)
-
-
-def _fit_of_sample(model: Any, source: Source, known: np.ndarray, random: np.random.Generator) -> LatentGaussian:
-    """The density of a copy of the model that is fitted to rows drawn with replacement."""
-    n = len(known)
-    for _ in range(_TRIES):
-        counts = random.multinomial(n, np.full(n, 1.0 / n))
-        # Parameters of a column can be estimated if it has at least two observed entries.
-        if np.all((counts > 0) @ known.astype(np.int64) >= 2):
-            break
-    else:
-        raise no_bootstrap_sample(_TRIES)
-    copy = clone(model).set_params(n_components=model.n_components_)
-    if "rotation" in copy.get_params():
-        # A rotation does not change the density.
-        copy.set_params(rotation=None)
-    with without_warnings(LowdimWarning):
-        copy.fit(source, sample_weight=counts.astype(np.float64))
-    found: LatentGaussian = copy._gaussian
-    return found
-
-
-# How latent Gaussian models are fitted with the number of components that a rule chooses.
-
-
-class ChosenByRule(Model):
-    """Base class of latent Gaussian models: `n_components` as the name of a rule, with or without missing values."""
-
-    #: Rules that may choose the number of components; None for all.
-    _rules: ClassVar[tuple[str, ...] | None] = None
-    missing: str
-    solver: Any
-    choice_: Any
-
-    @abstractmethod
-    def _latent_request(self, k: int) -> LatentRequest:
-        """The request to the solver, for k components."""
-
-    @abstractmethod
-    def _count_parameters(self, k: int, p: int) -> int:
-        """The number of free parameters of the model with k components of p columns."""
-
-    @abstractmethod
-    def _most_components(self, upper: int, p: int) -> int:
-        """The largest number of components of p columns, where `upper` is the smaller of the numbers of rows and p."""
-
-    def _fit_by_rule(self, name: str, rows: Rows) -> tuple[LatentFit, Plan]:
-        """Fit with the number of components that a rule chooses."""
-        rule = self._check_rule_rows(name, rows)
-        unstored = self.missing == "unstored" and rows.traits.sparse
-        if unstored or rows.shows_holes():
-            return self._fit_rule_with_holes(rule, rows)
-        try:
-            if rule.needs != "folds":
-                fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
-                return fit, with_passes(the_plan, fit.passes)
-            self.choice_, total = apply_cv_rule(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
-        except MissingValues as holes:
-            if not rows.traits.rereadable:
-                raise holes_after_reading(holes) from holes
-            return self._fit_rule_with_holes(rule, rows)
-        return self._fit_chosen(rows, self.choice_.cross_validation.n_passes, total)
-
-    def _fit_chosen(self, rows: Rows, passes: int, total: Any = None) -> tuple[LatentFit, Plan]:
-        """Fit with the number of components of `choice_`, which took some passes, to the rows or to their summary."""
-        request = self._latent_request(at_least_one(self.choice_.k, self.choice_.rule))
-        if total is None:
-            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
-            passes += fit.passes
-        else:
-            fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
-        return with_passes(fit, passes), with_passes(the_plan, passes)
-
-    def _fit_rule_with_holes(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
-        """Fit rows with missing values with the number of components that a rule chooses, if it can be applied."""
-        request = self._latent_request(1)
-        if request.bayes or not rule.with_holes:
-            raise self._needs_complete_rows(rule, bayes=request.bayes)
-        if not rows.traits.rereadable:
-            raise needs_second_reading(f"for n_components={rule.name!r}, since entries are missing")
-        if rule.with_holes == "likelihood":
-            return self._fit_by_likelihood(rule, rows)
-        if rule.with_holes == "folds":
-            tables = (rows.source, None)
-            scorer = self._scorer_with_holes()
-            self.choice_, _ = apply_cv_rule(scorer, rows.source, rows.weights, self._seed(), tables)
-            return self._fit_chosen(rows, self.choice_.cross_validation.n_passes)
-        options: Any = {"unstored": request.unstored, "seed": self._seed(), **self._eigenvalue_options()}
-        e, passes = eigenvalues_with_holes(rows, **options)
-        self.choice_, _ = apply_rule(rule, e, self._seed())
-        return self._fit_chosen(rows, passes)
-
-    def _fit_by_likelihood(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
-        """Fit rows with missing values with the number of components of the smallest BIC or AIC."""
-        p, fits = rows.shape[1], list[tuple[LatentFit, Plan]]()
-        observed = rows.summarize(Observed(p, unstored=self._latent_request(1).unstored))
-        most = min(self._most_components(min(p - 1, observed.n_rows - 1), p), MAX_TRIED)
-
-        def loglike_of(k: int) -> float | None:
-            if k == 0:
-                return loglike_without_components(observed, self._ties_columns())
-            fits.append(latent.solve(rows, self._latent_request(k), self.solver, spectra))
-            fit = fits[-1][0]
-            return None if fit.status is Status.UNDETERMINED else float(fit.loglike[-1])
-
-        counts = partial(self._count_parameters, p=p)
-        curve = penalised_curve(rule.name, observed.weight, loglike_of, counts, max(most, 1), None)
-        self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes(rule))
-        fit, the_plan = fits[at_least_one(self.choice_.k, rule.name) - 1]
-        passes = 1 + sum(each.passes for each, _ in fits)
-        return with_passes(fit, passes), with_passes(the_plan, passes)
-
-    def _needs_complete_rows(self, rule: Rule, *, bayes: bool = False) -> ValueError:
-        """The error for a rule that cannot be applied to rows with missing values, or not with a prior."""
-        able = [name for name in self._rules or RULES if rule_of(name).with_holes]
-        return rule_needs_complete_rows(rule.name, able, bayes=bayes)
-
-    def _scorer_with_holes(self) -> HeldOutScorer:
-        """The scorer that is used for n_components="cv" if rows have missing values."""
-        return self.held_out_scorer()
-
-    @abstractmethod
-    def _eigenvalue_options(self) -> dict[str, Any]:
-        """`standardize` and `ddof` of the eigenvalues that rules are applied to."""
-
-    @abstractmethod
-    def _ties_columns(self) -> bool:
-        """Whether all columns have the same variance in the model without components."""
-
-    def _likelihood_assumes(self, rule: Rule) -> str:
-        """What BIC or AIC assume for this model."""
-        return rule.assumes
-
-    def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
-        """The rule of this name, if the model knows it and it can be applied to these rows, as far as is known."""
-        rule = check_rule(name, self._rules)
-        if self.missing == "unstored" and rows.traits.sparse and not rule.with_holes:
-            raise self._needs_complete_rows(rule)
-        if rule.needs == "folds":
-            check_cv_rows(rows.shape[0])
-        return rule
-
-    def _scorer_for_rule(self) -> Any:
-        """The scorer that is used for n_components="cv"."""
-        return self.held_out_scorer()
-
-    @abstractmethod
-    def held_out_scorer(self) -> HeldOutScorer:
-        """The scorer of held-out rows for `cross_validate`."""
-
-    @abstractmethod
-    def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
-        """Fit complete rows with the number of components chosen by a rule that uses their eigenvalues."""
-
+from .spectral import DENSITY_AXES, apply_cv_rule, apply_rule, at_least_one, check_cv_rows, check_rule, eigenvalues_for
 
 # The base class of latent Gaussian models: posteriors, densities, imputation, samples.
 
@@ -309,7 +66,7 @@ class Posterior(NamedTuple):
     covariance: Array
 
 
-class LatentModel(ChosenByRule):
+class LatentModel(Model):
     """Base class of models x = mean + W^T u + e with u ~ N(0, I) and Gaussian noise e of diagonal covariance.
 
     A subclass defines the request to the solver (`_latent_request`) and sets the fitted attributes (`_unpack`). The
@@ -318,10 +75,13 @@ class LatentModel(ChosenByRule):
 
     _takes_nan = True
     bootstrap_axes = DENSITY_AXES
-    n_components: Any
+    #: Rules that may choose the number of components; None for all.
+    _rules: ClassVar[tuple[str, ...] | None] = None
+    #: What BIC and AIC assume for this model, if that is not what the rules say.
+    _likelihood_assumes: ClassVar[str] = ""
+    solver: Any
     _gaussian: LatentGaussian
     _turn: Array | None
-    _dtype: Any
     fitted_attributes = {
         "residual_": Real("nonnegative"),
         "loglike_": ListOf(Real()),
@@ -335,6 +95,14 @@ class LatentModel(ChosenByRule):
         "_gaussian": Instance("models.LatentGaussian", shares="kp"),
         "_turn": Maybe(Numbers("k", "k")),
     }
+
+    @abstractmethod
+    def _latent_request(self, k: int) -> LatentRequest:
+        """The request to the solver, for k components."""
+
+    @abstractmethod
+    def _count_parameters(self, k: int, p: int) -> int:
+        """The number of free parameters of the model with k components of p columns."""
 
     @abstractmethod
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
@@ -369,15 +137,39 @@ class LatentModel(ChosenByRule):
             fit, the_plan = latent.solve(rows, request, self.solver, spectra)
         self._finish(fit, the_plan, rows.dtype)
 
+    def _fit_to(self, summary: Any, advice: str = "") -> Self:
+        """Fit to a summary of rows; `advice` for something else is a part of the error."""
+        self._check_parameters()
+        if not isinstance(summary, Moments | Triangle):
+            raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.{advice}")
+        require_seen(summary)
+        with self._restore_on_error():
+            self._take_names(summary)
+            self.n_features_in_ = summary.n_features
+            if isinstance(self.n_components, str):
+                fit, the_plan = self._fit_summary_by_rule(summary, check_rule(self.n_components, self._rules))
+            else:
+                self.__dict__.pop("choice_", None)
+                n = most_components(summary.n_rows, summary.weight, 2**62)
+                fit, the_plan = self._fit_components(summary, self._k(n, summary.n_features))
+            self._finish(fit, the_plan, summary.mean.dtype)
+        return self
+
+    def _fit_components(self, summary: Any, k: int, start: np.ndarray | None = None) -> tuple[LatentFit, Plan]:
+        """Fit k components to a summary, from these uniquenesses (shares of the variances of the columns), if any."""
+        request = self._latent_request(k)
+        request = request if start is None else replace(request, start=start)
+        return latent.solve_summary(summary, request, self._summary_solver(), spectra)
+
+    def _summary_solver(self) -> Any:
+        """The solver for a summary."""
+        return self.solver
+
     def _check_rows(self, rows: Rows) -> None:
         """Refuse too few rows, if their number is known."""
         n = repeated_rows(rows)
         if n is not None and n < 2:
             raise one_row()
-        self._check_weight(None if rows.weights is None else total_weight(rows))
-
-    def _check_weight(self, weight: float | None) -> None:
-        """Refuse a total weight that is too small for the model."""
 
     def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
         """Set the fitted attributes, and warn if the solver has not converged."""
@@ -408,7 +200,119 @@ class LatentModel(ChosenByRule):
         raise n_components_out_of_range(k, upper, n, p, fractions=False)
 
     def _most_components(self, upper: int, p: int) -> int:
+        """The largest number of components of p columns, where `upper` is the smaller of the numbers of rows and p."""
         return upper
+
+    # ---- The number of components that a rule chooses, with or without missing values
+
+    def _fit_by_rule(self, name: str, rows: Rows) -> tuple[LatentFit, Plan]:
+        """Fit with the number of components that a rule chooses."""
+        rule = self._check_rule_rows(name, rows)
+        unstored = self.missing == "unstored" and rows.traits.sparse
+        if unstored or rows.shows_holes():
+            return self._fit_rule_with_holes(rule, rows)
+        try:
+            if rule.needs != "folds":
+                fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
+                return fit, with_passes(the_plan, fit.passes)
+            scorer = self._scorer_for_rule(missing=False)
+            self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
+        except MissingValues as holes:
+            if not rows.traits.rereadable:
+                raise holes_after_reading(holes) from holes
+            return self._fit_rule_with_holes(rule, rows)
+        return self._fit_chosen(rows, passes, total)
+
+    def _fit_chosen(self, rows: Rows, passes: int, total: Any = None) -> tuple[LatentFit, Plan]:
+        """Fit with the number of components of `choice_`, which took some passes, to the rows or to their summary."""
+        request = self._latent_request(at_least_one(self.choice_.k, self.choice_.rule))
+        if total is None:
+            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
+            passes += fit.passes
+        else:
+            fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
+        return with_passes(fit, passes), with_passes(the_plan, passes)
+
+    def _fit_rule_with_holes(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
+        """Fit rows with missing values with the number of components that a rule chooses, if it can be applied."""
+        request = self._latent_request(1)
+        if request.bayes or not rule.with_holes:
+            raise self._needs_complete_rows(rule, bayes=request.bayes)
+        if not rows.traits.rereadable:
+            raise needs_second_reading(f"for n_components={rule.name!r}, since entries are missing")
+        if rule.with_holes == "likelihood":
+            return self._fit_by_likelihood(rule, rows)
+        if rule.with_holes == "folds":
+            tables = (rows.source, None)
+            scorer = self._scorer_for_rule(missing=True)
+            self.choice_, _, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed(), tables)
+            return self._fit_chosen(rows, passes)
+        options: Any = {"unstored": request.unstored, "seed": self._seed(), **self._eigenvalue_options()}
+        e, passes = eigenvalues_with_holes(rows, **options)
+        self.choice_, _ = apply_rule(rule, e, self._seed())
+        return self._fit_chosen(rows, passes)
+
+    def _fit_by_likelihood(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
+        """Fit rows with missing values with the number of components of the smallest BIC or AIC."""
+        p, fits = rows.shape[1], list[tuple[LatentFit, Plan]]()
+        observed = rows.summarize(Observed(p, unstored=self._latent_request(1).unstored))
+        most = min(self._most_components(min(p - 1, observed.n_rows - 1), p), MAX_TRIED)
+
+        def loglike_of(k: int) -> float | None:
+            if k == 0:
+                return loglike_without_components(observed, not self._eigenvalue_options()["standardize"])
+            fits.append(latent.solve(rows, self._latent_request(k), self.solver, spectra))
+            fit = fits[-1][0]
+            return None if fit.status is Status.UNDETERMINED else float(fit.loglike[-1])
+
+        counts = partial(self._count_parameters, p=p)
+        curve = penalised_curve(rule.name, observed.weight, loglike_of, counts, max(most, 1), None)
+        self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes or rule.assumes)
+        fit, the_plan = fits[at_least_one(self.choice_.k, rule.name) - 1]
+        passes = 1 + sum(each.passes for each, _ in fits)
+        return with_passes(fit, passes), with_passes(the_plan, passes)
+
+    def _needs_complete_rows(self, rule: Rule, *, bayes: bool = False) -> ValueError:
+        """The error for a rule that cannot be applied to rows with missing values, or not with a prior."""
+        if bayes:
+            return ValueError(
+                f"n_components={rule.name!r} compares models of maximum likelihood, and the rows have missing values: "
+                "with prior='vb', components that are not needed are dropped anyway. Pass a number, or prior=None."
+            )
+        able = ", ".join(repr(name) for name in self._rules or RULES if rule_of(name).with_holes)
+        return ValueError(
+            f"n_components={rule.name!r} needs complete rows, without NaN or other missing values. Rules for rows with "
+            f"missing values are {able}. Or pass a number, or apply the rule to draws of impute(X, n_draws=...)."
+        )
+
+    @abstractmethod
+    def _eigenvalue_options(self) -> dict[str, Any]:
+        """`standardize` and `ddof` of the eigenvalues that rules are applied to."""
+
+    def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
+        """The rule of this name, if the model knows it and it can be applied to these rows, as far as is known."""
+        rule = check_rule(name, self._rules)
+        if self.missing == "unstored" and rows.traits.sparse and not rule.with_holes:
+            raise self._needs_complete_rows(rule)
+        if rule.needs == "folds":
+            check_cv_rows(rows.shape[0])
+        return rule
+
+    def _scorer_for_rule(self, *, missing: bool) -> Any:
+        """The scorer that is used for n_components="cv", for rows with or without missing values."""
+        return self.held_out_scorer()
+
+    @abstractmethod
+    def held_out_scorer(self) -> HeldOutScorer:
+        """The scorer of held-out rows for `cross_validate`."""
+
+    @abstractmethod
+    def _fit_summary_by_rule(self, summary: Any, rule: Rule) -> tuple[LatentFit, Plan]:
+        """Fit to a summary with the number of components that a rule chooses."""
+
+    @abstractmethod
+    def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
+        """Fit complete rows with the number of components chosen by a rule that uses their eigenvalues."""
 
     # ---- Posteriors, densities and imputation of rows, with or without missing values
 
@@ -422,14 +326,9 @@ class LatentModel(ChosenByRule):
 
         def scores(block: Array) -> Array:
             u = self._expect(block)[0]
-            return astype((u if turn is None else turn @ u).T, self._out(block))
+            return astype((u if turn is None else turn @ u).T, block.dtype)
 
         return scores
-
-    @staticmethod
-    def _out(block: Array) -> Any:
-        """The dtype of results for a block."""
-        return block.dtype
 
     def _lift(self) -> Array:
         return self.components_
@@ -456,7 +355,7 @@ class LatentModel(ChosenByRule):
             full = xp.permute_dims(unpack(covariance, k), (2, 0, 1))
             if turn is not None:
                 u, full = turn @ u, turn @ full @ turn.T
-            return astype(xp.concat([u.T, xp.reshape(full, (-1, k * k))], axis=1), self._out(block))
+            return astype(xp.concat([u.T, xp.reshape(full, (-1, k * k))], axis=1), block.dtype)
 
         joined = self._map(X, both, "posterior")
         return Posterior(joined[:, :k], namespace(joined).reshape(joined[:, k:], (-1, k, k)))
@@ -468,7 +367,7 @@ class LatentModel(ChosenByRule):
         unstored = self.missing == "unstored"
         return self._map(
             X,
-            lambda block: astype(point.expect(observed_entries(block, unstored))[2], self._out(block)),
+            lambda block: astype(point.expect(observed_entries(block, unstored))[2], block.dtype),
             "score_samples",
         )
 
@@ -587,7 +486,7 @@ class LatentModel(ChosenByRule):
             if return_std:
                 sd = xp.sqrt(self._gaussian.predictive_terms(u, covariance).T @ tables)
                 filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
-            return astype(filled, self._out(block))
+            return astype(filled, block.dtype)
 
         fill.replaces_rows = True  # type: ignore[attr-defined] # see `map_rows`
         return [self._row_map(X, fill, "impute", names)]
@@ -664,15 +563,114 @@ class LatentModel(ChosenByRule):
         P = _add_diagonal(-(g.weighted.T @ G[:, :-1]), 1.0 / g.noise)
         return in_range(P / g.scale[:, None] / g.scale[None, :], self._dtype)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 def _add_diagonal(A: Array, diagonal: Array) -> Array:
     xp = namespace(A)
     return A + xp.eye(A.shape[0], dtype=A.dtype, device=device(A)) * diagonal[None, :]
+
+
+# Draws of missing entries from their distribution given the observed entries, for multiple imputation.
+
+
+#: How often rows are drawn until each column has an observed entry among them.
+_TRIES = 100
+
+
+def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state: Any) -> Array:
+    """Rows with their missing entries drawn `n_draws` times, (n_draws, n, p); see `LatentModel.impute`."""
+    if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral) or n_draws < 1:
+        raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1, or None.")
+    g = model._gaussian
+    if refit and g.spread is not None:
+        raise ValueError("refit=True is for maximum likelihood; with prior='vb', parameters are drawn without it.")
+    source = model._open(X, reset=False, method="impute")
+    several = bool(refit) or g.spread is not None
+    if several:
+        source = with_known_length(source, "for several draws, each with its own parameters")
+    seed = seed_of(model.random_state if random_state is None else random_state)
+    values, known, means, covariances = _read(model, source, g, entries=True)
+    if refit:
+        if model.total_weight_ != model.n_samples_:
+            raise ValueError(
+                f"refit=True draws rows with replacement, and the {model.n_samples_} rows of the fit had weights (of "
+                f"{model.total_weight_:g} in all). Repeat the rows by their weights and fit again, or draw with "
+                "refit=False."
+            )
+        if len(values) != model.n_samples_:
+            raise other_rows_than_fit(len(values), model.n_samples_)
+    draws = np.empty((int(n_draws), *values.shape))
+    for b, draw in enumerate(draws):
+        # Each draw has its own random numbers, so that the first draws do not depend on how many follow.
+        random = np.random.default_rng([seed, b])
+        at = g
+        if several:
+            at = _fit_of_sample(model, source, known, random) if refit else draw_parameters(g, random)
+            means, covariances = _read(model, source, at)
+        draw[:] = np.where(known, values, draw_rows(at, means, covariances, random))
+    return asarray_like(draws, g.mean, dtype=source.dtype)
+
+
+def draw_rows(g: LatentGaussian, means: np.ndarray, covariances: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Rows x = mean + scale (W^T u + e), for latent variables u ~ N(means, covariances) of each row."""
+    k, p = g.loadings.shape
+    n = len(means)
+    roots = np.linalg.cholesky(covariances)
+    u = means + np.einsum("nij,nj->ni", roots, random.standard_normal((n, k)))
+    e = random.standard_normal((n, p)) * np.sqrt(to_numpy(g.noise))
+    return to_numpy(g.mean) + to_numpy(g.scale) * (u @ to_numpy(g.loadings) + e)
+
+
+def draw_parameters(g: LatentGaussian, random: np.random.Generator) -> LatentGaussian:
+    """The model with loadings and means drawn from their posterior; the noise variance stays as it is."""
+    assert g.spread is not None
+    k, p = g.loadings.shape
+    spread = np.moveaxis(unpack(to_numpy(g.spread), k + 1), 2, 0)
+    steps = np.einsum("pij,pj->pi", np.linalg.cholesky(spread), random.standard_normal((p, k + 1)))
+    mean = to_numpy(g.mean) + to_numpy(g.scale) * steps[:, k]
+    W = to_numpy(g.loadings) + steps[:, :k].T
+    return LatentGaussian(asarray_like(mean, g.mean), g.scale, asarray_like(W, g.mean), g.noise)
+
+
+def _read(model: Any, source: Source, g: LatentGaussian, *, entries: bool = False) -> list[np.ndarray]:
+    """Means (n, k) and covariances (n, k, k) of the latent variables given each row; one pass.
+
+    With `entries`, the entries of the rows and which of them are observed come first, (n, p).
+    """
+    unstored, k, p = model.missing == "unstored", g.k, model.n_features_in_
+
+    def all_of(block: Array) -> Array:
+        seen = observed_entries(block, unstored)
+        u, covariance, _ = g.expect(seen)
+        parts = [seen.values().T, astype(seen.known(), u.dtype).T] if entries else []
+        return namespace(u).concat([*parts, u, covariance]).T
+
+    found = to_numpy(compute_lazy(model._map(source, all_of, "impute")))
+    first = [found[:, :p], found[:, p : 2 * p] > 0.5] if entries else []
+    rest = found[:, 2 * p :] if entries else found
+    return [*first, rest[:, :k], np.moveaxis(unpack(np.ascontiguousarray(rest[:, k:].T), k), 2, 0)]
+
+
+def _fit_of_sample(model: Any, source: Source, known: np.ndarray, random: np.random.Generator) -> LatentGaussian:
+    """The density of a copy of the model that is fitted to rows drawn with replacement."""
+    n = len(known)
+    for _ in range(_TRIES):
+        counts = random.multinomial(n, np.full(n, 1.0 / n))
+        # Parameters of a column can be estimated if it has at least two observed entries.
+        if np.all((counts > 0) @ known.astype(np.int64) >= 2):
+            break
+    else:
+        raise ValueError(
+            f"in {_TRIES} samples of the rows, some column had less than two observed entries, so that no model can be "
+            "fitted to them. Drop columns with so few observed entries, or draw with refit=False."
+        )
+    copy = clone(model).set_params(n_components=model.n_components_)
+    if "rotation" in copy.get_params():
+        # A rotation does not change the density.
+        copy.set_params(rotation=None)
+    with without_warnings(LowdimWarning):
+        copy.fit(source, sample_weight=counts.astype(np.float64))
+    found: LatentGaussian = copy._gaussian
+    return found
 
 
 # What the rules for the number of factors need: eigenvalues of the correlation matrix, and likelihoods of fits.

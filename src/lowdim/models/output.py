@@ -5,27 +5,25 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import sklearn
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arrays import Array, compute_lazy, cumulative_sum, namespace, to_numpy
-from ..errors import bad_keep, columns_clash, inconsistent_lengths
+from .._core.arrays import compute_lazy, to_numpy
+from ..errors import inconsistent_lengths
 from ..reading.map import RowMap, write_rows
 from ..sinks import find_output, open_sink
 from ..sources.beside import BesideSource
 from ..sources.derived import in_order
 from ..sources.named import names_in, row_labels
 from ..sources.spark import is_frame_of_engine
-from ..table import Table, numbered
 
 # Progress of a fit, or of results on their way to a file, reported to scikit-learn's callbacks.
 #
@@ -102,14 +100,16 @@ def write_results(
     `y` may name further columns of `X` that the maps need.
     """
     check_is_fitted(model)
-    keep = _checked_names(keep)
+    kept = (keep,) if isinstance(keep, str) else tuple(keep)
+    if not all(isinstance(name, str) for name in kept) or len(set(kept)) < len(kept):
+        raise ValueError(f"keep={keep!r} must be the names of different columns, as in keep=['id'].")
     find_output(path).kind.require()
-    maps = maps_of(model._open_keeping(X, keep, wanted, names_in(y)) if keep else X)
-    names = _beside_kept(result_names(maps), keep, method)
+    maps = maps_of(model._open_keeping(X, kept, wanted, names_in(y)) if kept else X)
+    names = _beside_kept(result_names(maps), kept, method)
     progress = callback_progress(model, X, None, method)
     reading = [file for each in maps for file in each.source.files]
-    with open_sink(path, names, keep=keep, overwrite=overwrite, reading=reading) as sink:
-        write_rows(maps, sink, keep=keep, progress=progress)
+    with open_sink(path, names, keep=kept, overwrite=overwrite, reading=reading) as sink:
+        write_rows(maps, sink, keep=kept, progress=progress)
     if progress is not None:
         progress.finish()
     return os.fspath(path)
@@ -157,16 +157,11 @@ def _beside_kept(names: Sequence[str], keep: Sequence[str], method: str) -> list
     counts = Counter([*keep, *found])
     clashing = [new for new, name in zip(found, names, strict=True) if new != name and counts[new] > 1]
     if clashing:
-        raise columns_clash(clashing)
+        raise ValueError(
+            f"there would be two columns {', '.join(map(repr, clashing))}: a kept column and a result. Rename the kept "
+            "column, or do not keep it."
+        )
     return found
-
-
-def _checked_names(keep: Any) -> tuple[str, ...]:
-    """`keep` as a tuple of different names."""
-    names = (keep,) if isinstance(keep, str) else tuple(keep)
-    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise bad_keep(keep)
-    return names
 
 
 # Results as data frames, if `set_output` asks for them, where scikit-learn itself does not make them.
@@ -216,125 +211,6 @@ def _container(model: Any) -> Any:
         return "default"
     asked = getattr(model, "_sklearn_output_config", {}).get("transform")
     return get_config()["transform_output"] if asked is None else asked
-
-
-# The names of the components and columns of a model, which are the same wherever they appear.
-
-
-# scikit-learn has no types, so its bases are Any.
-class Named(ClassNamePrefixFeaturesOutMixin):  # type: ignore[misc]
-    """Mixin of models: names of components and columns."""
-
-    n_components_: int
-    n_features_in_: int
-    #: The name of a component, which a number follows: PC1, PC2, ...
-    component_name = "PC"
-
-    @property
-    def component_names_(self) -> list[str]:
-        """The names of the components, wherever they appear: in tables, data frames, files and messages."""
-        check_is_fitted(self)
-        return numbered(self.component_name, self.n_components_)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the columns of the result of `transform`: `component_names_`.
-
-        Parameters
-        ----------
-        input_features : array of str, optional
-            It is only compared with the names of the columns of the fit.
-        """
-        super().get_feature_names_out(input_features)
-        return np.asarray(self.component_names_, dtype=object)
-
-    def _score_names(self) -> list[str]:
-        """`component_names_` as a method."""
-        return self.component_names_
-
-    @property
-    def _n_features_out(self) -> int:
-        """What scikit-learn asks for: the number of columns of the result of `transform`."""
-        return int(self.n_components_)
-
-    def _column_names(self, table: int = 0) -> list[str]:
-        """The names of the columns of a table of the fit; x1, x2, ... (second table: y1, y2, ...) if they had none."""
-        known = self._known_names(table)
-        if known is None:
-            return numbered(self._column_name(table), self._widths()[table])
-        return [str(name) for name in known]
-
-    def _known_names(self, table: int) -> Sequence[str] | None:
-        """The names that the columns of a table had in the fit, if they had any."""
-        names: Sequence[str] | None = getattr(self, ("feature_names_in_", "target_names_in_")[table], None)
-        return names
-
-    def _wanted(self) -> list[str] | None:
-        """The names of the columns of new rows, which are those of the fit; None if these had none."""
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else list(names)
-
-    def _column_name(self, table: int) -> str:
-        """The name of a column without a name, which a number follows."""
-        return "xy"[table]
-
-    def _widths(self) -> Sequence[int]:
-        """The number of columns of each table of the fit."""
-        return (self.n_features_in_,)
-
-
-# The printed form of a fitted model: the table of its components, and the plan of its fit.
-
-
-#: The largest number of components that are printed.
-_SHOWN = 10
-
-
-class Printed(Named):
-    """Mixin of models with names: a fitted model prints its table, and shows it in notebooks."""
-
-    def _importance(self) -> list[tuple[str, Array]]:
-        """Columns of the printed table of a fitted model: a name, and a number for each component."""
-        variance = self.explained_variance_
-        squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
-        columns = squares if self.component_name == "PC" else [("sum of squares", variance)]
-        if hasattr(self, "explained_variance_ratio_"):
-            ratio = self.explained_variance_ratio_
-            columns += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
-        return columns
-
-    def _importance_names(self) -> list[str]:
-        """The labels of the rows of that table."""
-        return self.component_names_
-
-    def _describe_columns(self) -> str:
-        """The columns that the model was fitted to, for the printed table."""
-        return f"{self.n_features_in_} columns"
-
-    def __str__(self) -> str:
-        return importance_text(self) if self.__sklearn_is_fitted__() else repr(self)
-
-    def _html_repr(self) -> str:
-        # The table is followed by scikit-learn's representation.
-        below: str = super()._html_repr()
-        return (importance_html(self) if self.__sklearn_is_fitted__() else "") + below
-
-
-def importance_table(model: Any) -> Table:
-    """The table of all components of a fitted model."""
-    columns = {name: to_numpy(numbers).astype(np.float64) for name, numbers in model._importance()}
-    what = f"{model.n_samples_} rows, {model._describe_columns()} ({model.solver_})"
-    title = f"{type(model).__name__} of {what}"
-    return Table(columns, model._importance_names(), title=title, row_name="component")
-
-
-def importance_text(model: Any) -> str:
-    """The table of the first components and the plan as text."""
-    return f"{importance_table(model).text(max_rows=_SHOWN)}\nplan: {model.plan_}"
-
-
-def importance_html(model: Any) -> str:
-    """The same as HTML, for notebooks."""
-    return f"{importance_table(model)._repr_html_()}<p>plan: {escape(str(model.plan_))}</p>"
 
 
 # What differs between the versions of scikit-learn that lowdim works with. Nothing else in lowdim asks for a version.

@@ -22,7 +22,6 @@ from ..errors import (
     ResolutionWarning,
     SmallSampleWarning,
     n_components_out_of_range,
-    no_partial_fit,
     other_names,
     rule_needs_rows,
     warn_user,
@@ -32,7 +31,7 @@ from ..features import affine
 from ..linalg import divisor, signs
 from ..reading.map import RowMap
 from ..reading.rows import Rows
-from ..reading.summarize import check_weights, summarize, weights_for
+from ..reading.summarize import check_weights, weights_for
 from ..solvers import pairs
 from ..solvers.pairs.reductions import (
     ComponentsFunction,
@@ -50,9 +49,9 @@ from ..sources.base import Source
 from ..sources.beside import BesideSource, require_one_device
 from ..sources.opening import can_be_opened, open_source, open_target
 from ..summaries.base import names_of_tables, require_seen
-from .base import Model, check_namespace, first_components, unpack_to
+from .base import Model, add_rows, can_partial_fit, check_namespace, copy_of, first_components, unpack_to
 from .output import Maps, framed_results, results
-from .rule_choice import apply_cv_rule, check_cv_rows, check_rule, is_cv, makes_summary
+from .spectral import apply_cv_rule, check_cv_rows, check_rule, is_cv, makes_summary
 
 # Parameters of models of several tables: one value for all of them, or one for each.
 
@@ -88,26 +87,38 @@ def check_regularization(c: Any, n_tables: int) -> list[float]:
 
 
 # The base class of models of two or more tables.
-#
-# A subclass defines which tables it takes (`_open_tables`), how components are computed from the coordinates of the
-# tables (`_components`), and how the fitted attributes are set (`_unpack`). How the tables are reduced to coordinates
-# is the task of `solvers.tables`.
 
 
 #: The dtypes of several tables.
 Dtypes = tuple[Any, ...]
+#: What a fit of two tables sets; in shapes, q is the number of columns of y.
+PAIR_ATTRIBUTES = {
+    "target_names_in_": Sometimes(Names("q")),
+    "x_mean_": Numbers("p"),
+    "x_scale_": Numbers("p", sign="positive"),
+    "x_rotations_": Numbers("p", "k"),
+    "x_loadings_": Numbers("p", "k"),
+    "y_mean_": Numbers("q"),
+    "y_scale_": Numbers("q", sign="positive"),
+    "y_rotations_": Numbers("q", "k"),
+    "y_loadings_": Numbers("q", "k"),
+    "_one_dimensional": Flag(),
+}
 
 
-class TablesModel(Model):
-    """Base class of models of two or more tables with the same rows."""
+class PairModel(Model):
+    """Base class of models of two or more tables with the same rows.
+
+    A subclass defines how components are computed from the coordinates of the tables (`_components`), and how the
+    fitted attributes are set (`_unpack`). How the tables are reduced to coordinates is the task of `solvers.pairs`.
+
+    Two tables are centred by `x_mean_`, `y_mean_` and divided by `x_scale_`, `y_scale_`. The scores of X are then X
+    `x_rotations_`, and X is reconstructed from them with `x_loadings_`; the same holds for y. (A model of more tables
+    than two defines all this itself.)
+    """
 
     _relates_y = True
-    n_components: Any
-    scale: Any
     solver: Any
-    summary_: Any
-    choice_: Any
-    n_components_: int
     #: The dtype of each table, which is that of its means, scales, loadings and predictions. What belongs to several
     #: tables, such as correlations and coefficients, has the dtype of the first one.
     _dtypes: Dtypes
@@ -134,13 +145,31 @@ class TablesModel(Model):
     def _unpack(self, views: Views, fit: Any, dtypes: Dtypes) -> None:
         """Set the fitted attributes; `dtypes` holds the dtype of each table."""
 
-    @abstractmethod
-    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
-        """For each table, whether columns are divided by their standard deviation before the solve."""
-
-    @abstractmethod
     def _most(self, groups: Sequence[int]) -> int:
         """The largest number of components for tables of these widths."""
+        return min(groups)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
+        """Fit to the rows of two tables.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, file, or iterable of blocks, of shape (n_samples, n_features)
+        y : the same, of shape (n_samples, n_targets) or (n_samples,); or str, or list of str
+            Row i belongs to row i of `X`. If X is an iterable of blocks, so is y. Or the name of a column of `X`, or a
+            list of names: X is then all other columns.
+        sample_weight : array of shape (n_samples,), or str, optional
+            Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
+        checkpoint : Checkpoint, str or path, optional
+            A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
+            it was. Only for fits that need one pass (see `plan`).
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y, sample_weight, checkpoint=checkpoint)
+        return self
 
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a Moments or Triangle summary of the tables side by side.
@@ -157,15 +186,14 @@ class TablesModel(Model):
                 "For a covariance matrix, pass Moments.from_covariance(cov, n_samples, groups=(p, q))."
             ) from error
         with self._restore_on_error():
-            self._forget()
+            for name in [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
+                del self.__dict__[name]
             self._one_dimensional = False
             require_seen(summary)
             self._dtypes = (summary.mean.dtype,) * len(summary.groups)
             self._fit_from(summary, self._dtypes, reduction)
             self._take_names(summary)
-            # Keep a copy, from which partial_fit can continue.
-            self.summary_ = summary.fresh()
-            self.summary_.merge(summary)
+            self.summary_ = copy_of(summary)
         return self
 
     @available_if(lambda self: self._can_partial_fit())
@@ -183,7 +211,18 @@ class TablesModel(Model):
             X, y, sample_weight = self._by_name(X, y, fitted=not first, sample_weight=sample_weight)
             source = self._open_tables(X, y, reset=first)
             self._k(None, source.groups)
-            seen = self._merge_rows(source, sample_weight, first)
+            if not first and source.groups != self.summary_.groups:
+                raise ValueError(
+                    f"the tables have {source.groups} columns, the earlier rows had {self.summary_.groups}: all blocks "
+                    "must have the same columns."
+                )
+            reduction = pairs.streaming_reduction(self.solver)
+            seen: Any = reduction.empty_summary(source.groups) if first else copy_of(self.summary_)
+            if not isinstance(seen, reduction.starts_from or ()):
+                reduction = pairs.reduction_for(seen)
+            # Raise an error if the summary does not fit into memory.
+            pairs.plan_job(TablesJob.of(self._rows(source, None)), pairs.reduction_for(seen))
+            add_rows(seen, source, sample_weight)
             self.summary_, self._dtypes = seen, (dtypes_of(source.members) if first else self._dtypes)
             asked = 1 if self.n_components is None else self._k(None, source.groups)
             if divisor(seen.weight, self.ddof) > 0 and max(seen.n_rows, int(seen.weight)) >= max(asked, 2):
@@ -192,88 +231,86 @@ class TablesModel(Model):
                 unwanted = (RankWarning, SmallSampleWarning) if early else ()
                 # If all rows are the same so far, others may follow.
                 with without_warnings(*unwanted), suppress(NoVariance):
-                    self._fit_from(seen, self._dtypes, self._streaming_reduction(seen))
+                    self._fit_from(seen, self._dtypes, reduction)
         return self
 
-    def _merge_rows(self, source: BesideSource, sample_weight: Any, first: bool) -> Any:
-        """A new summary of the earlier rows and these rows; `summary_` is not changed."""
-        groups = source.groups
-        if first:
-            seen: Any = self._empty_summary(groups)
-        elif groups != self.summary_.groups:
-            raise ValueError(
-                f"the tables have {groups} columns, the earlier rows had {self.summary_.groups}: all blocks must have "
-                "the same columns."
-            )
-        else:
-            seen = self.summary_.fresh()
-            seen.merge(self.summary_)
-        # Raise an error if the summary does not fit into memory.
-        pairs.plan_job(TablesJob.of(tables_of(source, None)), pairs.reduction_for(seen))
-        weights = None if sample_weight is None else check_weights(sample_weight, source)
-        seen.merge(summarize(source, seen.fresh(), weights=weights))
-        return seen
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
+        source = self._fit(X, y, sample_weight, twice=True)
+        maps = [RowMap(table, self._scoring(i), self._score_names) for i, table in enumerate(source.members)]
+        return framed_results(self, maps, X, y)
 
-    def _streaming_reduction(self, seen: Any) -> Any:
-        """The reduction asked for, if it starts from what was kept; otherwise the one that does."""
-        asked = pairs.streaming_reduction(self.solver)
-        return asked if isinstance(seen, asked.starts_from or ()) else pairs.reduction_for(seen)
+    def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
+        """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
 
-    def _empty_summary(self, groups: Sequence[int]) -> Any:
-        """The empty summary with which `partial_fit` starts."""
-        return pairs.streaming_reduction(self.solver).empty_summary(groups)
+        With `n_components`, those of the first components only; the model is not fitted again.
+        """
+        check_is_fitted(self)
+        maps = self._transform_maps(X, y)
+        # scikit-learn makes the data frame of a single result.
+        return results(maps) if len(maps) == 1 else framed_results(self, maps, X, y)
 
-    def _take_names(self, summary: Any) -> None:
-        names = names_of_tables(summary.names, summary.groups)
-        if names[0] is not None:
-            self.feature_names_in_ = np.asarray(names[0], dtype=object)
-        if len(names) == 2 and names[1] is not None:
-            self.target_names_in_ = np.asarray(names[1], dtype=object)
+    def transform_to(
+        self,
+        X: Any,
+        path: Any,
+        *,
+        y: Any = None,
+        n_components: int | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
+    ) -> str:
+        """Write the scores of the rows of `X`, and beside them those of `y` if it is given, to a file.
 
-    @abstractmethod
-    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
-        """The tables side by side; their columns are recorded if `reset`, otherwise compared with those of the fit."""
+        For the other arguments see `PCA.transform_to`. The columns of both have the names `component_names_`, after
+        "X_" and "y_" if `y` is given.
+        """
+        maps = partial(first_components(self, n_components)._transform_maps, y=y)
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
 
-    def _rows_read(self, rows: Tables) -> Rows:
-        joint: Any = rows.joint
-        return joint  # type: ignore[no-any-return] # solvers see only what they may do with rows
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables.
 
-    def _keep_summary(self, rows: Tables) -> None:
-        joint: Any = rows.joint
-        if joint.small_summary is not None:
-            self.summary_, self._dtypes = joint.small_summary, dtypes_of(rows.each)
+        Scores of the first components only are allowed, too; those of the others are taken to be zero.
+        """
+        check_is_fitted(self)
+        maps = self._inverse_maps(X, y)
+        return framed_results(self, maps, X) if y is None else framed_results(self, maps, X, y)
 
-    def _can_partial_fit(self) -> bool:
-        if is_cv(self.n_components):
-            raise no_partial_fit("cv")
-        # What is no reduction at all is for `fit` to refuse.
-        known = pairs.REDUCTIONS.get(self.solver) if isinstance(self.solver, str) else None
-        reduction: Any = self.solver if isinstance(self.solver, Reduction) else known
-        if reduction is not None and reduction.starts_from is None:
-            raise AttributeError(
-                f"solver={reduction.name!r} keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or "
-                "'triangle'."
-            )
-        return True
+    def inverse_transform_to(
+        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
+    ) -> str:
+        """Write the rows of X that belong to the scores `X`, and those of y if scores `y` are given, to a file.
+
+        For the other arguments see `PCA.transform_to`.
+        """
+        return self._write(partial(self._inverse_maps, y=y), X, path, "inverse_transform_to", keep, overwrite)
+
+    # ---- The fit
 
     def _check_parameters(self) -> None:
         pairs.check_asked(self.solver)
+        check_scale(self.scale, 2)
+
+    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
+        """For each table, whether columns are divided by their standard deviation before the solve."""
+        flags = check_scale(self.scale, n_tables)
+        if not hasattr(self, "regularization"):
+            return flags
+        # Without regularization the units of columns do not matter, and standardized columns are best conditioned.
+        ridges = check_regularization(self.regularization, n_tables)
+        return [flag or c == 0.0 for flag, c in zip(flags, ridges, strict=True)]
 
     def _k(self, n: int | None, groups: Sequence[int]) -> int:
-        """`n_components` as a number; None stands for the largest possible one."""
+        """`n_components` as a number, which cross-validation may have chosen; None stands for the largest possible
+        one."""
         upper = self._most(groups) if n is None else min(n, self._most(groups))
-        asked = self._n_components()
-        if hasattr(self, "held_out_scorer") and isinstance(asked, str):
-            check_rule(asked, ("cv",))
-            raise rule_needs_rows(asked)
-        return check_count(asked, upper, n, groups)
-
-    def _n_components(self) -> Any:
-        """`n_components`, or the number that cross-validation chose."""
-        return self.choice_.k if is_cv(self.n_components) and hasattr(self, "choice_") else self.n_components
-
-    def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
-        return tables_of(source, None if sample_weight is None else check_weights(sample_weight, source), progress)
+        if is_cv(self.n_components) and hasattr(self, "choice_"):
+            return check_count(self.choice_.k, upper, n, groups)
+        if hasattr(self, "held_out_scorer") and isinstance(self.n_components, str):
+            check_rule(self.n_components, ("cv",))
+            raise rule_needs_rows(self.n_components)
+        return check_count(self.n_components, upper, n, groups)
 
     def _request(self, groups: Sequence[int]) -> TablesRequest:
         """The request to the solver, for tables of these widths."""
@@ -286,6 +323,11 @@ class TablesModel(Model):
 
     def _is_cross_validated(self) -> bool:
         return is_cv(self.n_components) and hasattr(self, "held_out_scorer")
+
+    def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        each = [Rows(s, None if weights is None else weights_for(s, weights), progress) for s in source.members]
+        return Tables(Rows(source, weights, progress), each, tuple(s.table for s in source.members))
 
     def _plan_rows(self, rows: Tables) -> Plan:
         if not self._is_cross_validated():
@@ -304,8 +346,7 @@ class TablesModel(Model):
         self.__dict__.pop("choice_", None)
         passes = 0
         if self._is_cross_validated():
-            self.choice_, total = apply_cv_rule(self.held_out_scorer(), joint.source, joint.weights)
-            passes = self.choice_.cross_validation.n_passes
+            self.choice_, total, passes = apply_cv_rule(self.held_out_scorer(), joint.source, joint.weights)
             if self.solver == "auto" and total is not None:
                 # The model is fitted to the merged summaries of the folds.
                 self._fit_from(total, dtypes, passes=passes)
@@ -343,7 +384,7 @@ class TablesModel(Model):
 
     def _warn(self, views: Views, fit: Any) -> None:
         """Warn of directions lost to rounding, and of fewer components than requested."""
-        asked = self._n_components()
+        asked = self.choice_.k if is_cv(self.n_components) and hasattr(self, "choice_") else self.n_components
         unsure = fit.status is Status.UNRESOLVED
         lost = (
             f"solver={self.solver_!r} cannot distinguish the smallest directions of the tables from rounding, and what "
@@ -364,273 +405,6 @@ class TablesModel(Model):
     def _describe_limit(self) -> str:
         """A text that says why there are no more components."""
         return "up to rounding, nothing that the tables have in common is left after them"
-
-    def _centre(self) -> Any:
-        return getattr(self, "x_mean_", None)
-
-
-def tables_of(source: Source, weights: Any, progress: Any = None) -> Tables:
-    """The tables and their weights as solvers take them."""
-    each = [Rows(s, None if weights is None else weights_for(s, weights), progress) for s in source.members]
-    return Tables(Rows(source, weights, progress), each, tuple(s.table for s in source.members))
-
-
-def dtypes_of(tables: Sequence[Any]) -> Dtypes:
-    """The dtype of each table, in the namespace of the first one."""
-    like = tables[0].empty(0)
-    return tuple(dtype_like(table.dtype, like) for table in tables)
-
-
-def cast(value: Any, like: Array, dtype: Any) -> Array:
-    """`value` as an array of the namespace and device of `like` in `dtype`, or wider if it would overflow there."""
-    return in_range(asarray_like(value, like), dtype)
-
-
-# `transform` and `transform_to` of models of two tables, of which the second one may be left out.
-
-
-class PairTransform(Model):
-    """Base class of models of two tables, each of which has scores."""
-
-    _relates_y = True
-
-    def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
-        """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
-
-        With `n_components`, those of the first components only; the model is not fitted again.
-        """
-        check_is_fitted(self)
-        maps = self._transform_maps(X, y)
-        # scikit-learn makes the data frame of a single result.
-        return results(maps) if len(maps) == 1 else framed_results(self, maps, X, y)
-
-    def transform_to(
-        self,
-        X: Any,
-        path: Any,
-        *,
-        y: Any = None,
-        n_components: int | None = None,
-        keep: Sequence[str] = (),
-        overwrite: bool = False,
-    ) -> str:
-        """Write the scores of the rows of `X`, and beside them those of `y` if it is given, to a file.
-
-        For the other arguments see `PCA.transform_to`. The columns of both have the names `component_names_`, after
-        "X_" and "y_" if `y` is given.
-        """
-        maps = partial(first_components(self, n_components)._transform_maps, y=y)
-        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
-
-    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
-        X, y = self._by_name(X, y, fitted=True)
-        return [self._x_map(X)] if y is None else [self._x_map(X), self._y_map(y)]
-
-    def _x_map(self, X: Any) -> RowMap:
-        """The map from rows of X to their scores."""
-        return self._row_map(X, self._scoring(), "transform", self._score_names)
-
-    @abstractmethod
-    def _y_map(self, y: Any) -> RowMap:
-        """The map from rows of y to their scores."""
-
-
-# Tables beside the first one, such as y: how they are opened, and the names of their columns.
-
-
-def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
-    """X and y as tables side by side; y is converted to the namespace of X."""
-    if y is None:
-        streams = " Pass two streams, one for each table; or call partial_fit(X, y) for each block."
-        hint = streams if callable(X) or hasattr(X, "__next__") else ""
-        raise ValueError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None: it relates two tables.{hint}"
-        )
-    x = model._open(X, reset=reset)
-    other = open_target(y, stream=not x.traits.whole, wanted=None if reset else known_targets(model))
-    other = in_namespace_of(x, other)
-    pair = BesideSource([x, other])
-    if reset:
-        model._one_dimensional = other.vector
-        remember_target(model, other)
-    else:
-        check_target_names(model, other)
-    return pair
-
-
-def open_further(
-    model: Any, X: Any, mean: Array, table: str, method: str, wanted: Sequence[str] | None = None
-) -> Source:
-    """The source of a further table of new rows, whose width must be that of the fit. Of files, the columns `wanted`
-    are read."""
-    source = open_target(X, table=table, wanted=wanted)
-    if source.shape[1] != mean.shape[0]:
-        raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
-    if table == "y":
-        check_target_names(model, source)
-    source = in_namespace_of(open_source(model._centre()[None, :]), source)
-    check_namespace(model, source, method)
-    return source
-
-
-def in_namespace_of(x: Source, other: Source) -> Source:
-    """A further table, converted to the namespace and device of the first one. An array of another library follows the
-    first table, as scikit-learn asks; one on another device of the same library, or on a device while the first table
-    is in main memory, is an error."""
-    like, mine = x.empty(0), other.empty(0)
-    if namespace(like) is namespace(mine) and device(like) == device(mine):
-        return other
-    if x.traits.host or namespace(like) is namespace(mine):
-        require_one_device([x, other])
-    if not other.traits.whole:
-        return other
-    moved = ArraySource(asarray_like(dense(next(other.blocks(int(other.shape[0] or 0)))), like))
-    moved.table, moved.vector, moved.names = other.table, other.vector, other.names
-    return moved
-
-
-def remember_target(model: Any, source: Source) -> None:
-    """Record the names of the columns of y, if they have any."""
-    model.__dict__.pop("target_names_in_", None)
-    if source.names is not None:
-        model.target_names_in_ = np.asarray(source.names, dtype=object)
-
-
-def known_targets(model: Any) -> list[str] | None:
-    """The names that the columns of y had in the fit, if they had any."""
-    names = getattr(model, "target_names_in_", None)
-    return None if names is None else [str(name) for name in names]
-
-
-def check_target_names(model: Any, source: Source) -> None:
-    """Refuse columns of y whose names are not those of the fit."""
-    known = list(getattr(model, "target_names_in_", []))
-    if known and source.names is not None and list(source.names) != known:
-        raise other_names(None, source.names, known, "y")
-
-
-def is_list_of_tables(X: Any) -> bool:
-    """True for a list of arrays, sparse matrices, data frames or streams; a list of lists of numbers is one table."""
-    return isinstance(X, list | tuple) and any(_is_table(A) for A in X)
-
-
-def _is_table(A: Any) -> bool:
-    if isinstance(A, list | tuple):
-        return len(A) > 0 and (hasattr(A[0], "__len__") or hasattr(A[0], "shape"))
-    return getattr(A, "ndim", 2) == 2 and can_be_opened(A)
-
-
-# The base class of models of two tables: scores of X and y, and reconstructions from them.
-
-
-class PairModel(PairTransform, TablesModel):
-    """Base class of models of two tables.
-
-    Both tables are centred by `x_mean_`, `y_mean_` and divided by `x_scale_`, `y_scale_`. The scores of X are then X
-    `x_rotations_`, and X is reconstructed from them with `x_loadings_`; the same holds for y.
-    """
-
-    x_mean_: Any
-    x_scale_: Any
-    x_rotations_: Any
-    x_loadings_: Any
-    y_mean_: Any
-    y_scale_: Any
-    y_rotations_: Any
-    y_loadings_: Any
-    _one_dimensional: bool
-    #: In shapes, q is the number of columns of y.
-    fitted_attributes = {
-        "target_names_in_": Sometimes(Names("q")),
-        "x_mean_": Numbers("p"),
-        "x_scale_": Numbers("p", sign="positive"),
-        "x_rotations_": Numbers("p", "k"),
-        "x_loadings_": Numbers("p", "k"),
-        "y_mean_": Numbers("q"),
-        "y_scale_": Numbers("q", sign="positive"),
-        "y_rotations_": Numbers("q", "k"),
-        "y_loadings_": Numbers("q", "k"),
-        "_one_dimensional": Flag(),
-    }
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
-        """Fit to the rows of two tables.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, data frame, file, or iterable of blocks, of shape (n_samples, n_features)
-        y : the same, of shape (n_samples, n_targets) or (n_samples,); or str, or list of str
-            Row i belongs to row i of `X`. If X is an iterable of blocks, so is y. Or the name of a column of `X`, or a
-            list of names: X is then all other columns.
-        sample_weight : array of shape (n_samples,), or str, optional
-            Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
-        checkpoint : Checkpoint, str or path, optional
-            A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
-            it was. Only for fits that need one pass (see `plan`).
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y, sample_weight, checkpoint=checkpoint)
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
-        source = self._fit(X, y, sample_weight, twice=True)
-        each = zip(source.members, (self._scoring(), self._y_scoring()), strict=True)
-        return framed_results(self, [RowMap(table, scoring, self._score_names) for table, scoring in each], X, y)
-
-    def inverse_transform(self, X: Any, y: Any = None) -> Any:
-        """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables.
-
-        Scores of the first components only are allowed, too; those of the others are taken to be zero.
-        """
-        check_is_fitted(self)
-        maps = self._inverse_maps(X, y)
-        return framed_results(self, maps, X) if y is None else framed_results(self, maps, X, y)
-
-    def inverse_transform_to(
-        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
-    ) -> str:
-        """Write the rows of X that belong to the scores `X`, and those of y if scores `y` are given, to a file.
-
-        For the other arguments see `PCA.transform_to`.
-        """
-        return self._write(partial(self._inverse_maps, y=y), X, path, "inverse_transform_to", keep, overwrite)
-
-    def _y_map(self, y: Any) -> RowMap:
-        source = open_further(self, y, self.y_mean_, "y", "transform", known_targets(self))
-        return RowMap(source, self._y_scoring(), self._score_names)
-
-    def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
-        maps = super()._inverse_maps(X)
-        if y is None:
-            return maps
-        lift = (self.y_loadings_ * self.y_scale_[:, None]).T
-        return [*maps, self._reconstruction(y, lift, self.y_mean_, partial(self._column_names, 1), "y")]
-
-    def _scoring(self) -> Any:
-        return affine(self.x_rotations_ / self.x_scale_[:, None], self.x_mean_, self._x_deviation())
-
-    def _y_scoring(self) -> Any:
-        return affine(self.y_rotations_ / self.y_scale_[:, None], self.y_mean_, 0.0)
-
-    def _lift(self) -> Array:
-        return (self.x_loadings_ * self.x_scale_[:, None]).T
-
-    def _x_deviation(self) -> float:
-        """The largest standard deviation of the scores of X."""
-        return 1.0
-
-    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
-        return open_pair(self, X, y, reset=reset)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_scale(self.scale, 2)
-
-    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
-        return check_scale(self.scale, 2)
 
     def _unpack_pair(self, views: Views, fit: PairFit, dtypes: Dtypes) -> None:
         """Set the weights, loadings and rotations of both tables."""
@@ -663,16 +437,147 @@ class PairModel(PairTransform, TablesModel):
             ones = namespace(lifted.mean).ones_like(lifted.deviation)
             setattr(self, f"{name}_scale_", cast(lifted.scale if scaled else ones, like, dtype))
 
+    # ---- Summaries
+
+    def _keep_summary(self, rows: Tables) -> None:
+        if (found := getattr(rows.joint, "small_summary", None)) is not None:
+            self.summary_, self._dtypes = found, dtypes_of(rows.each)
+
+    def _can_partial_fit(self) -> bool:
+        # What is no reduction at all is for `fit` to refuse.
+        known = pairs.REDUCTIONS.get(self.solver) if isinstance(self.solver, str) else None
+        return can_partial_fit(self, self.solver if isinstance(self.solver, Reduction) else known)
+
+    def _take_names(self, summary: Any) -> None:
+        names = names_of_tables(summary.names, summary.groups)
+        if names[0] is not None:
+            self.feature_names_in_ = np.asarray(names[0], dtype=object)
+        if len(names) == 2 and names[1] is not None:
+            self.target_names_in_ = np.asarray(names[1], dtype=object)
+
+    # ---- Tables, scores and reconstructions
+
+    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
+        """X and y as tables side by side; y is converted to the namespace of X."""
+        if y is None:
+            streams = " Pass two streams, one for each table; or call partial_fit(X, y) for each block."
+            hint = streams if callable(X) or hasattr(X, "__next__") else ""
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: it relates two tables.{hint}"
+            )
+        x = self._open(X, reset=reset)
+        other = open_target(y, stream=not x.traits.whole, wanted=None if reset else self._known_names(1))
+        other = in_namespace_of(x, other)
+        pair = BesideSource([x, other])
+        if reset:
+            self._one_dimensional = other.vector
+            remember_target(self, other)
+        else:
+            check_table_names(self, other, 1, "y")
+        return pair
+
+    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
+        X, y = self._by_name(X, y, fitted=True)
+        maps = super()._transform_maps(X)
+        if y is None:
+            return maps
+        source = open_further(self, y, self.y_mean_, "y", "transform", self._known_names(1))
+        return [*maps, RowMap(source, self._scoring(1), self._score_names)]
+
+    def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
+        maps = super()._inverse_maps(X)
+        if y is None:
+            return maps
+        return [*maps, self._reconstruction(y, self._lift(1), self.y_mean_, partial(self._column_names, 1), "y")]
+
+    def _scoring(self, table: int = 0) -> Any:
+        if table:
+            return affine(self.y_rotations_ / self.y_scale_[:, None], self.y_mean_, 0.0)
+        return affine(self.x_rotations_ / self.x_scale_[:, None], self.x_mean_, self._x_deviation())
+
+    def _lift(self, table: int = 0) -> Array:
+        loadings, scale = (self.y_loadings_, self.y_scale_) if table else (self.x_loadings_, self.x_scale_)
+        return (loadings * scale[:, None]).T
+
+    def _x_deviation(self) -> float:
+        """The largest standard deviation of the scores of X."""
+        return 1.0
+
+    def _centre(self) -> Any:
+        return getattr(self, "x_mean_", None)
+
     def _widths(self) -> Sequence[int]:
         return self.n_features_in_, int(self.y_mean_.shape[0])
 
-    def _describe_columns(self) -> str:
-        return " and ".join(map(str, self._widths())) + " columns"
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+def dtypes_of(tables: Sequence[Any]) -> Dtypes:
+    """The dtype of each table, in the namespace of the first one."""
+    like = tables[0].empty(0)
+    return tuple(dtype_like(table.dtype, like) for table in tables)
+
+
+def cast(value: Any, like: Array, dtype: Any) -> Array:
+    """`value` as an array of the namespace and device of `like` in `dtype`, or wider if it would overflow there."""
+    return in_range(asarray_like(value, like), dtype)
+
+
+# Tables beside the first one, such as y: how they are opened, and the names of their columns.
+
+
+def open_further(
+    model: Any, X: Any, mean: Array, table: str, method: str, wanted: Sequence[str] | None = None
+) -> Source:
+    """The source of a further table of new rows, whose width must be that of the fit. Of files, the columns `wanted`
+    are read."""
+    source = open_target(X, table=table, wanted=wanted)
+    if source.shape[1] != mean.shape[0]:
+        raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
+    if table == "y":
+        check_table_names(model, source, 1, "y")
+    source = in_namespace_of(open_source(model._centre()[None, :]), source)
+    check_namespace(model, source, method)
+    return source
+
+
+def in_namespace_of(x: Source, other: Source) -> Source:
+    """A further table, converted to the namespace and device of the first one. An array of another library follows the
+    first table, as scikit-learn asks; one on another device of the same library, or on a device while the first table
+    is in main memory, is an error."""
+    like, mine = x.empty(0), other.empty(0)
+    if namespace(like) is namespace(mine) and device(like) == device(mine):
+        return other
+    if x.traits.host or namespace(like) is namespace(mine):
+        require_one_device([x, other])
+    if not other.traits.whole:
+        return other
+    moved = ArraySource(asarray_like(dense(next(other.blocks(int(other.shape[0] or 0)))), like))
+    moved.table, moved.vector, moved.names = other.table, other.vector, other.names
+    return moved
+
+
+def remember_target(model: Any, source: Source) -> None:
+    """Record the names of the columns of y, if they have any."""
+    model.__dict__.pop("target_names_in_", None)
+    if source.names is not None:
+        model.target_names_in_ = np.asarray(source.names, dtype=object)
+
+
+def check_table_names(model: Any, source: Source, table: int, what: str) -> None:
+    """Refuse columns of a table whose names are not those of the fit."""
+    known = model._known_names(table)
+    if known and source.names is not None and list(source.names) != known:
+        raise other_names(None, source.names, known, what)
+
+
+def is_list_of_tables(X: Any) -> bool:
+    """True for a list of arrays, sparse matrices, data frames or streams; a list of lists of numbers is one table."""
+    return isinstance(X, list | tuple) and any(_is_table(A) for A in X)
+
+
+def _is_table(A: Any) -> bool:
+    if isinstance(A, list | tuple):
+        return len(A) > 0 and (hasattr(A[0], "__len__") or hasattr(A[0], "shape"))
+    return getattr(A, "ndim", 2) == 2 and can_be_opened(A)
 
 
 def _lift_together(view: View, arrays: list[np.ndarray]) -> tuple[LiftedVectors, list[Array]]:
@@ -685,12 +590,6 @@ def _lift_together(view: View, arrays: list[np.ndarray]) -> tuple[LiftedVectors,
 
 
 # Functions that the models of canonical variates share.
-
-
-def standardize_flags(scale: Any, regularization: Any, n_tables: int) -> list[bool]:
-    """Which tables the solver standardizes: those with `scale`, and those without regularization."""
-    flags, ridges = check_scale(scale, n_tables), check_regularization(regularization, n_tables)
-    return [flag or c == 0.0 for flag, c in zip(flags, ridges, strict=True)]
 
 
 def describe_lost_directions(views: Views, ranks: Sequence[int], ridges: Sequence[float]) -> str:

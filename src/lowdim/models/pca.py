@@ -11,21 +11,28 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.arrays import Array, asarray_like, astype, dense, device, in_range, namespace, numpy_dtype, to_device
 from .._core.schema import Instance, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import rule_needs_rows
+from ..features import affine
 from ..linalg import divisor
 from ..reading.rows import Rows
 from ..selection.fold_scores import HeldOutScorer, PermutationOptions
 from ..selection.scorers import PrincipalScorer, SpectralScorer
 from ..solvers import spectra
-from ..solvers.problem import Spectrum, count_to_reach, with_passes
+from ..solvers.problem import Plan, Spectrum, count_to_reach, with_passes
 from ..solvers.spectra.base import Solver
 from ..sources.spark import mean_of_results
 from .base import first_components
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
-from .rule_choice import DENSITY_AXES, apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for, is_cv
 from .spectral import (
+    DENSITY_AXES,
     SpectralModel,
+    apply_cv_rule,
+    apply_rule,
+    at_least_one,
+    check_rule,
     count_pairs,
     density_support,
+    eigenvalues_for,
+    is_cv,
     scores_and_rest,
     split,
     variance_outside,
@@ -124,6 +131,10 @@ class PCA(SpectralModel):
     choice_: Any
     #: None unless a fit sets it: a model may also be rebuilt from its components, mean and variances.
     scale_: Any = None
+    #: How much more than the share of the variance that `n_components` asks for the components must reach.
+    _beyond_share = 0.0
+    #: Whether whitening drops directions without variance.
+    _drops_flat = True
     bootstrap_axes = DENSITY_AXES
     fitted_attributes = {
         "scale_": Maybe(Numbers("p", sign="positive")),
@@ -169,18 +180,24 @@ class PCA(SpectralModel):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows) -> None:
-        passes = 0
         if is_cv(self.n_components):
-            scorer = SpectralScorer(bool(self.standardize), center=bool(self.center))
-            self.choice_, total = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
-            passes = self.choice_.cross_validation.n_passes
-            if self._solver() == "auto" and total is not None:
-                # The model is fitted to the merged summaries of the folds.
-                self._fit_summary(total, spectra.solver_for(total), rows.dtype, passes)
-                return
-        spectrum, the_plan = spectra.solve(rows, self._request(rows), self._solver())
-        the_plan = with_passes(the_plan, passes + the_plan.passes)
-        self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
+            spectrum, the_plan = self._cross_validate(rows)
+            last_chance = False
+        else:
+            spectrum, the_plan = spectra.solve(rows, self._request_for(rows), self._solver())
+            last_chance = not rows.traits.rereadable
+        self._finish(spectrum, the_plan, rows.dtype, last_chance)
+
+    def _cross_validate(self, rows: Rows) -> tuple[Spectrum, Plan]:
+        """All eigenpairs and the plan, after cross-validation has set `choice_`."""
+        solver, scorer = self._solver(), SpectralScorer(bool(self.standardize), center=bool(self.center))
+        self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
+        if solver == "auto" and total is not None:
+            # The merged summaries of the folds are all that is needed.
+            spectrum, the_plan = spectra.solve_summary(total, self._request(None, rows.shape[1]))
+        else:
+            spectrum, the_plan = spectra.solve(rows, self._request_for(rows), solver)
+        return spectrum, with_passes(the_plan, passes + the_plan.passes)
 
     def scores(self, X: Any) -> Array:
         """Scores with variances lambda_k, that is, `transform` without whitening; always an array, regardless of
@@ -214,7 +231,7 @@ class PCA(SpectralModel):
         without variance are left out, with a warning; the density is then that of the others.
         """
         check_is_fitted(self)
-        rank, noise = self._support()
+        rank, noise = density_support(self.n_features_in_, self.rank_, self._noise())
         xp = namespace(self.components_)
         p, variances = self.n_features_in_, self.explained_variance_[:rank]
         dimension = p if noise > 0.0 else rank
@@ -251,7 +268,7 @@ class PCA(SpectralModel):
         If there are directions without variance, it is the pseudo-inverse, with a warning.
         """
         check_is_fitted(self)
-        rank, noise = self._support()
+        rank, noise = density_support(self.n_features_in_, self.rank_, self._noise())
         along = namespace(self.components_).zeros_like(self.explained_variance_)
         along[:rank] = 1.0 / self.explained_variance_[:rank]
         C = self._spectral_matrix(along, 1.0 / noise if noise > 0.0 else 0.0)
@@ -285,12 +302,6 @@ class PCA(SpectralModel):
         # "arpack" and "randomized" are for some of the components.
         return "auto" if solver == "krylov" and self.n_components is None else solver
 
-    def _standardize(self) -> bool:
-        return self.standardize
-
-    def _subtracts_mean(self) -> bool:
-        return bool(self.center)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for name in ("whiten", "standardize", "center"):
@@ -298,15 +309,9 @@ class PCA(SpectralModel):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be True or False.")
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
+        spectrum = self._kept(spectrum)
         p, like, host = self.n_features_in_, spectrum.vectors, numpy_dtype(dtype)
         k = spectrum.values.shape[0]
-        if isinstance(self.n_components, str):
-            k = self._apply_rule(self.n_components, spectrum)
-        elif self.n_components is not None and 0.0 < self.n_components < 1.0:
-            k = self._count_to_reach(spectrum, float(self.n_components))
-        if self.whiten:
-            k = self._with_variance(spectrum, k)
-        spectrum = spectrum.truncated(k)
         variances, total = spectrum.variances(self.ddof), spectrum.total or 1.0
         found = [in_range(variances, host), (spectrum.values / total).astype(host)]
         found.append(in_range(np.sqrt(spectrum.values), host))
@@ -321,15 +326,24 @@ class PCA(SpectralModel):
         self.rank_ = min(spectrum.rank, k)
         self.rank_cut_ = spectrum.rank_cut / divisor(spectrum.weight, self.ddof)
 
+    def _kept(self, spectrum: Spectrum) -> Spectrum:
+        """The components that `n_components` and `whiten` keep."""
+        k = spectrum.values.shape[0]
+        if isinstance(self.n_components, str):
+            k = self._apply_rule(self.n_components, spectrum)
+        elif self.n_components is not None and 0.0 < self.n_components < 1.0:
+            k = count_to_reach(spectrum, float(self.n_components) + self._beyond_share)
+        return spectrum.truncated(with_variance(spectrum, k) if self.whiten and self._drops_flat else k)
+
     def _k(self, n: int | None, p: int) -> int | None:
-        if not isinstance(self.n_components, str):
-            self.__dict__.pop("choice_", None)
-            if self.n_components is None and self.svd_solver == "arpack":
-                # ARPACK cannot compute the last one.
-                return count_pairs((p if n is None else min(n, p)) - 1, n, p)
-            return super()._k(n, p)
-        check_rule(self.n_components)
-        return None
+        if isinstance(self.n_components, str):
+            check_rule(self.n_components)
+            return None
+        self.__dict__.pop("choice_", None)
+        if self.n_components is None and self.svd_solver == "arpack":
+            # ARPACK cannot compute the last one.
+            return count_pairs((p if n is None else min(n, p)) - 1, n, p)
+        return count_pairs(self.n_components, n, p)
 
     def _apply_rule(self, name: str, spectrum: Spectrum) -> int:
         """The number of components that a rule chooses from all eigenpairs."""
@@ -338,7 +352,7 @@ class PCA(SpectralModel):
             if not hasattr(self, "choice_"):
                 raise rule_needs_rows(name)
             return at_least_one(int(self.choice_.k), name)
-        e = eigenvalues_for(rule, spectrum, self.n_features_in_, self.ddof)
+        e = eigenvalues_for(rule, spectrum, spectrum.vectors.shape[1], self.ddof)
         self.choice_, k = apply_rule(rule, e, self._seed())
         return k
 
@@ -356,30 +370,20 @@ class PCA(SpectralModel):
             )
         return PermutationOptions((bool(self.standardize),))
 
-    def _projection(self) -> Array:
-        """The p x K matrix that maps centred rows to scores."""
+    def _scoring(self) -> Any:
+        """The function block -> (block - mean) A, for the p x K matrix A that maps centred rows to scores."""
         A = self.components_.T
         if self.scale_ is not None:
             A = A / self.scale_[:, None]
-        return A * self._whitening()[None, :] if self.whiten else A
-
-    def _count_to_reach(self, spectrum: Spectrum, proportion: float) -> int:
-        """The number of components for a proportion of the variance."""
-        return count_to_reach(spectrum, proportion)
-
-    def _with_variance(self, spectrum: Spectrum, k: int) -> int:
-        """The number of components that whitening keeps of the first k."""
-        return with_variance(spectrum, k)
+        if self.whiten:
+            return affine(A * self._whitening()[None, :], self.mean_, 1.0)
+        known: Any = getattr(self, "explained_variance_", None)
+        some = known is not None and known.shape[0] > 0
+        return affine(A, self.mean_, math.sqrt(float(known[0])) if some else 0.0)
 
     def _whitening(self) -> Array:
         """What whitening multiplies the scores by, 1 / sqrt(lambda_k)."""
         return 1.0 / namespace(self.components_).sqrt(self.explained_variance_)
-
-    def _deviation(self) -> float:
-        if self.whiten:
-            return 1.0
-        known = getattr(self, "explained_variance_", None)
-        return 0.0 if known is None or known.shape[0] == 0 else math.sqrt(float(known[0]))
 
     def _lift(self) -> Array:
         A = self.components_
@@ -393,10 +397,6 @@ class PCA(SpectralModel):
         W = self.components_
         identity = xp.eye(W.shape[1], dtype=W.dtype, device=device(W))
         return (W.T * (along - elsewhere)[None, :]) @ W + elsewhere * identity
-
-    def _support(self) -> tuple[int, float]:
-        """The number of components with positive variance, and the variance orthogonal to all components (may be 0)."""
-        return density_support(self.n_features_in_, self.rank_, self._noise())
 
     def _noise(self) -> float:
         """The variance orthogonal to all components; 0 if there is none above rounding."""

@@ -16,7 +16,7 @@ from ..solvers.pairs.reductions import ComponentsFunction, Reduction
 from ..solvers.pairs.views import Views, krylov_views
 from ..solvers.problem import PairFit
 from .output import NEVER_OVERWRITTEN, NO_ITERATION
-from .pairs import Dtypes, PairModel, cast
+from .pairs import PAIR_ATTRIBUTES, Dtypes, PairModel, cast
 from .regression import REGRESSION_AXES, LatentRegression
 
 
@@ -194,9 +194,6 @@ class PLSCanonical(LatentRegression):
         self.scale = scale
         self.solver = solver
 
-    def _most(self, groups: Sequence[int]) -> int:
-        return min(groups)
-
     def _components(self, n_tables: int) -> ComponentsFunction:
         return pls_canonical
 
@@ -248,6 +245,7 @@ class PLSSVD(PairModel):
         "y_weights_": Numbers("q", "k"),
         "covariances_": Numbers("k", sign="nonnegative", order="descending"),
         "_y_on_x": Numbers("q", "k"),
+        **PAIR_ATTRIBUTES,
     }
     _not_taken = {"copy": NEVER_OVERWRITTEN}
 
@@ -257,9 +255,6 @@ class PLSSVD(PairModel):
         self.n_components = n_components
         self.scale = scale
         self.solver = solver
-
-    def _most(self, groups: Sequence[int]) -> int:
-        return min(groups)
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return pls_svd

@@ -11,24 +11,22 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.arrays import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from .._core.schema import Numbers, Real
 from ..errors import bad_weights, choice, rule_needs_rows
-from ..linalg import most_components, signs
+from ..linalg import signs
 from ..reading.rows import Rows
 from ..selection.criteria import Eigenvalues
 from ..selection.fold_scores import HeldOutScorer
 from ..selection.missing import HolesScorer
 from ..selection.rules import Rule
 from ..selection.scorers import LatentScorer, PrincipalScorer, SpectralScorer
-from ..solvers import latent, spectra
+from ..solvers import spectra
 from ..solvers.latent import LATENT_SOLVERS
 from ..solvers.latent.base import LatentRequest, LatentSolver, closed_form
-from ..solvers.problem import LatentFit, Plan, Request
+from ..solvers.problem import LatentFit, Plan, Request, total_weight
 from ..solvers.spectra.base import Solver
-from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ..summaries.moments import Moments
-from ..summaries.triangle import Triangle
 from .latent import LatentModel
-from .rule_choice import apply_rule, check_rule, eigenvalues_for
+from .spectral import apply_rule, eigenvalues_for
 
 #: EM keeps the noise variance above this fraction of the average variance.
 _FLOOR = 1e-10
@@ -133,37 +131,24 @@ class PPCA(LatentModel):
 
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a Moments or Triangle summary of rows."""
-        self._check_parameters()
-        with self._restore_on_error():
-            if not isinstance(summary, Moments | Triangle):
-                raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
-            self._take_names(summary)
-            require_seen(summary)
-            p = self.n_features_in_ = summary.n_features
-            n = most_components(summary.n_rows, summary.weight, 2**62)
-            if isinstance(self.n_components, str):
-                k = self._apply_rule(Eigenvalues.from_summary(summary, bool(self.standardize), ddof=0))
-            else:
-                self.__dict__.pop("choice_", None)
-                k = self._k(n, p)
-            fit, the_plan = latent.solve_summary(summary, self._latent_request(k), self._summary_solver(), spectra)
-            self._finish(fit, the_plan, summary.mean.dtype)
-        return self
+        return self._fit_to(summary)
 
     def _summary_solver(self) -> Any:
-        """The solver for a summary: EM if that was selected, otherwise the one that fits the kind of summary."""
+        # EM if that was selected, otherwise the one that fits the kind of summary.
         return self.solver if self._iterates() else "auto"
+
+    def _fit_summary_by_rule(self, summary: Any, rule: Rule) -> tuple[LatentFit, Plan]:
+        k = self._apply_rule(rule, Eigenvalues.from_summary(summary, bool(self.standardize), ddof=0))
+        return self._fit_components(summary, k)
 
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
         if self._iterates():
             # EM starts from the moments, from which the eigenvalues follow too.
-            moments = rows.summarize(Moments(rows.shape[1], wide=True))
-            k = self._apply_rule(Eigenvalues.from_summary(moments, bool(self.standardize), ddof=0))
-            return latent.solve_summary(moments, self._latent_request(k), self.solver, spectra)
+            return self._fit_summary_by_rule(rows.summarize(Moments(rows.shape[1], wide=True)), rule)
         request = Request(k=None, ddof=0, standardize=self.standardize, seed=self._seed())
         spectrum, the_plan = spectra.solve(rows, request, self.solver)
         p = rows.shape[1]
-        k = self._apply_rule(eigenvalues_for(rule, spectrum, p, 0))
+        k = self._apply_rule(rule, eigenvalues_for(rule, spectrum, p, 0))
         return closed_form(spectrum.truncated(k), p), the_plan
 
     def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
@@ -175,12 +160,16 @@ class PPCA(LatentModel):
             )
         return rule
 
-    def _scorer_for_rule(self) -> Any:
-        return SpectralScorer(bool(self.standardize))
+    def _scorer_for_rule(self, *, missing: bool) -> Any:
+        standardize = bool(self.standardize)
+        return (
+            HolesScorer(standardize, self._seed(), self.missing == "unstored")
+            if missing
+            else SpectralScorer(standardize)
+        )
 
-    def _apply_rule(self, e: Eigenvalues) -> int:
+    def _apply_rule(self, rule: Rule, e: Eigenvalues) -> int:
         """The number of components that a rule chooses from the eigenvalues."""
-        rule = check_rule(self.n_components)
         if rule.needs == "folds":
             raise rule_needs_rows(self.n_components)
         self.choice_, k = apply_rule(rule, e, self._seed())
@@ -207,7 +196,9 @@ class PPCA(LatentModel):
         if self.prior is not None and not self._iterates():
             raise ValueError(f"prior={self.prior!r} needs solver='auto' or 'em', got {self.solver!r}.")
 
-    def _check_weight(self, weight: float | None) -> None:
+    def _check_rows(self, rows: Rows) -> None:
+        super()._check_rows(rows)
+        weight = None if rows.weights is None else total_weight(rows)
         if self.prior is not None and weight is not None and weight < 2.0:
             raise bad_weights("must add up to at least two rows with a prior", f"a total of {weight:g}")
 
@@ -218,15 +209,13 @@ class PPCA(LatentModel):
         return isinstance(self.solver, LatentSolver)
 
     def _latent_request(self, k: int) -> LatentRequest:
-        unstored = self.missing == "unstored"
-        bayes = self.prior == "vb"
         return LatentRequest(
             k,
             tied=True,
             floor=_FLOOR,
             by_column=bool(self.standardize),
-            bayes=bayes,
-            unstored=unstored,
+            bayes=self.prior == "vb",
+            unstored=self.missing == "unstored",
             seed=self._seed(),
         )
 
@@ -276,14 +265,8 @@ class PPCA(LatentModel):
         """The variances of the columns in the model without components."""
         return variances if self.standardize else np.full_like(variances, variances.mean())
 
-    def _scorer_with_holes(self) -> HeldOutScorer:
-        return HolesScorer(bool(self.standardize), self._seed(), self.missing == "unstored")
-
     def _eigenvalue_options(self) -> dict[str, Any]:
         return {"standardize": bool(self.standardize), "ddof": 0}
-
-    def _ties_columns(self) -> bool:
-        return not self.standardize
 
     def _count_parameters(self, k: int, p: int) -> int:
         return p * k - k * (k - 1) // 2 + 1 + p

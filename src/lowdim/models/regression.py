@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import (
@@ -28,7 +28,6 @@ from .._core.arrays import (
     wide_dtype,
 )
 from .._core.schema import Flag, Instance, Numbers, Real, Whole
-from ..errors import not_representable
 from ..features import affine
 from ..linalg import column_lengths
 from ..reading.map import RowMap
@@ -41,13 +40,7 @@ from ..sources.opening import hold_files, rows_are_ordered
 from ..summaries.moments import Moments
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, Maps, results
-from .pairs import Dtypes, PairModel, cast, known_targets
-
-# Predictions of y from scores of X, y_mean + (x - x_mean) R Q^T, for regressions and CCA.
-#
-# The n_targets x n_features coefficients Q R^T are computed only on request, since for two wide tables they would be
-# larger than the tables.
-
+from .pairs import PAIR_ATTRIBUTES, Dtypes, PairModel, cast
 
 #: The attributes that `set_prediction` and predictions need, for files.
 PREDICTION_ATTRIBUTES = {
@@ -57,14 +50,39 @@ PREDICTION_ATTRIBUTES = {
 }
 
 
-# scikit-learn has no types, so its bases are Any.
-class Predicting(RegressorMixin):  # type: ignore[misc]
-    """Mixin of models that predict y; `coefficient_factors` of the model returns R and Q."""
+#: The attributes of a regression that are bootstrapped, and the meaning of their axes.
+REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("components",)}
+
+
+class LatentRegression(PairModel):
+    """Base class of regressions of y on orthogonal scores of X.
+
+    With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k, the prediction from K scores is sum_{j<=K} t_j q_j^T, so the
+    coefficients for all numbers of components are cumulative sums of r_j q_j^T.
+    """
+
+    fitted_attributes = {
+        "x_weights_": Numbers("p", "k"),
+        "y_weights_": Numbers("q", "k"),
+        "explained_variance_": Numbers("k", sign="nonnegative"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
+        "y_explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
+        "tail_": Instance("solvers.Tail"),
+        "noise_variance_": Real("nonnegative"),
+        "rank_": Whole(most="k"),
+        "rank_cut_": Real("nonnegative"),
+        **PAIR_ATTRIBUTES,
+        **PREDICTION_ATTRIBUTES,
+    }
+    __metadata_request__fit = ASK_ABOUT_WEIGHTS
+    __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
+    __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
 
     @property
     def coef_(self) -> Array:
         """Regression coefficients in the units of the columns, (n_targets, n_features)."""
-        return coefficients(self)
+        check_is_fitted(self)
+        return in_widest_range("coef_", lambda R, Q: Q @ R.T, *self.coefficient_factors())
 
     def predict(self, X: Any, n_components: int | None = None) -> Array:
         """Predictions of y for the rows of `X`, from the first `n_components` components (default: all);
@@ -98,157 +116,10 @@ class Predicting(RegressorMixin):  # type: ignore[misc]
         if not rows_are_ordered(X):
             return r2_in_one_pass(self, X, y, sample_weight)
         X, y, sample_weight = self._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
-        y = hold_files(y, known_targets(self))
+        y = hold_files(y, self._known_names(1))
         # Responses may be sparse, in Dask or on a device, as in `fit`.
         y, sample_weight = (to_numpy(a) if is_array(a) else a for a in (dense(compute_lazy(y)), sample_weight))
         return float(r2_score(y, to_numpy(self.predict(X)), sample_weight=sample_weight))
-
-
-def r2_in_one_pass(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """R^2, averaged over the columns of y, from the moments of y and of its residuals: one pass over rows that need no
-    order."""
-    check_is_fitted(model)
-    X, y, sample_weight = model._by_name(X, y, fitted=True, sample_weight=sample_weight)
-    pair = model._open_tables(X, y, reset=False)
-    predict, q = model._prediction_maps(pair.members[0])[0].function, pair.members[1].shape[1]
-    rows = Rows(pair, None if sample_weight is None else check_weights(sample_weight, pair))
-    found = rows.mapped(_Residuals(predict, q)).summarize(Moments(2 * q, wide=True))
-    squares = to_numpy(namespace(found.scatter).linalg.diagonal(found.scatter))
-    total, rest = squares[:q], squares[q:] + found.weight * to_numpy(found.mean)[q:] ** 2
-    # A constant column is predicted perfectly or not at all, as scikit-learn has it.
-    share = np.where(total > 0, 1.0 - rest / np.where(total > 0, total, 1.0), np.where(rest > 0, 0.0, 1.0))
-    return float(np.mean(share))
-
-
-class _Residuals:
-    """The responses, the last q columns of a block, and beside them their residuals."""
-
-    def __init__(self, predict: Callable[[Array], Array], q: int) -> None:
-        self._predict, self._q, self.width = predict, q, 2 * q
-
-    def __call__(self, block: Any) -> Array:
-        X, y = block.pieces if isinstance(block, Beside) else (block[:, : -self._q], block[:, -self._q :])
-        known = to_numpy(dense(y))
-        return np.concatenate([known, known - to_numpy(self._predict(X)).reshape(known.shape)], axis=1)
-
-
-def coefficients(model: Any) -> Array:
-    """Q R^T, in the units of the columns, (n_targets, n_features); an error if it overflows."""
-    check_is_fitted(model)
-    return in_widest_range("coef_", lambda R, Q: Q @ R.T, *model.coefficient_factors())
-
-
-def set_prediction(model: Any, dtype: Any) -> None:
-    """Set the intercept, which is the prediction at zero, in the `dtype` of y, and whether the coefficients of few
-    targets are finite: they may overflow even if the predictions do not."""
-    R, Q = model.coefficient_factors()
-    wide = wide_dtype(namespace(Q), device(Q))
-    mean, y_mean = (astype(m, wide) for m in (model.x_mean_, model.y_mean_))
-    model.intercept_ = cast(y_mean - astype(Q, wide) @ (astype(R, wide).T @ mean), model.x_mean_, dtype)
-    R, Q = in_common_dtype(R, Q)
-    with np.errstate(over="ignore", invalid="ignore"):
-        model._finite_coefficients = Q.shape[0] > Q.shape[1] or all_finite(R @ Q.T)
-
-
-def in_common_dtype(R: Array, Q: Array) -> tuple[Array, Array]:
-    """R, in the dtype of X, and Q, in that of y, in the wider of the two."""
-    dtype = namespace(Q).result_type(R.dtype, Q.dtype)
-    return astype(R, dtype), astype(Q, dtype)
-
-
-def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Array, Q: Array) -> Array:
-    """`product(R, Q)` in the dtype of R, or in float64 if that is float32 and too small; an error if it overflows in
-    float64 too. `name` is that of the attribute."""
-    of_x = R.dtype
-    R, Q = in_common_dtype(R, Q)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for dtype in (Q.dtype, wide_dtype(namespace(Q), device(Q))):
-            values = product(astype(R, dtype), astype(Q, dtype))
-            if all_finite(values):
-                return in_range(values, of_x)
-    raise not_representable(name)
-
-
-def prediction_map(model: Any, X: Any, R: Array, Q: Array) -> RowMap:
-    """The map from the rows of `X` to predictions, with R and Q in the units of the columns.
-
-    Predictions are a vector if y was one in the fit, and have the dtype that y had. Products with float32 rows are
-    computed in float32, unless y is in float64 and they leave the range of float32.
-    """
-    R, Q = in_common_dtype(R, Q)
-    few = Q.shape[0] <= Q.shape[1] and model._finite_coefficients
-    A = R @ Q.T if few else R
-    first = affine(A, astype(model.x_mean_, R.dtype), _deviation(model, Q) if few else model._x_deviation())
-    y_mean, one = model.y_mean_, model._one_dimensional
-    narrow = namespace(A).float32
-    fits = all(in_range(factor, narrow).dtype == narrow for factor in (A, Q))
-
-    def product(block: Array) -> Array:
-        return first(block) if few else first(block) @ astype(Q.T, block.dtype)
-
-    def predict(block: Array) -> Array:
-        wide = namespace(y_mean).result_type(block.dtype, y_mean.dtype)
-        answer = product(block if fits else astype(block, wide))
-        if block.dtype != wide and not all_finite(answer):
-            answer = product(astype(block, wide))
-        answer = astype(astype(answer, wide) + astype(y_mean, wide), y_mean.dtype)
-        return answer[:, 0] if one else answer
-
-    return model._row_map(X, predict, "predict", partial(model._column_names, 1))
-
-
-def _deviation(model: Any, Q: Array) -> float:
-    """The largest standard deviation of what one component contributes to the prediction of a target. The variates of
-    CCA, which has no `explained_variance_`, have unit variance."""
-    xp = namespace(Q)
-    variances = getattr(model, "explained_variance_", None)
-    parts = Q if variances is None else Q * astype(xp.sqrt(variances[: Q.shape[1]]), Q.dtype)
-    return float(xp.max(xp.abs(parts))) if Q.shape[1] else 0.0
-
-
-def regression_tags(tags: Any) -> Any:
-    """scikit-learn's tags, with those of a regression added."""
-    tags.target_tags.multi_output = True
-    # A model with few components need not predict well.
-    tags.regressor_tags.poor_score = True
-    return tags
-
-
-# The base class of regressions on components: coefficients, importance of columns, errors, jackknife.
-
-
-#: The attributes of a regression that are bootstrapped, and the meaning of their axes.
-REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("components",)}
-
-
-# scikit-learn has no types, so its bases are Any.
-class LatentRegression(Predicting, PairModel):
-    """Base class of regressions of y on orthogonal scores of X.
-
-    With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k, the prediction from K scores is sum_{j<=K} t_j q_j^T, so the
-    coefficients for all numbers of components are cumulative sums of r_j q_j^T.
-    """
-
-    explained_variance_: Any
-    y_explained_variance_ratio_: Any
-    intercept_: Any
-    x_weights_: Any
-    _y_on_x: Any
-    fitted_attributes = {
-        "x_weights_": Numbers("p", "k"),
-        "y_weights_": Numbers("q", "k"),
-        "explained_variance_": Numbers("k", sign="nonnegative"),
-        "explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
-        "y_explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
-        "tail_": Instance("solvers.Tail"),
-        "noise_variance_": Real("nonnegative"),
-        "rank_": Whole(most="k"),
-        "rank_cut_": Real("nonnegative"),
-        **PREDICTION_ATTRIBUTES,
-    }
-    __metadata_request__fit = ASK_ABOUT_WEIGHTS
-    __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
-    __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
 
     @property
     def coef_path_(self) -> Array:
@@ -350,3 +221,118 @@ class LatentRegression(Predicting, PairModel):
 
     def __sklearn_tags__(self) -> Any:
         return regression_tags(super().__sklearn_tags__())
+
+
+# Predictions of y from scores of X, y_mean + (x - x_mean) R Q^T, for regressions and CCA.
+#
+# The n_targets x n_features coefficients Q R^T are computed only on request, since for two wide tables they would be
+# larger than the tables.
+
+
+def r2_in_one_pass(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """R^2, averaged over the columns of y, from the moments of y and of its residuals: one pass over rows that need no
+    order."""
+    check_is_fitted(model)
+    X, y, sample_weight = model._by_name(X, y, fitted=True, sample_weight=sample_weight)
+    pair = model._open_tables(X, y, reset=False)
+    predict, q = model._prediction_maps(pair.members[0])[0].function, pair.members[1].shape[1]
+    rows = Rows(pair, None if sample_weight is None else check_weights(sample_weight, pair))
+    found = rows.mapped(_Residuals(predict, q)).summarize(Moments(2 * q, wide=True))
+    squares = to_numpy(namespace(found.scatter).linalg.diagonal(found.scatter))
+    total, rest = squares[:q], squares[q:] + found.weight * to_numpy(found.mean)[q:] ** 2
+    # A constant column is predicted perfectly or not at all, as scikit-learn has it.
+    share = np.where(total > 0, 1.0 - rest / np.where(total > 0, total, 1.0), np.where(rest > 0, 0.0, 1.0))
+    return float(np.mean(share))
+
+
+class _Residuals:
+    """The responses, the last q columns of a block, and beside them their residuals."""
+
+    def __init__(self, predict: Callable[[Array], Array], q: int) -> None:
+        self._predict, self._q, self.width = predict, q, 2 * q
+
+    def __call__(self, block: Any) -> Array:
+        X, y = block.pieces if isinstance(block, Beside) else (block[:, : -self._q], block[:, -self._q :])
+        known = to_numpy(dense(y))
+        return np.concatenate([known, known - to_numpy(self._predict(X)).reshape(known.shape)], axis=1)
+
+
+def set_prediction(model: Any, dtype: Any) -> None:
+    """Set the intercept, which is the prediction at zero, in the `dtype` of y, and whether the coefficients of few
+    targets are finite: they may overflow even if the predictions do not."""
+    R, Q = model.coefficient_factors()
+    wide = wide_dtype(namespace(Q), device(Q))
+    mean, y_mean = (astype(m, wide) for m in (model.x_mean_, model.y_mean_))
+    model.intercept_ = cast(y_mean - astype(Q, wide) @ (astype(R, wide).T @ mean), model.x_mean_, dtype)
+    R, Q = in_common_dtype(R, Q)
+    with np.errstate(over="ignore", invalid="ignore"):
+        model._finite_coefficients = Q.shape[0] > Q.shape[1] or all_finite(R @ Q.T)
+
+
+def in_common_dtype(R: Array, Q: Array) -> tuple[Array, Array]:
+    """R, in the dtype of X, and Q, in that of y, in the wider of the two."""
+    dtype = namespace(Q).result_type(R.dtype, Q.dtype)
+    return astype(R, dtype), astype(Q, dtype)
+
+
+def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Array, Q: Array) -> Array:
+    """`product(R, Q)` in the dtype of R, or in float64 if that is float32 and too small; an error if it overflows in
+    float64 too. `name` is that of the attribute."""
+    of_x = R.dtype
+    R, Q = in_common_dtype(R, Q)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for dtype in (Q.dtype, wide_dtype(namespace(Q), device(Q))):
+            values = product(astype(R, dtype), astype(Q, dtype))
+            if all_finite(values):
+                return in_range(values, of_x)
+    raise ValueError(
+        f"{name} has entries outside the range of floating-point numbers: the columns of y are too large, or those of "
+        "X too small. predict(X) works all the same; for coefficients, rescale one of the tables (multiply it by a "
+        "constant) and fit again."
+    )
+
+
+def prediction_map(model: Any, X: Any, R: Array, Q: Array) -> RowMap:
+    """The map from the rows of `X` to predictions, with R and Q in the units of the columns.
+
+    Predictions are a vector if y was one in the fit, and have the dtype that y had. Products with float32 rows are
+    computed in float32, unless y is in float64 and they leave the range of float32.
+    """
+    R, Q = in_common_dtype(R, Q)
+    few = Q.shape[0] <= Q.shape[1] and model._finite_coefficients
+    A = R @ Q.T if few else R
+    first = affine(A, astype(model.x_mean_, R.dtype), _deviation(model, Q) if few else model._x_deviation())
+    y_mean, one = model.y_mean_, model._one_dimensional
+    narrow = namespace(A).float32
+    fits = all(in_range(factor, narrow).dtype == narrow for factor in (A, Q))
+
+    def product(block: Array) -> Array:
+        return first(block) if few else first(block) @ astype(Q.T, block.dtype)
+
+    def predict(block: Array) -> Array:
+        wide = namespace(y_mean).result_type(block.dtype, y_mean.dtype)
+        answer = product(block if fits else astype(block, wide))
+        if block.dtype != wide and not all_finite(answer):
+            answer = product(astype(block, wide))
+        answer = astype(astype(answer, wide) + astype(y_mean, wide), y_mean.dtype)
+        return answer[:, 0] if one else answer
+
+    return model._row_map(X, predict, "predict", partial(model._column_names, 1))
+
+
+def _deviation(model: Any, Q: Array) -> float:
+    """The largest standard deviation of what one component contributes to the prediction of a target. The variates of
+    CCA, which has no `explained_variance_`, have unit variance."""
+    xp = namespace(Q)
+    variances = getattr(model, "explained_variance_", None)
+    parts = Q if variances is None else Q * astype(xp.sqrt(variances[: Q.shape[1]]), Q.dtype)
+    return float(xp.max(xp.abs(parts))) if Q.shape[1] else 0.0
+
+
+def regression_tags(tags: Any) -> Any:
+    """scikit-learn's tags, with those of a regression added."""
+    tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+    tags.target_tags.multi_output = True
+    # A model with few components need not predict well.
+    tags.regressor_tags.poor_score = True
+    return tags

@@ -1,4 +1,4 @@
-"""Principal components of rows: the base class of PCA and Whitening, and what ICA and they share."""
+"""Principal components of rows: the base class of PCA and Whitening, what ICA and they share, and rules for K."""
 
 from __future__ import annotations
 
@@ -10,46 +10,200 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from .._core.arrays import Array, astype, device, is_sparse, namespace
+from .._core.arrays import Array, astype, device, is_sparse, namespace, to_numpy
 from .._core.schema import Dtype, Instance, Numbers, Real, Sometimes
 from .._core.threads import memory_bytes
 from ..errors import (
     ConvergenceWarning,
+    NoComponentWarning,
     RankWarning,
     ResolutionWarning,
+    choice,
     n_components_out_of_range,
     needs_memory,
-    no_partial_fit,
     no_variance,
     warn_user,
 )
-from ..features import affine
-from ..linalg import divisor, most_components, require_rows
+from ..linalg import divisor, is_constant, most_components, require_rows
 from ..reading.rows import Rows
-from ..reading.summarize import check_weights, summarize
-from ..selection.scorers import SpectralScorer
+from ..selection.criteria import Eigenvalues, Unavailable
+from ..selection.cross_validation import CrossValidator
+from ..selection.fold_scores import HeldOutScorer
+from ..selection.folds import count_rows as count_repeated
+from ..selection.folds import folds_for, folds_of, shuffle_folds
+from ..selection.rules import ALIASES, RULES, Choice, Rule, rule_of
 from ..solvers import spectra
-from ..solvers.problem import (
-    Plan,
-    Request,
-    Spectrum,
-    Status,
-    count_to_reach,
-    counted_rows,
-    repeated_rows,
-    total_weight,
-    with_passes,
-)
+from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, repeated_rows, total_weight
 from ..solvers.spectra.base import Solver
+from ..sources.base import Source
 from ..summaries.base import require_seen
-from .base import Model
-from .rule_choice import apply_cv_rule, apply_rule, at_least_one, check_cv_rows, check_rule, eigenvalues_for, is_cv
+from .base import Model, add_rows, can_partial_fit, copy_of
+
+# The base class of PCA and Whitening: fits from summaries, `partial_fit`, and warnings.
+
+
+class SpectralModel(Model):
+    """Base class of models that follow from the eigenpairs of a covariance matrix."""
+
+    #: Whether `ddof` is not a parameter of the class.
+    _fixed_ddof = False
+    fitted_attributes = {
+        "residual_": Real("nonnegative"),
+        "mean_": Numbers("p"),
+        "summary_": Sometimes(Instance("summaries.*")),
+        "_dtype": Sometimes(Dtype()),
+    }
+
+    @abstractmethod
+    def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
+        """Set the fitted attributes, from all eigenpairs or from some of them."""
+
+    def _solver(self) -> str | Solver:
+        """The solver that the parameters select, as a name or an object."""
+        return self.solver
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.ddof, bool) or not isinstance(self.ddof, numbers.Integral) or self.ddof not in (0, 1):
+            raise ValueError(f"ddof={self.ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
+
+    def _request(self, n: int | None, p: int) -> Request:
+        """The request to the solver for n rows, if their number is known, and p columns."""
+        k = self.n_components
+        return Request(
+            k=self._k(n, p),
+            share=float(k) if isinstance(k, numbers.Real) and not isinstance(k, numbers.Integral) else None,
+            ddof=self.ddof,
+            standardize=getattr(self, "standardize", False),
+            center=bool(getattr(self, "center", True)),
+            fixed_ddof=self._fixed_ddof,
+            seed=self._seed(),
+        )
+
+    def _request_for(self, rows: Rows) -> Request:
+        """The request to the solver; an error if there are too few rows."""
+        return self._request(count_rows(rows, self.ddof, self._fixed_ddof), rows.shape[1])
+
+    def _k(self, n: int | None, p: int) -> int | None:
+        """The number of eigenpairs that `n_components` needs; None means all."""
+        return count_pairs(self.n_components, n, p)
+
+    def _plan_rows(self, rows: Rows) -> Plan:
+        if is_cv(self.n_components):
+            check_cv_rows(rows.shape[0])
+        return spectra.plan(rows, self._request_for(rows), self._solver())
+
+    def fit_summary(self, summary: Any) -> Self:
+        """Fit to a Moments or Triangle summary of rows; `partial_fit` can continue from it.
+
+        Examples
+        --------
+        >>> from lowdim import PCA, Moments
+        >>> PCA().fit_summary(Moments.from_covariance([[2.0, 0.0], [0.0, 1.0]], n_samples=100)).explained_variance_
+        array([2., 1.])
+        """
+        self._check_parameters()
+        try:
+            solver = spectra.solver_for(summary, self._solver())
+        except TypeError as error:
+            raise TypeError(
+                f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}. For a covariance matrix, "
+                "pass Moments.from_covariance(cov, n_samples)."
+            ) from error
+        dtype = getattr(getattr(summary, "mean", None), "dtype", None)
+        with self._restore_on_error():
+            self._take_names(summary)
+            self._fit_summary(summary, solver, dtype)
+            self.summary_, self._dtype = copy_of(summary), dtype
+        return self
+
+    @available_if(lambda self: self._can_partial_fit())
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
+
+        A summary of all rows so far is kept as `summary_`, and the model is solved from it after each block. `fit`
+        forgets all earlier rows. It keeps its own summary if it was solved from one and there are at most 256 columns;
+        then `partial_fit` goes on from it, and otherwise `partial_fit` after `fit` is an error. The model stays
+        unfitted until there are enough rows for `n_components`. A block that raises an error does not change the model.
+        The method is not available with solvers that do not work from a summary (gram, krylov).
+        """
+        self._check_parameters()
+        solver = spectra.streaming_solver(self._solver())
+        with self._restore_on_error():
+            first = self._starts_summary()
+            X, y, sample_weight = self._by_name(X, y, fitted=not first, sample_weight=sample_weight)
+            source = self._open(X, reset=first)
+            self._k(None, source.shape[1])
+            seen: Any = self._empty_summary(solver, source.shape[1]) if first else copy_of(self.summary_)
+            if not isinstance(seen, solver.starts_from or ()):
+                solver = spectra.solver_for(seen)
+            add_rows(seen, source, sample_weight)
+            self.summary_, self._dtype = seen, (source.dtype if first else self._dtype)
+            if divisor(seen.weight, self.ddof) > 0 and seen.n_rows >= self._least_rows(seen.n_features):
+                self._fit_summary(seen, solver, self._dtype)
+        return self
+
+    def _keep_summary(self, rows: Rows) -> None:
+        if rows.small_summary is not None:
+            self.summary_, self._dtype = rows.small_summary, rows.dtype
+
+    def _can_partial_fit(self) -> bool:
+        """Whether the solver works from a summary, an AttributeError if not; invalid solvers are refused by `fit`."""
+        try:
+            solver = spectra.solver_of(self._solver())
+        except ValueError:
+            solver = None
+        return can_partial_fit(self, solver)
+
+    def _least_rows(self, p: int) -> int:
+        """The smallest number of rows to which the model can be fitted."""
+        return int(self.n_components) if isinstance(self.n_components, numbers.Integral) else 2
+
+    def _empty_summary(self, solver: Solver, p: int) -> Any:
+        """The empty summary with which `partial_fit` starts."""
+        return solver.empty_summary(p)
+
+    def _fit_summary(self, summary: Any, solver: Solver, dtype: Any, passes: int = 0) -> None:
+        """Fit to a summary that was made in `passes` passes over the rows."""
+        self.n_features_in_ = summary.n_features
+        require_seen(summary)
+        most = most_components(summary.n_rows, summary.weight, summary.n_features)
+        spectrum, the_plan = spectra.solve_summary(summary, self._request(most, summary.n_features), solver)
+        self._finish(replace(spectrum, passes=passes), replace(the_plan, passes=passes), dtype)
+
+    def _finish(self, spectrum: Spectrum, the_plan: Plan, dtype: Any, last_chance: bool = False) -> None:
+        """Set the fitted attributes, and warn if eigenpairs are inaccurate."""
+        self._check_spectrum(spectrum, the_plan, last_chance)
+        self.plan_, self.solver_ = the_plan, the_plan.solver.name
+        self.status_, self.residual_ = spectrum.status, spectrum.residual
+        self.n_samples_ = spectrum.n_rows
+        self._unpack(spectrum, dtype)
+
+    def _check_spectrum(self, spectrum: Spectrum, the_plan: Plan, last_chance: bool = False) -> None:
+        """Refuse more components than the rows can have, and warn if eigenpairs are inaccurate. Eigenvalues at or below
+        the rank cut count as zero and need no warning, unless the rows cannot be read again (`last_chance`)."""
+        n, p = spectrum.n_rows, spectrum.vectors.shape[1]
+        most = most_components(n, spectrum.weight, p)
+        if spectrum.values.shape[0] > most:
+            raise n_components_out_of_range(self.n_components, most, n, p)
+        if spectrum.status is Status.NOT_CONVERGED:
+            warn_user(
+                f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "
+                f"{spectrum.residual:.1e} lambda_1, above its tolerance {the_plan.solver.tol:g}. Raise max_steps or "
+                "block, or ask for fewer components.",
+                ConvergenceWarning,
+            )
+        elif spectrum.status is Status.UNRESOLVED:
+            largest, smallest = float(spectrum.values[0]), float(spectrum.values[-1])
+            if last_chance or smallest > spectrum.rank_cut:
+                warn_user(
+                    f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
+                    f"solver={the_plan.solver.name!r} loses its digits. Use solver='triangle', or keep fewer "
+                    "components.",
+                    ResolutionWarning,
+                )
+
 
 # Principal components of rows for PCA, Whitening and ICA: how many to compute, with the checks and warnings.
-
-
-#: Variances are divided by n: whitened rows have E[z z^T] = I.
-_DDOF = 0
 
 
 def count_rows(rows: Rows, ddof: int, fixed: bool = False) -> int | None:
@@ -78,12 +232,6 @@ def count_pairs(n_components: Any, n: int | None, p: int, *, of_rows: bool = Fal
     raise n_components_out_of_range(k, upper, n, p, of_rows=of_rows)
 
 
-def share_of(n_components: Any) -> float | None:
-    """The share of the variance that `n_components` asks for; None if it is a number of components, a rule or None."""
-    is_share = isinstance(n_components, numbers.Real) and not isinstance(n_components, numbers.Integral)
-    return float(n_components) if is_share else None
-
-
 def with_variance(spectrum: Spectrum, k: int) -> int:
     """The number of components with variance among the first k, for models that divide by it; warns of the others."""
     rank = min(spectrum.rank, k)
@@ -98,256 +246,112 @@ def with_variance(spectrum: Spectrum, k: int) -> int:
     return rank
 
 
-def warn_of_status(spectrum: Spectrum, the_plan: Plan, last_chance: bool = False) -> None:
-    """Warn if eigenpairs are inaccurate. Eigenvalues at or below the rank cut count as zero and need no warning, unless
-    the rows cannot be read again (`last_chance`)."""
-    if spectrum.status is Status.NOT_CONVERGED:
+# `n_components` as the name of a rule: how all models apply the rules of `selection`.
+
+
+#: The attributes of models with a density that are bootstrapped, and the meaning of their axes.
+DENSITY_AXES = {
+    "explained_variance": ("components",),
+    "explained_variance_ratio": ("components",),
+    "noise_variance": ("features",),
+    "loadings": ("features", "components"),
+}
+#: The number of folds for n_components="cv".
+_FOLDS = 5
+#: Variances of columns up to this fraction of the largest one count as zero.
+_ROUNDING = 1e-26
+#: The fraction of memory that the p x p matrix may take.
+_SHARE = 0.1
+
+
+def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
+    """The rule with the name `n_components`; an error if it is not among those allowed for the model."""
+    names = tuple(RULES) if allowed is None else allowed
+    if ALIASES.get(name, name) not in names:
+        raise choice("n_components", name, names, "Or a number, or None.")
+    return rule_of(name)
+
+
+def is_cv(n_components: Any) -> bool:
+    """Whether `n_components`, which may be anything that the user passed, asks for cross-validation."""
+    return isinstance(n_components, str) and n_components == "cv"
+
+
+def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenvalues:
+    """The input of a rule, from all eigenpairs; with the p x p matrix if the rule needs it and it fits into memory."""
+    V = to_numpy(spectrum.vectors).astype(np.float64)
+    values = spectrum.values.astype(np.float64) / divisor(spectrum.weight, ddof)
+    variances = np.einsum("kj,k,kj->j", V, values, V)
+    # Columns that vary only by rounding errors count as constant; after standardizing their variance is zero.
+    varying = variances > _ROUNDING * float(variances.max())
+    if spectrum.scale is None:
+        varying &= ~is_constant(np.sqrt(variances), to_numpy(spectrum.mean))
+    e = Eigenvalues.from_spectrum(spectrum, p, ddof, variances=np.where(varying, variances, 0.0), varying=varying)
+    have = memory_bytes()
+    fits = not have or 8 * p * p < _SHARE * have
+    return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e
+
+
+def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
+    """The choice of a rule that uses eigenvalues, and the number of components of the model, which is at least one."""
+    assert rule.function is not None
+    options = {"seed": seed} if "seed" in rule.options else {}
+    try:
+        k, curve = rule.function(e, **options)
+    except Unavailable as reason:
+        raise ValueError(f"n_components={rule.name!r}: {reason}; pass a number, or another rule.") from reason
+    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(e)), at_least_one(k, rule.name)
+
+
+def check_cv_rows(n: int | None) -> None:
+    """Refuse rows of which no folds can be made: too few, or of unknown number."""
+    if n is not None and n < 3:
+        raise ValueError(f"n_samples={n} is too few for n_components='cv': at least 3 are needed. Give more rows.")
+    if n is None:
+        folds_of(_FOLDS, None)
+
+
+def apply_cv_rule(
+    scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0, tables: Any = None
+) -> tuple[Choice, Any, int]:
+    """The choice of cross-validation in folds of shuffled rows, a summary of all rows if one was made, and the number
+    of passes over the rows.
+
+    For rows with missing values `tables` are X and y, to which models are fitted.
+    """
+    validator = _validator(scorer, source, weights, seed, tables)
+    # Most scorers cannot fit a model without components to rows with missing values.
+    result = validator.run(from_zero=scorer.from_zero and tables is None)
+    first, rule = int(result.n_components[0]), RULES["cv"]
+    answer = Choice("cv", result.best, result.mean[0], rule.assumes, first=first, cross_validation=result)
+    return answer, validator.total, result.n_passes
+
+
+def makes_summary(scorer: HeldOutScorer, source: Source, weights: Any) -> bool:
+    """Whether `apply_cv_rule` would make a summary of all rows, as far as that is known before a row is read."""
+    plan = _validator(scorer, source, weights).make_plan(from_zero=scorer.from_zero)
+    return bool(plan.solver.makes_summary)
+
+
+def _validator(
+    scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0, tables: Any = None
+) -> CrossValidator:
+    """The cross-validation of a rule; an error if there are too few rows."""
+    counted = count_repeated(source.shape[0], weights)
+    check_cv_rows(counted)
+    cv = _FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed)
+    folds = folds_for(source, cv, weights=weights)
+    return CrossValidator([scorer], source, folds, weights, tables=tables)
+
+
+def at_least_one(k: int, rule: str) -> int:
+    """The number `k` that a rule chose, but at least one, with a warning if `k` is zero."""
+    if k < 1:
         warn_user(
-            f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "
-            f"{spectrum.residual:.1e} lambda_1, above its tolerance {the_plan.solver.tol:g}. Raise max_steps or block, "
-            "or ask for fewer components.",
-            ConvergenceWarning,
+            f"n_components={rule!r} finds no component that is more than noise; one is kept nevertheless.",
+            NoComponentWarning,
         )
-    elif spectrum.status is Status.UNRESOLVED:
-        largest, smallest = float(spectrum.values[0]), float(spectrum.values[-1])
-        if last_chance or smallest > spectrum.rank_cut:
-            warn_user(
-                f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
-                f"solver={the_plan.solver.name!r} loses its digits. Use solver='triangle', or keep fewer components.",
-                ResolutionWarning,
-            )
-
-
-# ---- For the whitening step of ICA: components, checks and warnings of PCA(n_components, whiten=True, ddof=0)
-
-
-def principal_request(rows: Rows, n_components: Any) -> Request:
-    """The request to the solver of eigenpairs; an error if the rows do not allow it.
-
-    If all components are kept, the result does not depend on the units of the columns. They are then standardized
-    first, since their scales may be very different.
-    """
-    n, p = count_rows(rows, _DDOF), rows.shape[1]
-    if isinstance(n_components, str):
-        check_rule(n_components)
-        k = None
-    else:
-        k = count_pairs(n_components, n, p)
-    standardize = n_components is None or n_components == p
-    return Request(k=k, share=share_of(n_components), ddof=_DDOF, standardize=standardize)
-
-
-def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
-    """The leading eigenpairs with positive variance, as many as `n_components` says, and the plan of the solver.
-
-    It takes one pass over the rows, or as many as `plan_.passes` of PCA says.
-    """
-    request = principal_request(rows, n_components)
-    if isinstance(n_components, str):
-        spectrum, the_plan, k = _solve_by_rule(rows, request, n_components)
-    else:
-        spectrum, the_plan = spectra.solve(rows, request)
-        share = share_of(n_components)
-        k = int(spectrum.values.shape[0]) if share is None else count_to_reach(spectrum, share)
-    n, p = spectrum.n_rows, rows.shape[1]
-    most = most_components(n, spectrum.weight, p)
-    if spectrum.values.shape[0] > most:
-        raise n_components_out_of_range(n_components, most, n, p)
-    warn_of_status(spectrum, the_plan)
-    return spectrum.truncated(with_variance(spectrum, k)), the_plan
-
-
-def _solve_by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, int]:
-    """All eigenpairs, the plan, and the number of components that a rule chooses."""
-    if name == "cv":
-        choice, total = apply_cv_rule(SpectralScorer(request.standardize), rows.source, rows.weights, request.seed)
-        assert choice.k is not None and choice.cross_validation is not None
-        # The spectrum is computed from the merged summaries of the folds, if there are any.
-        spectrum, the_plan = spectra.solve(rows, request) if total is None else spectra.solve_summary(total, request)
-        passes = choice.cross_validation.n_passes + spectrum.passes
-        return with_passes(spectrum, passes), with_passes(the_plan, passes), at_least_one(choice.k, name)
-    spectrum, the_plan = spectra.solve(rows, request)
-    rule = check_rule(name)
-    _, k = apply_rule(rule, eigenvalues_for(rule, spectrum, rows.shape[1], request.ddof), request.seed)
-    return spectrum, the_plan, k
-
-
-# The base class of PCA and Whitening: fits from summaries, `partial_fit`, and warnings.
-
-
-class SpectralModel(Model):
-    """Base class of models that follow from the eigenpairs of a covariance matrix."""
-
-    n_components: Any
-    solver: Any
-    ddof: int
-    #: Whether `ddof` is not a parameter of the class.
-    _fixed_ddof = False
-    summary_: Any
-    _dtype: Any
-    random_state: Any
-    fitted_attributes = {
-        "residual_": Real("nonnegative"),
-        "mean_": Numbers("p"),
-        "summary_": Sometimes(Instance("summaries.*")),
-        "_dtype": Sometimes(Dtype()),
-    }
-
-    @abstractmethod
-    def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
-        """Set the fitted attributes, from all eigenpairs or from some of them."""
-
-    @abstractmethod
-    def _projection(self) -> Array:
-        """The matrix A that maps centred rows to the result of `transform`."""
-
-    @abstractmethod
-    def _deviation(self) -> float:
-        """The largest standard deviation of the result of `transform`."""
-
-    def _scoring(self) -> Any:
-        """The function block -> (block - mean) A."""
-        return affine(self._projection(), self.mean_, self._deviation())
-
-    def _solver(self) -> str | Solver:
-        """The solver that the parameters select, as a name or an object."""
-        return self.solver
-
-    def _standardize(self) -> bool:
-        return False
-
-    def _subtracts_mean(self) -> bool:
-        return True
-
-    def _check_parameters(self) -> None:
-        if isinstance(self.ddof, bool) or not isinstance(self.ddof, numbers.Integral) or self.ddof not in (0, 1):
-            raise ValueError(f"ddof={self.ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
-
-    def _request(self, rows: Rows) -> Request:
-        """The request to the solver; an error if there are too few rows."""
-        return self._request_of(self._k(count_rows(rows, self.ddof, self._fixed_ddof), rows.shape[1]))
-
-    def _request_of(self, k: int | None) -> Request:
-        return Request(
-            k=k,
-            share=share_of(self.n_components),
-            ddof=self.ddof,
-            standardize=self._standardize(),
-            center=self._subtracts_mean(),
-            fixed_ddof=self._fixed_ddof,
-            seed=self._seed(),
-        )
-
-    def _k(self, n: int | None, p: int) -> int | None:
-        """The number of eigenpairs that `n_components` needs; None means all."""
-        return count_pairs(self.n_components, n, p)
-
-    def _plan_rows(self, rows: Rows) -> Plan:
-        if is_cv(self.n_components):
-            check_cv_rows(rows.shape[0])
-        return spectra.plan(rows, self._request(rows), self._solver())
-
-    def fit_summary(self, summary: Any) -> Self:
-        """Fit to a Moments or Triangle summary of rows; `partial_fit` can continue from it.
-
-        Examples
-        --------
-        >>> from lowdim import PCA, Moments
-        >>> PCA().fit_summary(Moments.from_covariance([[2.0, 0.0], [0.0, 1.0]], n_samples=100)).explained_variance_
-        array([2., 1.])
-        """
-        self._check_parameters()
-        try:
-            solver = spectra.solver_for(summary, self._solver())
-        except TypeError as error:
-            raise TypeError(
-                f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}. For a covariance matrix, "
-                "pass Moments.from_covariance(cov, n_samples)."
-            ) from error
-        dtype = getattr(getattr(summary, "mean", None), "dtype", None)
-        with self._restore_on_error():
-            self._take_names(summary)
-            self._fit_summary(summary, solver, dtype)
-            # Keep a copy, from which partial_fit can continue.
-            self.summary_, self._dtype = summary.fresh(), dtype
-            self.summary_.merge(summary)
-        return self
-
-    @available_if(lambda self: self._can_partial_fit())
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
-
-        A summary of all rows so far is kept as `summary_`, and the model is solved from it after each block. `fit`
-        forgets all earlier rows. It keeps its own summary if it was solved from one and there are at most 256 columns;
-        then `partial_fit` goes on from it, and otherwise `partial_fit` after `fit` is an error. The model stays
-        unfitted until there are enough rows for `n_components`. A block that raises an error does not change the model.
-        The method is not available with solvers that do not work from a summary (gram, krylov).
-        """
-        self._check_parameters()
-        solver = spectra.streaming_solver(self._solver())
-        with self._restore_on_error():
-            first = self._starts_summary()
-            X, y, sample_weight = self._by_name(X, y, fitted=not first, sample_weight=sample_weight)
-            source = self._open(X, reset=first)
-            self._k(None, source.shape[1])
-            seen: Any = self._empty_summary(solver, source.shape[1]) if first else self.summary_.fresh()
-            if not first:
-                seen.merge(self.summary_)
-                solver = spectra.solver_for(seen, solver if isinstance(seen, solver.starts_from or ()) else "auto")
-            weights = None if sample_weight is None else check_weights(sample_weight, source)
-            seen.merge(summarize(source, seen.fresh(), weights=weights))
-            self.summary_, self._dtype = seen, (source.dtype if first else self._dtype)
-            if divisor(seen.weight, self.ddof) > 0 and seen.n_rows >= self._least_rows(seen.n_features):
-                self._fit_summary(seen, solver, self._dtype)
-        return self
-
-    def _keep_summary(self, rows: Rows) -> None:
-        if rows.small_summary is not None:
-            self.summary_, self._dtype = rows.small_summary, rows.dtype
-
-    def _can_partial_fit(self) -> bool:
-        """Whether the solver works from a summary, an AttributeError if not; invalid solvers are refused by `fit`."""
-        if is_cv(self.n_components):
-            raise no_partial_fit("cv")
-        try:
-            asked = self._solver()
-        except ValueError:
-            return True
-        solver = spectra.solver_of(asked)
-        if solver is not None and solver.starts_from is None:
-            raise AttributeError(
-                f"solver={solver.name!r} keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or "
-                "'triangle'."
-            )
-        return True
-
-    def _least_rows(self, p: int) -> int:
-        """The smallest number of rows to which the model can be fitted."""
-        return int(self.n_components) if isinstance(self.n_components, numbers.Integral) else 2
-
-    def _empty_summary(self, solver: Solver, p: int) -> Any:
-        """The empty summary with which `partial_fit` starts."""
-        return solver.empty_summary(p)
-
-    def _fit_summary(self, summary: Any, solver: Solver, dtype: Any, passes: int = 0) -> None:
-        """Fit to a summary that was made in `passes` passes over the rows."""
-        self.n_features_in_ = summary.n_features
-        require_seen(summary)
-        k = self._k(most_components(summary.n_rows, summary.weight, summary.n_features), summary.n_features)
-        spectrum, the_plan = spectra.solve_summary(summary, self._request_of(k), solver)
-        self._finish(replace(spectrum, passes=passes), replace(the_plan, passes=passes), dtype)
-
-    def _finish(self, spectrum: Spectrum, the_plan: Plan, dtype: Any, last_chance: bool = False) -> None:
-        """Set the fitted attributes, and warn if eigenpairs are inaccurate."""
-        n, p = spectrum.n_rows, self.n_features_in_
-        most = most_components(n, spectrum.weight, p)
-        if spectrum.values.shape[0] > most:
-            raise n_components_out_of_range(self.n_components, most, n, p)
-        self.plan_, self.solver_ = the_plan, the_plan.solver.name
-        self.status_, self.residual_ = spectrum.status, spectrum.residual
-        self.n_samples_ = n
-        warn_of_status(spectrum, the_plan, last_chance)
-        self._unpack(spectrum, dtype)
+    return max(k, 1)
 
 
 # What principal components leave of rows: the squared lengths of the residuals, from sparse or dense rows.

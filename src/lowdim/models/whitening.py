@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..features import affine
 from ..linalg import divisor, have_digits, r_factor
 from ..reading.rows import Rows
 from ..solvers import spectra
-from ..solvers.problem import Spectrum, count_to_reach
+from ..solvers.problem import Request, Spectrum, count_to_reach
 from ..solvers.spectra.base import SHRINKAGE, Solver
 from ..summaries.moments import FourthMoments, Moments
 from ..table import numbered
@@ -108,14 +109,14 @@ class Whitening(SpectralModel):
             summary = rows.summarize(FourthMoments(rows.shape[1]))
             self._fit_summary(summary, spectra.streaming_solver(self.solver), rows.dtype, passes=1)
             return
-        spectrum, the_plan = spectra.solve(rows, self._request(rows), self.solver)
+        spectrum, the_plan = spectra.solve(rows, self._request_for(rows), self.solver)
         if self.regularization == "ledoit-wolf":
             self._set_fourth(_fourth_moment(rows, spectrum), spectrum.n_rows, spectrum.weight)
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
 
     def _reads_columns(self, rows: Rows) -> bool:
         """Whether the eigenpairs come from the inner products of few rows."""
-        return bool(self.solver == "auto" and spectra.plan(rows, self._request(rows)).solver.reads_columns)
+        return bool(self.solver == "auto" and spectra.plan(rows, self._request_for(rows)).solver.reads_columns)
 
     fitted_attributes = {
         "shrinkage_": Real("nonnegative", most=1.0),
@@ -149,15 +150,9 @@ class Whitening(SpectralModel):
         # The variances are those of the principal components, whatever W is.
         return numbered(self.component_name, int(self.explained_variance_.shape[0]))
 
-    def _projection(self) -> Array:
-        return self.components_.T
-
-    def _deviation(self) -> float:
-        return 1.0
-
     def _scoring(self) -> Any:
         if "_whitener" not in self.__dict__:
-            return super()._scoring()
+            return affine(self.components_.T, self.mean_, 1.0)
         W, scale, mean = self._whitener, self._column_scale, self.mean_
         A = W.vectors.T if scale is None else W.vectors.T / scale[:, None]
         coordinates = affine(A, mean, math.sqrt(float(self.explained_variance_[0])))
@@ -190,8 +185,8 @@ class Whitening(SpectralModel):
     def _least_rows(self, p: int) -> int:
         return p + 1 if self.kind == "cholesky" and self.regularization == 0.0 else super()._least_rows(p)
 
-    def _standardize(self) -> bool:
-        return self.kind.endswith("-cor")
+    def _request(self, n: int | None, p: int) -> Request:
+        return replace(super()._request(n, p), standardize=self.kind.endswith("-cor"))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -205,7 +200,7 @@ class Whitening(SpectralModel):
         if isinstance(r, str):
             if r not in SHRINKAGE:
                 raise choice("regularization", r, list(SHRINKAGE), "Or pass a number.")
-            if r == "ledoit-wolf" and self._standardize():
+            if r == "ledoit-wolf" and self.kind.endswith("-cor"):
                 raise ValueError(f"kind={self.kind!r} goes with regularization='oas' or a number, not 'ledoit-wolf'.")
             solver = spectra.solver_of(self.solver)
             if r == "ledoit-wolf" and solver is not None and solver.starts_from is not Moments:
@@ -257,25 +252,37 @@ class Whitening(SpectralModel):
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
         p = self.n_features_in_
-        self._regularise(spectrum)
-        rank = spectrum.values.shape[0] if self._added > 0.0 else self._whole_rank(spectrum)
+        average = spectrum.total / divisor(spectrum.weight, self.ddof) / p
+        self.shrinkage_ = 0.0
+        if isinstance(self.regularization, str):
+            fourth = self.__dict__.pop("_fourth", None)
+            self.shrinkage_ = SHRINKAGE[self.regularization](spectrum, p, fourth)
+            added = self.shrinkage_ * average
+        else:
+            added = float(self.regularization) * (average if self.relative else 1.0)
+        rank = spectrum.values.shape[0] if added > 0.0 else self._whole_rank(spectrum)
         rows = p
         if self.kind.startswith("pca"):
             rows = rank = min(rank, self._count_kept(spectrum))
         like = spectrum.vectors
+        values = ((1.0 - self.shrinkage_) * spectrum.variances(self.ddof) + added)[:rank]
         self.n_components_ = rows
         self.mean_ = asarray_like(spectrum.mean, like, dtype=dtype)
         for name in ("components_", "inverse_", "_whitener", "_colourer", "_column_scale"):
             self.__dict__.pop(name, None)
+        root = asarray_like(np.sqrt(values), like)
+        # The eigenvalues of S^{-1/2}, S^{1/2} and S in the directions outside the eigenvectors.
+        beyond = {power: added**power if added > 0.0 and rank < p else 0.0 for power in (-0.5, 0.5, 1.0)}
         if self.kind.startswith("zca") and 2 * rank < p:
-            self._set_factors(spectrum, rank, dtype)
+            # W and its inverse are kept by their eigenvectors, in the units of the (standardized) columns.
+            V = astype(spectrum.vectors[:rank, :], dtype)
+            self._whitener = SymmetricFactors(V, 1.0 / root, beyond[-0.5])
+            self._colourer = SymmetricFactors(V, root, beyond[0.5])
+            self._column_scale = None if spectrum.scale is None else astype(spectrum.scale, dtype)
         else:
-            M, inverse = self._matrices(spectrum, rank)
+            M, inverse = self._matrices(spectrum, rank, root, beyond)
             self.components_, self.inverse_ = astype(M, dtype), astype(inverse, dtype)
-        kept = in_range(self._regularised_eigenvalues(spectrum)[:rank], numpy_dtype(dtype))
-        self.explained_variance_ = asarray_like(kept, like)
-        del self._added, self._keep
-        self.__dict__.pop("_fourth", None)
+        self.explained_variance_ = asarray_like(in_range(values, numpy_dtype(dtype)), like)
 
     def _count_kept(self, spectrum: Spectrum) -> int:
         """The number of rows of W that `n_components` keeps."""
@@ -283,21 +290,6 @@ class Whitening(SpectralModel):
         if k is None:
             return int(spectrum.values.shape[0])
         return int(k) if k >= 1 else count_to_reach(spectrum, float(k))
-
-    def _regularise(self, spectrum: Spectrum) -> None:
-        """Set the factor (`_keep`) and the constant (`_added`) of the regularized eigenvalues."""
-        p = self.n_features_in_
-        d = divisor(spectrum.weight, self.ddof)
-        average = spectrum.total / d / p
-        self.shrinkage_ = 0.0
-        if isinstance(self.regularization, str):
-            self.shrinkage_ = SHRINKAGE[self.regularization](spectrum, p, self.__dict__.get("_fourth"))
-            self._keep, self._added = 1.0 - self.shrinkage_, self.shrinkage_ * average
-        else:
-            self._keep, self._added = 1.0, float(self.regularization) * (average if self.relative else 1.0)
-
-    def _regularised_eigenvalues(self, spectrum: Spectrum) -> np.ndarray:
-        return self._keep * spectrum.variances(self.ddof) + self._added
 
     def _whole_rank(self, spectrum: Spectrum) -> int:
         """The numerical rank, with a warning or an error if it is too small."""
@@ -320,44 +312,26 @@ class Whitening(SpectralModel):
             )
         return rank
 
-    def _set_factors(self, spectrum: Spectrum, rank: int, dtype: Any) -> None:
-        """Keep W and its inverse by their eigenvectors, in the units of the (standardized) columns."""
-        root = asarray_like(np.sqrt(self._regularised_eigenvalues(spectrum)[:rank]), spectrum.vectors)
-        V = astype(spectrum.vectors[:rank, :], dtype)
-        self._whitener = SymmetricFactors(V, 1.0 / root, self._beyond(-0.5, rank))
-        self._colourer = SymmetricFactors(V, root, self._beyond(0.5, rank))
-        self._column_scale = None if spectrum.scale is None else astype(spectrum.scale, dtype)
+    def _matrices(self, spectrum: Spectrum, rank: int, root: Array, beyond: dict[float, float]) -> tuple[Array, Array]:
+        """The whitening matrix and its inverse, for square roots of the regularized eigenvalues."""
+        V = spectrum.vectors[:rank, :]
 
-    def _beyond(self, power: float, rank: int) -> float:
-        """added^power, the eigenvalue in the directions outside `rank` eigenvectors; zero without regularization."""
-        return float(self._added**power) if self._added > 0.0 and rank < self.n_features_in_ else 0.0
+        def symmetric(along: Array, power: float) -> Array:
+            return SymmetricFactors(V, along, beyond[power]).dense(f"kind={self.kind!r}")
 
-    def _matrices(self, spectrum: Spectrum, rank: int) -> tuple[Array, Array]:
-        """The whitening matrix and its inverse."""
-        W = spectrum.vectors[:rank, :]
-        root = asarray_like(np.sqrt(self._regularised_eigenvalues(spectrum)[:rank]), W)
         if self.kind.startswith("pca"):
-            M, inverse = W / root[:, None], W.T * root[None, :]
+            M, inverse = V / root[:, None], V.T * root[None, :]
         elif self.kind.startswith("zca"):
-            M, inverse = self._symmetric(W, 1.0 / root, -0.5), self._symmetric(W, root, 0.5)
+            M, inverse = symmetric(1.0 / root, -0.5), symmetric(root, 0.5)
         else:
-            M, inverse = self._cholesky(W, root)
+            # Upper triangular M with positive diagonal and M^T M = S^{-1}: the R factor of S^{-1/2}.
+            xp = namespace(V)
+            R = r_factor(symmetric(1.0 / root, -0.5))
+            diagonal = xp.linalg.diagonal(R)
+            M = R * xp.where(diagonal < 0, -xp.ones_like(diagonal), xp.ones_like(diagonal))[:, None]
+            inverse = symmetric(root * root, 1.0) @ M.T
         scale = spectrum.scale
-        if scale is not None:
-            M, inverse = M / scale[None, :], inverse * scale[:, None]
-        return M, inverse
-
-    def _symmetric(self, W: Array, along: Array, power: float) -> Array:
-        """W^T diag(along) W plus added^power in the directions outside `W` (zero without regularization)."""
-        return SymmetricFactors(W, along, self._beyond(power, int(W.shape[0]))).dense(f"kind={self.kind!r}")
-
-    def _cholesky(self, W: Array, root: Array) -> tuple[Array, Array]:
-        """Upper triangular M with positive diagonal and M^T M = S^{-1}, the R factor of S^{-1/2}; and its inverse."""
-        xp = namespace(W)
-        R = r_factor(self._symmetric(W, 1.0 / root, -0.5))
-        diagonal = xp.linalg.diagonal(R)
-        M = R * xp.where(diagonal < 0, -xp.ones_like(diagonal), xp.ones_like(diagonal))[:, None]
-        return M, self._symmetric(W, root * root, 1.0) @ M.T
+        return (M, inverse) if scale is None else (M / scale[None, :], inverse * scale[:, None])
 
 
 def _fourth_moment(rows: Rows, spectrum: Spectrum) -> float:

@@ -40,17 +40,7 @@ _UNIT_VECTORS = 1000
 
 def affine_scores(model: Any, table: int = 0) -> Expression:
     """The scores of a model whose map is (x - mean) A."""
-    return _of_map(model, model._scoring())
-
-
-def pair_scores(model: Any, table: int) -> Expression:
-    """The scores of X or of y."""
-    return _of_map(model, model._y_scoring() if table else model._scoring())
-
-
-def several_scores(model: Any, table: int) -> Expression:
-    """The variates of one of several tables."""
-    return _of_map(model, model._scoring_of(table))
+    return _of_map(model, model._scoring(table) if table else model._scoring())
 
 
 def _of_map(model: Any, scoring: Any) -> Expression:
@@ -77,7 +67,7 @@ def pair_rows(model: Any, table: int) -> Expression:
 
 def several_rows(model: Any, table: int) -> Expression:
     """Rows of one of several tables from its variates."""
-    return product_and_mean(model._lift_of(table), model.means_[table])
+    return product_and_mean(model._lift(table), model.means_[table])
 
 
 def predictions(model: Any, table: int = 0) -> Expression:
@@ -480,8 +470,6 @@ CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
         Model: affine_scores,
         Whitening: whitened,
         LatentModel: latent_scores,
-        PairModel: pair_scores,
-        GCCA: several_scores,
         KernelPCA: kernel_scores,
         KernelCCA: kernel_variates,
         FeatureMapPCA: feature_scores,

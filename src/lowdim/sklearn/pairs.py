@@ -10,7 +10,7 @@ from sklearn import cross_decomposition
 
 from .. import models
 from .._core.arrays import Array, asarray_like, astype, namespace, to_numpy
-from .._core.schema import Kind, ListOf, Numbers, Sometimes, Whole
+from .._core.schema import Kind, ListOf, Numbers, Sometimes, Whole, declared
 from ..features import affine
 from ..linalg import signs, with_zeros
 from ..models.output import WITHOUT_WEIGHTS
@@ -30,15 +30,6 @@ class SklearnPair(SklearnParameters):
 
     n_components: Any
     n_components_: int
-    #: Attributes with a column, or an entry, for each component.
-    _by_component: ClassVar[tuple[str, ...]] = (
-        "x_weights_",
-        "x_loadings_",
-        "x_rotations_",
-        "y_weights_",
-        "y_loadings_",
-        "y_rotations_",
-    )
     solver = "auto"
     fitted_attributes: ClassVar[dict[str, Kind | None]] = {
         "_x_scores": Sometimes(Numbers("*", "k", rows=True)),
@@ -68,8 +59,9 @@ class SklearnPair(SklearnParameters):
         missing = int(self.n_components) - self.n_components_
         if missing > 0:
             self.n_components_ += missing
-            for name in (name for name in self._by_component if hasattr(self, name)):
-                setattr(self, name, with_zeros(getattr(self, name), missing))
+            for name, kind in declared(type(self)).items():
+                if isinstance(kind, Numbers) and kind.shape[-1] == "k":
+                    setattr(self, name, with_zeros(getattr(self, name), missing))
 
     def _convert(self) -> None:
         """Change attributes that scikit-learn defines otherwise than the model."""
@@ -82,19 +74,12 @@ class SklearnPair(SklearnParameters):
 
     def _scores_of_y(self: Any, rows: Tables) -> Array:
         """The scores of the rows of y in the fit."""
-        return rows.each[1].map(self._y_scoring())
+        return rows.each[1].map(self._scoring(1))
 
 
 class SklearnPls(SklearnPair):
     """Mixin of the classes with predictions."""
 
-    _by_component = (
-        *SklearnPair._by_component,
-        "explained_variance_",
-        "explained_variance_ratio_",
-        "y_explained_variance_ratio_",
-        "_y_on_x",
-    )
     fitted_attributes = {"n_iter_": ListOf(Whole(), length="k")}
 
     def transform(self: Any, X: Any, y: Any = None, copy: bool = True, *, n_components: int | None = None) -> Any:
@@ -153,7 +138,6 @@ class PLSCanonical(SklearnPls, models.PLSCanonical):  # type: ignore[misc] # `pr
            [ 0.2567,  0.9592]])
     """
 
-    _by_component = (*SklearnPls._by_component, "covariances_")
     _parameter_constraints = cross_decomposition.PLSCanonical._parameter_constraints
 
     def __init__(
@@ -200,7 +184,6 @@ class PLSSVD(SklearnPair, models.PLSSVD):
     (3, 2)
     """
 
-    _by_component = (*SklearnPair._by_component, "covariances_")
     _parameter_constraints = cross_decomposition.PLSSVD._parameter_constraints
 
     def __init__(self, n_components: int = 2, *, scale: bool = True, copy: bool = True) -> None:
@@ -251,7 +234,6 @@ class CCA(SklearnPls, models.CCA):  # type: ignore[misc] # `predict` of SklearnP
 
     regularization = 0.0
     fitted_attributes = {"x_weights_": Numbers("p", "k"), "y_weights_": Numbers("q", "k")}
-    _by_component = (*SklearnPls._by_component, "correlations_", "singular_values_")
     _parameter_constraints = cross_decomposition.CCA._parameter_constraints
 
     def __init__(

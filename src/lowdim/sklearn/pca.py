@@ -15,7 +15,7 @@ from ..linalg import divisor
 from ..models.spectral import count_rows
 from ..reading.rows import Rows
 from ..solvers import spectra
-from ..solvers.problem import Spectrum, count_to_reach
+from ..solvers.problem import Spectrum
 from ..solvers.spectra.base import Solver
 from ..solvers.spectra.krylov import Krylov
 
@@ -67,14 +67,10 @@ class PrincipalComponents(SklearnParameters, models.PCA):
     svd_solver: Any = None
     ddof = 1
     _fixed_ddof = True
+    # scikit-learn asks for more than the proportion; equal up to rounding is not more.
+    _beyond_share = 2e-12
+    _drops_flat = False
     random_state: Any = None
-
-    def _count_to_reach(self, spectrum: Spectrum, proportion: float) -> int:
-        # scikit-learn asks for more than the proportion; equal up to rounding is not more.
-        return count_to_reach(spectrum, proportion + 2e-12)
-
-    def _with_variance(self, spectrum: Spectrum, k: int) -> int:
-        return k
 
     def _whitening(self) -> Array:
         """1 / sqrt(lambda_k), and 0 for components without variance, whose whitened scores are then 0."""
