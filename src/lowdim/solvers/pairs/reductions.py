@@ -29,7 +29,7 @@ from ...linalg import (
     require_size,
 )
 from ...sources.beside import BesideSource
-from ...summaries.base import Summary, check_squares
+from ...summaries.base import check_squares, require_seen
 from ...summaries.gram import FeatureProducts, Gram, centred_features, feature_means
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
@@ -103,11 +103,6 @@ class TablesJob(Job):
         columns = tuple(rows.shape[0] is not None and rows.traits.by_feature for rows in tables.each)
         return cls(n, p, k, tables.joint.traits, tables.widths, columns)
 
-    @classmethod
-    def of_summary(cls, n_rows: int, widths: Sequence[int]) -> TablesJob:
-        """The job of reducing a summary of `n_rows` rows of tables side by side."""
-        return cls(n_rows, sum(widths), None, widths=tuple(widths))
-
     @property
     def is_wide(self) -> bool:
         """Whether the widest table has more columns than rows."""
@@ -156,14 +151,31 @@ class Reduction(AnySolver):
     """
 
     on_host = "the solve"
-    #: The class of the summary that the reduction computes from the rows, or None if it needs more than one.
-    starts_from: ClassVar[type[Summary] | None] = None
     #: Passes over the rows.
     passes: ClassVar[int] = 1
 
     @abstractmethod
     def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
         """Coordinates of the tables. Columns of tables to `standardize` are divided by their standard deviations."""
+
+    def solve(self, tables: Tables, request: TablesRequest) -> TablesSolution:
+        """The components of the tables."""
+        return self._components(self.views(tables, request.standardize, request.ddof), request)
+
+    def solve_summary(self, summary: Any, request: TablesRequest) -> TablesSolution:
+        """The components from a Moments or Triangle summary of the tables side by side."""
+        require_seen(summary)
+        n = len(summary.groups)
+        names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
+        return self._components(self.views_of_summary(summary, names, request.standardize, request.ddof), request)
+
+    def _components(self, views: Views, request: TablesRequest) -> TablesSolution:
+        """The components of tables with these coordinates."""
+        k = request.count(views.n_rows, views.weight)
+        with quiet_blas(views.n_columns):
+            if request.narrow is not None:
+                views = request.narrow(views, k)
+            return TablesSolution(views, request.components(views, k), self.passes)
 
     def empty_summary(self, groups: Sequence[int]) -> Any:
         """An empty summary of tables of these widths side by side, for `views_of_summary`."""
