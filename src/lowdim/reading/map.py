@@ -264,8 +264,9 @@ class _Job:
         rows = min(rows_to_map(source), max(64, _RESULT_BYTES // (width * source.traits.itemsize)))
         #: The number of rows of a block.
         self.rows = rows
-        tables = [s if isinstance(s := each.source, ColumnsSource) and s is not source else None for each in maps]
-        steps = tuple((each.function, each.takes_nan, table) for each, table in zip(maps, tables, strict=True))
+        # Tables that are read together are columns of the source.
+        columns: list[Any] = [each.source if each.source is not source else None for each in maps]
+        steps = tuple((each.function, each.takes_nan, some) for each, some in zip(maps, columns, strict=True))
         self._reader = _Reader(steps, rows, tuple(keep))
         if source.traits.remote:
             self._parts = []

@@ -389,7 +389,11 @@ def _add_part(
     for block in blocks:
         n = int(block.shape[0])
         if done >= before:
-            _add(shard.summary, block, start + done, weights_of(block, done, weights), source=part)
+            counts = weights_of(block, done, weights)
+            try:
+                shard.summary.update(block, counts)
+            except NonFiniteBlock:
+                raise _unusable(part, shard.summary, block, start + done, counts) from None
             shard.move(number, done + n)
             tick()
         done += n
@@ -421,7 +425,10 @@ def _add_block(
 ) -> None:
     """Add one block, if it has not been added."""
     if begin.block >= shard.place.piece:
-        _add(shard.summary, block, begin.row, weights, source=source)
+        try:
+            shard.summary.update(block, weights)
+        except NonFiniteBlock:
+            raise _unusable(source, shard.summary, block, begin.row, weights) from None
         shard.move(begin.block + shard.step)
         tick()
 
@@ -455,11 +462,8 @@ def _summary_of_partition(part: Source, start: int, weights: Array | None, *, li
     return summary
 
 
-def _add(summary: Summary, block: Array, start: int, counts: Array | None, *, source: Source) -> None:
-    """Add one block and its weights to a summary; if its sums are not finite, raise an error that names the entry."""
-    try:
-        summary.update(block, counts)
-    except NonFiniteBlock:
-        numbers = range(start, start + block.shape[0])
-        options: Any = {"takes_nan": summary.takes_nan, "powers": summary.powers}
-        raise unusable_block_error(source, block, numbers, counts, **options) from None
+def _unusable(source: Source, summary: Summary, block: Array, start: int, counts: Array | None) -> Exception:
+    """The error that names the entry because of which the sums of a block are not finite."""
+    numbers = range(start, start + block.shape[0])
+    options: Any = {"takes_nan": summary.takes_nan, "powers": summary.powers}
+    return unusable_block_error(source, block, numbers, counts, **options)

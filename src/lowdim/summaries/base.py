@@ -57,24 +57,6 @@ from ..linalg import FLOAT32_SQUARES
 # Checks of a block of rows and of its weights, before they are added to a summary.
 
 
-def check_block(block: Any) -> Array:
-    """`block` with real numbers in float32 or float64, in CSR format if it is sparse. Blocks that are so already, as
-    the blocks of all sources are, are returned unchanged."""
-    if not hasattr(block, "ndim") or not hasattr(block, "dtype"):
-        raise TypeError(
-            f"a block of rows must be a 2-D array or a sparse matrix, got {type(block).__name__}; "
-            "lowdim.summarize(X, summary) reads data frames, lists and streams."
-        )
-    if block.ndim != 2:
-        raise bad_ndim(block.ndim, tuple(block.shape))
-    dtype = working_dtype(block)
-    if block.dtype != dtype:
-        if is_complex(block):
-            raise complex_data(block.dtype)
-        block = astype(block, dtype)
-    return block.tocsr() if is_sparse(block) and block.format != "csr" else block
-
-
 def counted_rows(block: Array, weights: Any) -> tuple[Array, Array]:
     """The rows of positive weight of a block, and their weights, which must be frequencies: one finite number for each
     row, none of them negative."""
@@ -411,7 +393,9 @@ class Summary(ABC):
         """Add the rows of `block`, a dense array or a CSR array; row i counts `weights[i]` times. Rows of weight zero
         are ignored. If the block is refused, the summary stays as it was."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            self._change(self._changes_from(block, weights))
+            block, weights = self._checked(block, weights)
+            if block.shape[0]:
+                self._change(self._updated(block, weights))
 
     def merge(self, other: Self) -> None:
         """Add all rows that `other` has summed up; `other` is not changed. If `other` is refused, the summary stays as
@@ -432,12 +416,29 @@ class Summary(ABC):
 
     def _changes_from(self, block: Array, weights: Array | None) -> Changes:
         """What changes when a block is added, after checks of the block and its weights."""
+        block, weights = self._checked(block, weights)
+        return self._updated(block, weights) if block.shape[0] else {}
+
+    def _checked(self, block: Any, weights: Any) -> tuple[Array, Array | None]:
+        """A block with real numbers in float32 or float64, in CSR format if it is sparse, and without rows of weight
+        zero; and its weights. Blocks that are so already, as the blocks of all sources are, are returned unchanged."""
         if isinstance(block, Beside) and not (self.takes_pieces and weights is None):
             block = block.joined()
-        block = check_block(block)
-        if weights is not None:
-            block, weights = counted_rows(block, weights)
-        return self._updated(block, weights) if block.shape[0] else {}
+        if not hasattr(block, "ndim") or not hasattr(block, "dtype"):
+            raise TypeError(
+                f"a block of rows must be a 2-D array or a sparse matrix, got {type(block).__name__}; "
+                "lowdim.summarize(X, summary) reads data frames, lists and streams."
+            )
+        if block.ndim != 2:
+            raise bad_ndim(block.ndim, tuple(block.shape))
+        dtype = working_dtype(block)
+        if block.dtype != dtype:
+            if is_complex(block):
+                raise complex_data(block.dtype)
+            block = astype(block, dtype)
+        if is_sparse(block) and block.format != "csr":
+            block = block.tocsr()
+        return (block, None) if weights is None else counted_rows(block, weights)
 
     @abstractmethod
     def _updated(self, block: Array, weights: Array | None) -> Changes:
@@ -585,14 +586,6 @@ def scaled_rows(Z: Array, weights: Array | None) -> Array:
         return Z
     xp = namespace(Z)
     return Z * xp.sqrt(weights)[:, None]
-
-
-def column_groups(n_features: int, groups: Sequence[int] | None) -> tuple[int, ...]:
-    """Widths of tables side by side, which must add up to `n_features`; one table if `groups` is None."""
-    widths = (n_features,) if groups is None else tuple(int(g) for g in groups)
-    if sum(widths) != n_features or min(widths) < 1:
-        raise ValueError(f"groups={widths} must be positive widths that add up to n_features={n_features}.")
-    return widths
 
 
 def check_columns(expected: int, block: Array) -> None:

@@ -94,11 +94,8 @@ class Triangle(ScatterSummary):
         return out
 
     def about_zero(self) -> Self:
-        xp = namespace(self.mean)
-        out = self.snapshot()
-        out.rows = xp.concat([self.rows, row_at_mean(self.mean, self.weight)[None, :]], axis=0)
-        out.mean, out.rest = xp.zeros_like(self.mean), xp.zeros_like(self.mean)
-        return out
+        row = row_at_mean(self.mean, self.weight)
+        return self._about_zero(rows=namespace(row).concat([self.rows, row[None, :]], axis=0))
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_features, block)
@@ -135,7 +132,7 @@ class Triangle(ScatterSummary):
             rows = namespace(d).concat([self.rows, rows, joint[None, :]], axis=0)
         if rows.shape[0] > 2 * self.n_features:
             rows = r_factor(rows)
-        return {"n_rows": self.n_rows + n, "weight": self.weight + weight, "mean": mean, "rest": rest, "rows": rows}
+        return self._plus({"n_rows": n, "weight": weight}) | {"mean": mean, "rest": rest, "rows": rows}
 
 
 # The product of the scatter matrix with a block of vectors, without forming the scatter matrix.
