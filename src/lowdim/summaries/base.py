@@ -580,14 +580,6 @@ def row_weights(like: Array, weights: Array | None) -> Array:
     return namespace(like).ones_like(like) if weights is None else astype(weights, like.dtype)
 
 
-def scaled_rows(Z: Array, weights: Array | None) -> Array:
-    """Rows of `Z` times the square roots of their weights."""
-    if weights is None:
-        return Z
-    xp = namespace(Z)
-    return Z * xp.sqrt(weights)[:, None]
-
-
 def check_columns(expected: int, block: Array) -> None:
     """Raise an error if a block does not have the expected number of columns."""
     if block.shape[1] != expected:
