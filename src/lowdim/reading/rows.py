@@ -105,9 +105,9 @@ def _blocks(
         for block in part.blocks(min(size, rows_to_map(source))):
             block = block.joined() if isinstance(block, Beside) else block
             _require_finite(source, block, n)
-            yield block, weights_of(block, n, weights)
+            yield block, None if weights is None else weights_of(block, n, weights)
             n += int(block.shape[0])
-        if part is source:
+        if part is source and weights is not None:
             check_all_weights(weights, n)
 
 

@@ -155,19 +155,17 @@ def weights_for(source: Source, weights: Any) -> Any:
     return asarray_like(weights, source.empty(0), dtype=source.dtype)
 
 
-def weights_of(block: Array, start: int, weights: Array | None) -> Array | None:
+def weights_of(block: Array, start: int, weights: Array) -> Array:
     """The weights of a block whose first row is row `start`."""
-    if weights is None:
-        return None
     stop = start + block.shape[0]
     if stop > weights.shape[0]:
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {stop} rows or more")
     return weights[start:stop]
 
 
-def check_all_weights(weights: Array | None, n: int) -> None:
+def check_all_weights(weights: Array, n: int) -> None:
     """Raise an error unless there are `n` weights; for a stream, the number of rows `n` is known only at its end."""
-    if weights is not None and n != weights.shape[0]:
+    if n != weights.shape[0]:
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {n} rows")
 
 
@@ -177,7 +175,7 @@ def check_all_weights(weights: Array | None, n: int) -> None:
 S = TypeVar("S", bound=Summary)
 
 #: A piece of the rows, which adds itself to the summary of a shard and calls a function after each block.
-Piece = Callable[[Shard, Callable[[], None]], None]
+Piece = Callable[[Shard, Callable[[], None] | None], None]
 Pieces = Generator[Piece, None, None]
 
 
@@ -261,11 +259,42 @@ def summarize_source(
     keeper = None if checkpoint is None else Keeper(checkpoint, source, weights, summary, progress)
     if source.traits.engine is not None:
         _add_remotely(source, source.traits.engine, summary, weights, progress)
-    elif keeper is None or not keeper.finish(summary):
-        _add_here(source, summary, weights, progress, keeper)
+        return summary
+    if keeper is None or not keeper.finish(summary):
+        # The blocks themselves are handed out to threads if the rows cannot be cut into parts beforehand, and the
+        # product of one block does not keep BLAS busy.
+        by_blocks = source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas
+        if keeper is not None and keeper.found is not None:
+            cut = keeper.found.cut
+            parts = [source] if cut.parts == 1 else source.parts(cut.parts)
+        else:
+            wanted, parts = parts_of(source, summary.threaded_blas)
+            n_shards = _count_shards(len(parts)) if len(parts) > 1 or by_blocks else 1
+            cut = Cut(rows_to_sum(source, summary, weights is not None), wanted, n_shards)
+        if progress is not None:
+            progress.begin(type(summary).__name__, count_blocks(parts, cut.rows), cut.rows)
+        watching = progress if keeper is None else keeper
+        tick = None if watching is None else watching.step
+        if keeper is None and len(parts) == 1 and not by_blocks:
+            _add_part(source, weights, 0, cut.rows, 0, Shard(summary), tick)
+        else:
+            _add_in_shards(parts, summary, weights, cut, keeper, tick, len(parts) > 1 or by_blocks)
+        if progress is not None:
+            progress.end()
     if keeper is not None:
         keeper.end(summary, keep=keep)
     return summary
+
+
+def _count_shards(n_parts: int) -> int:
+    """The number of summaries to which parts of the rows, or the blocks of the only part, are added in turn.
+
+    There are more of them than threads. A thread takes the next piece as soon as it is free, unless the summary of that
+    piece is still in use. So slow threads get fewer pieces than others.
+    """
+    n = threads.available()
+    shards = n + max(1, n // 2) if n > 1 else 1
+    return shards if n_parts == 1 else min(shards, n_parts)
 
 
 def column_names(source: Source) -> Names:
@@ -281,37 +310,6 @@ def column_names(source: Source) -> Names:
     for member in members:
         names += [None] * member.shape[1] if member.names is None else list(member.names)
     return tuple(names)
-
-
-def _add_here(
-    source: Source, summary: Summary, weights: Array | None, progress: Progress | None, keeper: Keeper | None
-) -> None:
-    """Add the rows of a source in this process. If a keeper has the sums of some of them, only the others are read."""
-    # The blocks themselves are handed out to threads if the rows cannot be cut into parts beforehand, and the product
-    # of one block does not keep BLAS busy.
-    by_blocks = source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas
-    if keeper is None or keeper.found is None:
-        wanted, parts = parts_of(source, summary.threaded_blas)
-        cut = Cut(rows_to_sum(source, summary, weights is not None), wanted, 1)
-        if len(parts) > 1 or by_blocks:
-            # There are more summaries than threads. A thread takes the next piece as soon as it is free, unless the
-            # summary of that piece is still in use. So slow threads get fewer pieces than others.
-            n = threads.available()
-            in_turn = n + max(1, n // 2) if n > 1 else 1
-            cut = cut._replace(summaries=in_turn if len(parts) == 1 else min(in_turn, len(parts)))
-    else:
-        cut = keeper.found.cut
-        parts = [source] if cut.parts == 1 else source.parts(cut.parts)
-    if progress is not None:
-        progress.begin(type(summary).__name__, count_blocks(parts, cut.rows), cut.rows)
-    watching = progress if keeper is None else keeper
-    tick = None if watching is None else watching.step
-    if keeper is None and len(parts) == 1 and not by_blocks:
-        _add_part(source, weights, 0, cut.rows, 0, Shard(summary), tick or _nothing)
-    else:
-        _add_in_shards(parts, summary, weights, cut, keeper, tick, len(parts) > 1 or by_blocks)
-    if progress is not None:
-        progress.end()
 
 
 def _add_in_shards(
@@ -344,7 +342,7 @@ def _add_in_shards(
                 pass
         else:
             for task in tasks:
-                task(tick or _nothing)
+                task(tick)
     except BaseException:
         if keeper is not None:
             # What has been added is kept. If the file cannot be written, the first error says more.
@@ -356,10 +354,6 @@ def _add_in_shards(
         pieces.close()
     for shard in shards[1:]:
         summary.merge(shard.summary)
-
-
-def _nothing() -> None:
-    pass
 
 
 def _parts_to_add(parts: list[Source], weights: Array | None, rows: int, first: int) -> Pieces:
@@ -376,7 +370,7 @@ def _add_part(
     rows: int,
     number: int,
     shard: Shard,
-    tick: Callable[[], None],
+    tick: Callable[[], None] | None,
 ) -> None:
     """Add the rows of a part, whose first row is row `start` of the table, as far as they have not been added."""
     if number < shard.place.piece:
@@ -389,15 +383,17 @@ def _add_part(
     for block in blocks:
         n = int(block.shape[0])
         if done >= before:
-            counts = weights_of(block, done, weights)
+            counts = None if weights is None else weights_of(block, done, weights)
             try:
                 shard.summary.update(block, counts)
             except NonFiniteBlock:
                 raise _unusable(part, shard.summary, block, start + done, counts) from None
             shard.move(number, done + n)
-            tick()
+            if tick is not None:
+                tick()
         done += n
-    check_all_weights(weights, done)
+    if weights is not None:
+        check_all_weights(weights, done)
     shard.move(number + shard.step)
 
 
@@ -416,12 +412,14 @@ def _blocks_to_add(source: Source, weights: Array | None, blocks: Iterator[tuple
         n, blocks = blocks.row, blocks.blocks()
     for begin, block in blocks:
         n = begin.row + int(block.shape[0])
-        yield partial(_add_block, source, block, weights_of(block, begin.row, weights), begin)
-    check_all_weights(weights, n)
+        counts = None if weights is None else weights_of(block, begin.row, weights)
+        yield partial(_add_block, source, block, counts, begin)
+    if weights is not None:
+        check_all_weights(weights, n)
 
 
 def _add_block(
-    source: Source, block: Array, weights: Array | None, begin: Begin, shard: Shard, tick: Callable[[], None]
+    source: Source, block: Array, weights: Array | None, begin: Begin, shard: Shard, tick: Callable[[], None] | None
 ) -> None:
     """Add one block, if it has not been added."""
     if begin.block >= shard.place.piece:
@@ -430,7 +428,8 @@ def _add_block(
         except NonFiniteBlock:
             raise _unusable(source, shard.summary, block, begin.row, weights) from None
         shard.move(begin.block + shard.step)
-        tick()
+        if tick is not None:
+            tick()
 
 
 def _add_remotely(
@@ -458,7 +457,7 @@ def _summary_of_partition(part: Source, start: int, weights: Array | None, *, li
     """A task: the summary of one partition and its weights."""
     summary = like.summary.fresh()
     with threads.single_threaded_blas():
-        _add_part(part, weights, start, rows, 0, Shard(summary), _nothing)
+        _add_part(part, weights, start, rows, 0, Shard(summary), None)
     return summary
 
 

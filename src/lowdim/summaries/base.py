@@ -588,7 +588,8 @@ def check_columns(expected: int, block: Array) -> None:
 
 def check_squares(squares: Array) -> None:
     """Raise `NonFiniteBlock` if sums of squares, or their sum over the columns, are not finite."""
-    if not _are_in_range(squares):
+    xp = namespace(squares)
+    if not float(xp.max(squares)) <= float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]:
         raise NonFiniteBlock
 
 
@@ -596,15 +597,12 @@ def row_at_mean(mean: Array, weight: float) -> Array:
     """The row sqrt(weight) mean, whose squares and products are the difference between the second moments about zero
     and those about the mean; an error if its squares are not finite."""
     row = mean * math.sqrt(weight)
-    with np.errstate(over="ignore"):
-        if not _are_in_range(row * row):
-            raise squares_about_zero()
+    try:
+        with np.errstate(over="ignore"):
+            check_squares(row * row)
+    except NonFiniteBlock:
+        raise squares_about_zero() from None
     return row
-
-
-def _are_in_range(squares: Array) -> bool:
-    xp = namespace(squares)
-    return float(xp.max(squares)) <= float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]
 
 
 def is_far(s: Array, squares: Array, weight: float) -> bool:

@@ -322,7 +322,9 @@ class Moments(ScatterSummary):
         largest machine epsilon of the products, which are in the dtype of the rows if the squares are in its range."""
         n, p = block.shape
         rows = _slice_rows(p, block.itemsize, has_columns_in_one_piece(block))
-        s, P, product_eps = np.zeros(p), np.zeros((p, p)), 0.0
+        product_eps = 0.0
+        if n > rows:
+            s, P = np.zeros(p), np.zeros((p, p))
         by_blas = n > rows and block.dtype == np.float64 and p >= _ADDED_BY_BLAS_FROM
         for i in range(0, n, rows):
             Z: Any = block if n <= rows else block[i : min(i + rows, n), :]
