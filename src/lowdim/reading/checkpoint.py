@@ -21,7 +21,6 @@ from .._core import container
 from .._core.arrays import Array, digest, is_array
 from .._core.paths import local_path
 from .._core.threads import Progress
-from ..errors import damaged_checkpoint, no_checkpoint_elsewhere, other_pass, other_stream
 from ..sources.base import Source
 from ..summaries.base import Summary
 
@@ -141,8 +140,15 @@ def read_state(path: str | PathLike[str], described: dict[str, Any], kind: type[
         return _state(tree, kind)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if differences:
-            raise other_pass(path, differences) from None
-        raise damaged_checkpoint(path, error) from error
+            more = f"; and {len(differences) - 4} more" if len(differences) > 4 else ""
+            raise ValueError(
+                f"the checkpoint {path} is of another pass: {'; '.join(differences[:4])}{more}. Give the same rows, "
+                "weights and summary to go on with it, or another path; or delete the file to begin again."
+            ) from None
+        raise ValueError(
+            f"{path} holds no checkpoint, or a damaged one: {str(error).rstrip('.')}. Give another path; or delete the "
+            "file, if nothing else is in it, to begin the pass again."
+        ) from error
 
 
 def _state(tree: dict[str, Any], kind: type[Summary]) -> State:
@@ -262,8 +268,16 @@ class Keeper:
         progress: Progress | None,
     ) -> None:
         if source.traits.remote or not source.traits.host:
-            engine = source.traits.engine
-            raise no_checkpoint_elsewhere(source.table, engine=None if engine is None else engine.name)
+            if source.traits.engine is None:
+                raise TypeError(
+                    f"{source.table} is on a device or of another array library than NumPy, and no checkpoint of its "
+                    "sums is kept. Give NumPy arrays, tables or files, or fit without checkpoint."
+                )
+            raise TypeError(
+                f"{source.table} is held by {source.traits.engine.name}, which repeats what is lost itself, and no "
+                "checkpoint is kept. Summarize groups of partitions one after another, save each summary, and merge "
+                "them; or fit without checkpoint."
+            )
         self._checkpoint, self._source, self._progress = checkpoint, source, progress
         self._described = describe_pass(source, weights, summary)
         #: The state in which the pass was interrupted, or None.
@@ -352,7 +366,11 @@ class Keeper:
                 break
             done, before = done + int(block.shape[0]), _digest_with(before, block)
         if done != begin.row or before != begin.before:
-            raise other_stream(self._checkpoint.path, begin.row)
+            raise ValueError(
+                f"the first {begin.row} rows of the stream are not those that the checkpoint {self._checkpoint.path} "
+                "has the sums of. Give the same rows in the same blocks to go on with it, or delete the file to begin "
+                "again."
+            )
 
 
 def _digest_with(before: str, block: Array) -> str:

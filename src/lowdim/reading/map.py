@@ -79,16 +79,17 @@ def map_rows(
         if found is not None:
             return found
     if len(parts) == 1:
-        pieces = list(mapped_blocks(source, function, 0, rows, lambda: None, takes_nan))
+        pieces = list(mapped_blocks(source, function, 0, rows, takes_nan))
         return pieces[0] if len(pieces) == 1 else concat_rows(pieces)
     one = function(next(parts[0].blocks(1)))
     out = np.empty((n, *one.shape[1:]), dtype=one.dtype)
 
     def run(part: Source, start: int, tick: Callable[[], None]) -> None:
         i = start
-        for piece in mapped_blocks(part, function, start, rows, tick, takes_nan):
+        for piece in mapped_blocks(part, function, start, rows, takes_nan):
             out[i : i + len(piece)] = piece
             i += len(piece)
+            tick()
 
     todo = [partial(run, part, start) for part, (start, _) in zip(parts, edges(parts), strict=True)]
     for _ in threads.run_in_parallel(todo, n_threads=threads.available()):
@@ -111,7 +112,7 @@ def _mapped_on_device(source: Source, function: Callable[[Array], Array], rows: 
 def _mapped_and_returned(there: RowMap) -> np.ndarray:
     """The results of a map on a device, in main memory: those of one block return while the next one is sent."""
     rows, n = rows_to_map(there.source, there.function), there.source.shape[0]
-    blocks = mapped_blocks(there.source, there.function, 0, rows, lambda: None, there.takes_nan)
+    blocks = mapped_blocks(there.source, there.function, 0, rows, there.takes_nan)
     if n is None:
         return np.concatenate([to_numpy(piece) for piece in blocks])
     out: np.ndarray | None = None
@@ -136,24 +137,17 @@ def _answers(
 ) -> Array:
     """A task: the results of `function` for one partition."""
     with threads.single_threaded_blas():
-        return concat_rows(list(mapped_blocks(part, function, start, rows, lambda: None, takes_nan)))
+        return concat_rows(list(mapped_blocks(part, function, start, rows, takes_nan)))
 
 
 def mapped_blocks(
-    source: Source,
-    function: Callable[[Array], Array],
-    start: int,
-    rows: int,
-    tick: Callable[[], None],
-    takes_nan: bool,
+    source: Source, function: Callable[[Array], Array], start: int, rows: int, takes_nan: bool
 ) -> Iterator[Array]:
     """The results of `function` for the blocks of `source`, whose first row is row `start` of the table."""
     with without_float_warnings():
         for block in source.blocks(rows):
-            answer = mapped_block(source, function, block, start, takes_nan)
+            yield mapped_block(source, function, block, start, takes_nan)
             start += block.shape[0]
-            tick()
-            yield answer
 
 
 def mapped_block(
@@ -162,11 +156,10 @@ def mapped_block(
     """The result of `function` for a block of `source` whose first row is row `start` of the table."""
     try:
         answer = function(block)
-        usable = all_finite(answer)
+        if all_finite(answer):
+            return answer
     except NonFiniteBlock:
-        usable = False
-    if usable:
-        return answer
+        pass
     raise unusable_block_error(source, block, range(start, start + block.shape[0]), takes_nan=takes_nan)
 
 

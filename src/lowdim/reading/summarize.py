@@ -15,7 +15,7 @@ from .._core import threads
 from .._core.arrays import Array, asarray_like, to_numpy
 from .._core.devices import placed_like, placed_on_host
 from .._core.threads import Progress, watcher
-from ..errors import NonFiniteBlock, bad_weights, no_order, weights_without_column
+from ..errors import NonFiniteBlock, bad_weights, no_order
 from ..sources.base import Engine, Source, unusable_block_error
 from ..sources.derived import CarriedColumn, in_order
 from ..sources.on_device import resident
@@ -111,7 +111,10 @@ def check_weights(weights: Any, source: Source) -> Array:
     """Check frequency weights and return them as an array with the namespace, device and dtype of the rows, or as they
     are if they are a column that goes along with the rows."""
     if isinstance(weights, str):
-        raise weights_without_column(weights)
+        raise ValueError(
+            f"sample_weight={weights!r} is the name of a column, and X is not one table whose columns have names. Pass "
+            "the weights, one for each row, or pass a data frame or a file with names as X."
+        )
     if isinstance(weights, CarriedColumn):
         return weights.checked(source)
     if not in_order(source):

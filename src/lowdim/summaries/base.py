@@ -47,10 +47,8 @@ from ..errors import (
     bad_weights,
     complex_data,
     damaged_file,
-    different_columns,
     is_checkpoint,
-    no_rows_seen,
-    squares_about_zero,
+    names_difference,
 )
 from ..linalg import FLOAT32_SQUARES
 
@@ -111,7 +109,10 @@ def agreed_names(mine: Names, others: Names, what: str) -> Names:
         return others
     differ = (a != b and a is not None and b is not None for a, b in zip(mine, others, strict=False))
     if len(mine) != len(others) or any(differ):
-        raise different_columns(mine, others, what)
+        raise ValueError(
+            f"{what} has other columns than the rows summed up so far: {names_difference(mine, others)}. Sums of "
+            "different columns cannot be added; select the same columns in the same order everywhere."
+        )
     return tuple(b if a is None else a for a, b in zip(mine, others, strict=True))
 
 
@@ -557,7 +558,9 @@ def _held_bytes(value: Any) -> int:
 def require_seen(summary: Any) -> None:
     """Raise an error if a summary of moments has seen no rows."""
     if summary.mean is None:
-        raise no_rows_seen()
+        raise ValueError(
+            "the summary is empty: it has seen no rows. First update it with rows, or merge others into it."
+        )
 
 
 def union(summaries: Sequence[S]) -> S:
@@ -601,7 +604,10 @@ def row_at_mean(mean: Array, weight: float) -> Array:
         with np.errstate(over="ignore"):
             check_squares(row * row)
     except NonFiniteBlock:
-        raise squares_about_zero() from None
+        raise ValueError(
+            "center=False: the squares of the entries are not finite. Multiply the rows by a small number, or centre "
+            "them."
+        ) from None
     return row
 
 

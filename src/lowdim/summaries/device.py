@@ -7,7 +7,6 @@ vectors is computed there, because a device takes as long to begin with an opera
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
@@ -179,7 +178,10 @@ def device_sums(
     while True:
         there, P = _sums_about(shift, block, weights, dtype)
         s, squares = to_host([there, xp.linalg.diagonal(P)])
-        largest, least_spread = _look(s, squares, weight, so_far.groups)
+        # The largest sum of squares of each table, and the least variance of a column as a part of its mean square
+        # about the shift.
+        largest = np.array([squares[i:j].max() for i, j in pairwise(accumulate(so_far.groups, initial=0))])
+        least_spread = float(np.where(squares > 0, (squares - s * s / weight) / squares, 1.0).min())
         if np.isnan(largest).any():
             raise NonFiniteBlock
         if dtype != widest and not np.all((low < largest) & (largest < high)):
@@ -241,11 +243,3 @@ def _rows(block: Array, part: slice, dtype: Any) -> Array:
     """Some rows of a block in `dtype`; tables side by side are joined."""
     rows = block[part, :]
     return rows.joined(dtype) if isinstance(rows, Beside) else astype(rows, dtype)
-
-
-def _look(s: np.ndarray, squares: np.ndarray, weight: float, groups: Sequence[int]) -> tuple[np.ndarray, float]:
-    """The largest sum of squares of each group of columns, and the smallest variance of a column as a part of its mean
-    square about the shift."""
-    spread = np.where(squares > 0, (squares - s * s / weight) / squares, 1.0)
-    tops = [squares[i:j].max() for i, j in pairwise(accumulate(groups, initial=0))]
-    return np.array(tops), float(spread.min())

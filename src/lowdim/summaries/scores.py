@@ -22,7 +22,7 @@ from .._core.arrays import (
 )
 from .._core.devices import Scratch
 from ..densities import Density, parse_density
-from ..errors import NonFiniteBlock, density_not_finite
+from ..errors import NonFiniteBlock
 from .base import Changes, Layout, Summary, check_columns, total_weight
 from .device import tall_product
 
@@ -151,7 +151,12 @@ class ScoreMoments(Summary):
             # The cause is either the rows or the density.
             Y, _ = self._sources(dense(block))
             largest = float(namespace(Y).max(namespace(Y).abs(Y)))
-            raise density_not_finite(self.density, largest) if largest < _LARGEST else NonFiniteBlock()
+            if not largest < _LARGEST:
+                raise NonFiniteBlock
+            raise ValueError(
+                f"the density {self.density} gives NaN or infinity at {largest:.3g}. Its functions must be finite for "
+                "large numbers too: write ln cosh u, for example, as np.logaddexp(u, -u) - np.log(2)."
+            )
         counts = {"n_rows": int(block.shape[0]), "weight": total_weight(block, weights)}
         return self._plus(counts | {name: v.astype(np.float64) for name, v in sums.items()})
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import units_too_far
 from ...linalg import FLOAT64_EPS, eigh_descending, svd_thin, with_sign
 from ..problem import PairFit, Status, Tail
 from .views import View, Views, largest_singular_value
@@ -302,7 +301,11 @@ def _unit_ratio(views: Views) -> float:
     x, y = views.tables
     ratio = y.unit / x.unit
     if not 1e-280 < ratio < 1e280:
-        raise units_too_far(x.unit, y.unit)
+        raise ValueError(
+            f"the columns of X and y have magnitudes {x.unit:.0e} and {y.unit:.0e}: coefficients between them are "
+            "outside the range of floating-point numbers. Rescale one of the tables (multiply it by a constant) and "
+            "fit again."
+        )
     return ratio
 
 
