@@ -333,9 +333,12 @@ def _add_in_shards(
     else:
         shards = keeper.shards(summary, cut)
         first = min(shard.place.piece for shard in shards)
-    pieces = _parts_to_add(parts, weights, cut.rows, first)
-    if len(parts) == 1:
-        pieces = _blocks_to_add(parts[0], weights, _numbered(parts[0].blocks(cut.rows)) if keeper is None else keeper)
+    if len(parts) > 1:
+        pieces = _parts_to_add(parts, weights, cut.rows, first)
+    elif keeper is None:
+        pieces = _blocks_to_add(parts[0], weights, _numbered(parts[0].blocks(cut.rows)), 0)
+    else:
+        pieces = _blocks_to_add(parts[0], weights, keeper.blocks(), keeper.row)
     turns = islice(cycle(shards), first % len(shards), None)
     tasks = (partial(piece, shard) for piece, shard in zip(pieces, turns, strict=False))
     try:
@@ -408,11 +411,8 @@ def _numbered(blocks: Iterator[Array]) -> Iterator[tuple[Begin, Array]]:
         row += int(block.shape[0])
 
 
-def _blocks_to_add(source: Source, weights: Array | None, blocks: Iterator[tuple[Begin, Array]] | Keeper) -> Pieces:
-    """Pieces for the blocks of a source, or for those that a keeper lacks, with their weights."""
-    n = 0
-    if isinstance(blocks, Keeper):
-        n, blocks = blocks.row, blocks.blocks()
+def _blocks_to_add(source: Source, weights: Array | None, blocks: Iterator[tuple[Begin, Array]], n: int) -> Pieces:
+    """Pieces for the blocks of a source after its first `n` rows, with their weights."""
     for begin, block in blocks:
         n = begin.row + int(block.shape[0])
         counts = None if weights is None else weights_of(block, begin.row, weights)
