@@ -541,7 +541,7 @@ class AnySolver(ABC):
         """The next more accurate solver, to run if this one does not resolve the result; or None."""
         return None
 
-    def confirmed(self, found: Any, rows: Any, request: Any) -> Any:
+    def _confirmed(self, found: Any, rows: Any, request: Any) -> Any:
         """The result, if it is unresolved, after a closer look at the rows: it may be exact nevertheless."""
         return found
 
@@ -783,7 +783,7 @@ class Problem(Generic[R]):
         while True:
             found, finer = plan.solver.solve(rows, request), None
             if again and found.status in _IMPROVABLE:
-                found = plan.solver.confirmed(found, rows, request)
+                found = plan.solver._confirmed(found, rows, request)
                 finer = finer_plan(plan, found.status, job)
             passes += found.passes
             if finer is None:

@@ -207,7 +207,7 @@ class Covariance(Solver):
                 center=request.center,
             )
 
-    def confirmed(self, found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
+    def _confirmed(self, found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
         """The spectrum with the status EXACT, if its unresolved eigenvalues are zero as far as the rows tell.
 
         One more pass projects the centred rows on the unresolved eigenvectors, which squares nothing: if the
