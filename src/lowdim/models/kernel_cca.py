@@ -235,20 +235,20 @@ class KernelCCA(Model):
         solve = partial(solve_canonical, regularization=check_regularization(self.regularization, 2))
         return TablesRequest((False, False), count, solve)
 
-    def _reductions(self, rows: Tables) -> dict[str, Any]:
-        """The only reduction from kernels to coordinates."""
+    def _problem(self, rows: Tables) -> pairs.PairProblem:
+        """The problem with the only reduction from kernels to coordinates."""
         weights = rows.joint.weights
         kernels = self._kernels(None if weights is None else np.flatnonzero(weights > 0))
         for kernel, table in zip(kernels, rows.each, strict=True):
             if isinstance(kernel, PrecomputedKernel) and table.shape[0] != table.shape[1]:
                 raise ValueError(f"kernel='precomputed' needs square matrices, {kernel.table} has shape {table.shape}.")
-        return {KernelReduction.name: KernelReduction(kernels)}
+        return pairs.PairProblem({KernelReduction.name: KernelReduction(kernels)}, cached=False)
 
     def _plan_rows(self, rows: Tables) -> Plan:
-        return pairs.plan(rows, self._request(rows.widths), among=self._reductions(rows))
+        return self._problem(rows).plan(rows, self._request(rows.widths))
 
     def _fit_rows(self, rows: Tables) -> None:
-        solution, self.plan_ = pairs.solve(rows, self._request(rows.widths), among=self._reductions(rows))
+        solution, self.plan_ = self._problem(rows).solve(rows, self._request(rows.widths))
         views: Any = solution.views
         fit: Any = solution.fit
         self.solver_, self.status_ = self.plan_.solver.name, solution.status

@@ -358,10 +358,8 @@ class PairModel(Model):
     def _fit_from(self, summary: Any, dtypes: Dtypes, asked: Any = "auto", passes: int = 0) -> None:
         """Fit to a summary that was made in `passes` passes over the rows."""
         self._check_groups(summary.groups)
-        n = len(summary.groups)
-        names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
         self.n_features_in_ = summary.groups[0]
-        solution, the_plan = pairs.solve_summary(summary, names, self._request(summary.groups), asked)
+        solution, the_plan = pairs.solve_summary(summary, self._request(summary.groups), asked)
         self._finish(replace(solution, passes=passes), replace(the_plan, passes=passes), dtypes)
 
     def _check_groups(self, groups: Sequence[int]) -> None:

@@ -1,6 +1,6 @@
 """A pass over the rows that was interrupted goes on where it was: its place and its sums are kept in a file.
 
-The summaries of a pass do not depend on one another, so each has its own place (`Lane`), and no thread has to wait for
+The summaries of a pass do not depend on one another, so each has its own place (`Shard`), and no thread has to wait for
 another one when the file is written. Arrays of a summary are replaced and never overwritten, so that the state of a
 summary is a copy of its references. Both cost next to nothing for each block.
 """
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from .._core import container
 from .._core.arrays import Array, digest, is_array
 from .._core.paths import local_path
-from ..errors import damaged_checkpoint, no_checkpoint_elsewhere, other_pass, other_stream
+from .._core.threads import Progress
 from ..sources.base import Source
 from ..summaries.base import Summary
 
@@ -39,10 +39,13 @@ class Cut(NamedTuple):
 
 
 class Place(NamedTuple):
-    """How far a lane is: its pieces before number `piece` have been added, and so many rows of that one."""
+    """How far a shard is: its pieces before number `piece` have been added, and so many rows of that one."""
 
     piece: int
     rows: int = 0
+
+
+_START = Place(0)
 
 
 class Begin(NamedTuple):
@@ -53,28 +56,24 @@ class Begin(NamedTuple):
     before: str = ""
 
 
-class Lane:
-    """One of the summaries of a pass, to which every so-many-th piece is added, in order.
+class Shard:
+    """One of the summaries of a pass, to which every `step`-th piece is added, in order.
 
-    If it is `watched`, `place` says how far the lane is, and `seen` is always a pair of a place and a summary of
+    If it is `watched`, `place` says how far the shard is, and `kept` is always a pair of a place and a summary of
     exactly the rows up to it. Such a pair is made after each block and never changed, so that any thread may take it
-    at any time. Otherwise `place` is where the lane began.
+    at any time. Otherwise `place` is where the shard began.
     """
 
-    def __init__(self, summary: Summary, place: Place, step: int, *, watched: bool = False) -> None:
-        self.summary, self._step, self._watched = summary, step, watched
-        self.place = place
-        self.seen = (place, summary.snapshot() if watched else summary)
+    def __init__(self, summary: Summary, place: Place = _START, step: int = 1, *, watched: bool = False) -> None:
+        self.summary, self.place, self.step, self._watched = summary, place, step, watched
+        if watched:
+            self.kept = (place, summary.snapshot())
 
-    def move(self, piece: int, rows: int) -> None:
-        """Note that the rows of `piece` up to row `rows` have been added."""
+    def move(self, piece: int, rows: int = 0) -> None:
+        """Note that the pieces before `piece`, and its rows up to row `rows`, have been added."""
         if self._watched:
             self.place = Place(piece, rows)
-            self.seen = (self.place, self.summary.snapshot())
-
-    def end(self, piece: int) -> None:
-        """Note that all rows of `piece` have been added."""
-        self.move(piece + self._step, 0)
+            self.kept = (self.place, self.summary.snapshot())
 
 
 # The file of a checkpoint: of which pass it is, how far the pass was, and its sums.
@@ -141,8 +140,15 @@ def read_state(path: str | PathLike[str], described: dict[str, Any], kind: type[
         return _state(tree, kind)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if differences:
-            raise other_pass(path, differences) from None
-        raise damaged_checkpoint(path, error) from error
+            more = f"; and {len(differences) - 4} more" if len(differences) > 4 else ""
+            raise ValueError(
+                f"the checkpoint {path} is of another pass: {'; '.join(differences[:4])}{more}. Give the same rows, "
+                "weights and summary to go on with it, or another path; or delete the file to begin again."
+            ) from None
+        raise ValueError(
+            f"{path} holds no checkpoint, or a damaged one: {str(error).rstrip('.')}. Give another path; or delete the "
+            "file, if nothing else is in it, to begin the pass again."
+        ) from error
 
 
 def _state(tree: dict[str, Any], kind: type[Summary]) -> State:
@@ -176,15 +182,16 @@ def _differences(before: Any, now: Any, place: str = "") -> Iterator[str]:
     if isinstance(before, dict) and isinstance(now, dict):
         for key in [*before, *(key for key in now if key not in before)]:
             yield from _differences(before.get(key), now.get(key), f"{place}, {key}" if place else key)
-    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now) and _is_deep(before):
+    elif (
+        isinstance(before, list)
+        and isinstance(now, list)
+        and len(before) == len(now)
+        and any(isinstance(value, dict | list) for value in before)
+    ):
         for i, (a, b) in enumerate(zip(before, now, strict=True)):
             yield from _differences(a, b, f"{place} {i}")
     elif before != now:
         yield f"{place}: {_short(before)} then, {_short(now)} now"
-
-
-def _is_deep(values: list[Any]) -> bool:
-    return any(isinstance(value, dict | list) for value in values)
 
 
 def _short(value: Any) -> str:
@@ -252,16 +259,31 @@ class Checkpoint:
 class Keeper:
     """Writes the state of one pass, and finds it again."""
 
-    def __init__(self, checkpoint: Checkpoint, source: Source, weights: Array | None, summary: Summary) -> None:
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        source: Source,
+        weights: Array | None,
+        summary: Summary,
+        progress: Progress | None,
+    ) -> None:
         if source.traits.remote or not source.traits.host:
-            engine = source.traits.engine
-            raise no_checkpoint_elsewhere(source.table, engine=None if engine is None else engine.name)
-        self._checkpoint, self._source = checkpoint, source
+            if source.traits.engine is None:
+                raise TypeError(
+                    f"{source.table} is on a device or of another array library than NumPy, and no checkpoint of its "
+                    "sums is kept. Give NumPy arrays, tables or files, or fit without checkpoint."
+                )
+            raise TypeError(
+                f"{source.table} is held by {source.traits.engine.name}, which repeats what is lost itself, and no "
+                "checkpoint is kept. Summarize groups of partitions one after another, save each summary, and merge "
+                "them; or fit without checkpoint."
+            )
+        self._checkpoint, self._source, self._progress = checkpoint, source, progress
         self._described = describe_pass(source, weights, summary)
         #: The state in which the pass was interrupted, or None.
         self.found = read_state(checkpoint.path, self._described, type(summary))
 
-    def lanes(self, summary: Summary, cut: Cut) -> list[Lane]:
+    def shards(self, summary: Summary, cut: Cut) -> list[Shard]:
         """The summaries of the pass, as far as they were. The first one is `summary` itself."""
         summaries = [summary, *(summary.fresh() for _ in range(cut.summaries - 1))]
         places = [Place(i) for i in range(cut.summaries)]
@@ -275,15 +297,10 @@ class Keeper:
         #: Where the last blocks that were handed out begin, and the next one. All blocks before these have been added.
         self._begins = deque([begin], maxlen=cut.summaries + 1)
         each_place = zip(summaries, places, strict=True)
-        self._lanes = [Lane(each, place, cut.summaries, watched=True) for each, place in each_place]
+        self._shards = [Shard(each, place, cut.summaries, watched=True) for each, place in each_place]
         # A file that cannot be written is noticed before rows are read.
         self.write()
-        return self._lanes
-
-    @property
-    def first(self) -> int:
-        """The number of the first piece that has not been added."""
-        return min(lane.place.piece for lane in self._lanes)
+        return self._shards
 
     @property
     def row(self) -> int:
@@ -305,18 +322,20 @@ class Keeper:
             yield begin, block
             begin = following
 
-    def tick(self) -> None:
-        """Write the file, if it is time for that."""
+    def step(self) -> None:
+        """Report a block, and write the file if it is time for that."""
+        if self._progress is not None:
+            self._progress.step()
         if time.monotonic() >= self._due:
             self.write()
 
     def write(self) -> None:
         """Write the state of all summaries."""
-        seen = [lane.seen for lane in self._lanes]
-        first = min(place.piece for place, _ in seen)
+        kept = [shard.kept for shard in self._shards]
+        first = min(place.piece for place, _ in kept)
         # If the pieces are parts and not blocks, no blocks are handed out, and the only entry is the first row.
         begin = next((each for each in self._begins if each.block == first), self._begins[0])
-        self._write(State(self._cut, [place for place, _ in seen], begin, [summary for _, summary in seen]))
+        self._write(State(self._cut, [place for place, _ in kept], begin, [summary for _, summary in kept]))
 
     def finish(self, summary: Any) -> bool:
         """Whether the file holds the sums of all rows, which `summary` then takes over."""
@@ -347,7 +366,11 @@ class Keeper:
                 break
             done, before = done + int(block.shape[0]), _digest_with(before, block)
         if done != begin.row or before != begin.before:
-            raise other_stream(self._checkpoint.path, begin.row)
+            raise ValueError(
+                f"the first {begin.row} rows of the stream are not those that the checkpoint {self._checkpoint.path} "
+                "has the sums of. Give the same rows in the same blocks to go on with it, or delete the file to begin "
+                "again."
+            )
 
 
 def _digest_with(before: str, block: Array) -> str:

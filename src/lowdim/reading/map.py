@@ -73,22 +73,23 @@ def map_rows(
         task = partial(_answers, function=function, rows=rows, takes_nan=takes_nan)
         replaces = getattr(function, "replaces_rows", False)
         return source.traits.engine.mapped(source, task, task(source.first_block, 0), names, replaces=replaces)
-    n, parts = source.shape[0], parts_of(source, threaded_blas=False)
+    n, (_, parts) = source.shape[0], parts_of(source, threaded_blas=False)
     if not source.traits.host and source.traits.rereadable:
         found = _mapped_on_device(source, function, rows)
         if found is not None:
             return found
     if len(parts) == 1:
-        pieces = list(mapped_blocks(source, function, 0, rows, lambda: None, takes_nan))
+        pieces = list(mapped_blocks(source, function, 0, rows, takes_nan))
         return pieces[0] if len(pieces) == 1 else concat_rows(pieces)
     one = function(next(parts[0].blocks(1)))
     out = np.empty((n, *one.shape[1:]), dtype=one.dtype)
 
     def run(part: Source, start: int, tick: Callable[[], None]) -> None:
         i = start
-        for piece in mapped_blocks(part, function, start, rows, tick, takes_nan):
+        for piece in mapped_blocks(part, function, start, rows, takes_nan):
             out[i : i + len(piece)] = piece
             i += len(piece)
+            tick()
 
     todo = [partial(run, part, start) for part, (start, _) in zip(parts, edges(parts), strict=True)]
     for _ in threads.run_in_parallel(todo, n_threads=threads.available()):
@@ -111,7 +112,7 @@ def _mapped_on_device(source: Source, function: Callable[[Array], Array], rows: 
 def _mapped_and_returned(there: RowMap) -> np.ndarray:
     """The results of a map on a device, in main memory: those of one block return while the next one is sent."""
     rows, n = rows_to_map(there.source, there.function), there.source.shape[0]
-    blocks = mapped_blocks(there.source, there.function, 0, rows, lambda: None, there.takes_nan)
+    blocks = mapped_blocks(there.source, there.function, 0, rows, there.takes_nan)
     if n is None:
         return np.concatenate([to_numpy(piece) for piece in blocks])
     out: np.ndarray | None = None
@@ -136,24 +137,17 @@ def _answers(
 ) -> Array:
     """A task: the results of `function` for one partition."""
     with threads.single_threaded_blas():
-        return concat_rows(list(mapped_blocks(part, function, start, rows, lambda: None, takes_nan)))
+        return concat_rows(list(mapped_blocks(part, function, start, rows, takes_nan)))
 
 
 def mapped_blocks(
-    source: Source,
-    function: Callable[[Array], Array],
-    start: int,
-    rows: int,
-    tick: Callable[[], None],
-    takes_nan: bool,
+    source: Source, function: Callable[[Array], Array], start: int, rows: int, takes_nan: bool
 ) -> Iterator[Array]:
     """The results of `function` for the blocks of `source`, whose first row is row `start` of the table."""
     with without_float_warnings():
         for block in source.blocks(rows):
-            answer = mapped_block(source, function, block, start, takes_nan)
+            yield mapped_block(source, function, block, start, takes_nan)
             start += block.shape[0]
-            tick()
-            yield answer
 
 
 def mapped_block(
@@ -162,11 +156,10 @@ def mapped_block(
     """The result of `function` for a block of `source` whose first row is row `start` of the table."""
     try:
         answer = function(block)
-        usable = all_finite(answer)
+        if all_finite(answer):
+            return answer
     except NonFiniteBlock:
-        usable = False
-    if usable:
-        return answer
+        pass
     raise unusable_block_error(source, block, range(start, start + block.shape[0]), takes_nan=takes_nan)
 
 
@@ -264,7 +257,10 @@ class _Job:
         rows = min(rows_to_map(source), max(64, _RESULT_BYTES // (width * source.traits.itemsize)))
         #: The number of rows of a block.
         self.rows = rows
-        self._reader = _Reader(tuple(_Step.of(each, source) for each in maps), rows, tuple(keep))
+        # Tables that are read together are columns of the source.
+        columns: list[Any] = [each.source if each.source is not source else None for each in maps]
+        steps = tuple((each.function, each.takes_nan, some) for each, some in zip(maps, columns, strict=True))
+        self._reader = _Reader(steps, rows, tuple(keep))
         if source.traits.remote:
             self._parts = []
         elif source.traits.host and source.shape[0] is not None and not source.traits.part_bytes:
@@ -277,7 +273,8 @@ class _Job:
     def pieces(self) -> Generator[Piece, None, None]:
         """The results for all blocks, in order."""
         if not self.source.traits.host:
-            yield from self._reader.pieces(self.source, 0)
+            for block in self._reader.blocks(self.source, 0):
+                yield from self._reader.piece(self.source, *block)
             return
         n_threads = threads.available()
         # Both are closed at once after an error, so that no file stays open.
@@ -293,37 +290,19 @@ class _Job:
         reader, parts = self._reader, self._parts
         engine = self.source.traits.engine
         if engine is not None:
-            return (partial(_computed, compute) for compute in engine.in_turn(self.source, reader.pieces_of_part))
+            return (partial(_computed, compute) for compute in engine.in_turn(self.source, reader.pieces))
         if len(parts) > 1:
-            return (partial(reader.all_pieces, part, i) for part, (i, _) in zip(parts, edges(parts), strict=True))
+            return (partial(reader.pieces, part, i, None) for part, (i, _) in zip(parts, edges(parts), strict=True))
         return (partial(reader.piece, self.source, *block) for block in reader.blocks(self.source, 0))
-
-
-@dataclass(frozen=True)
-class _Step:
-    """What becomes of a block."""
-
-    function: Callable[[Any], Any]
-    takes_nan: bool
-    #: The table of some columns of the block that is mapped; None if it is the whole block.
-    columns: ColumnsSource | None
-
-    @classmethod
-    def of(cls, each: RowMap, read: Source) -> _Step:
-        """The step for a map, if the blocks are those of the source `read`."""
-        columns = each.source if isinstance(each.source, ColumnsSource) and each.source is not read else None
-        return cls(each.function, each.takes_nan, columns)
-
-    def __call__(self, part: Source, block: Any, start: int) -> np.ndarray:
-        table, block = (part, block) if self.columns is None else (self.columns, self.columns.of(block))
-        return to_numpy(mapped_block(table, self.function, block, start, self.takes_nan))
 
 
 @dataclass(frozen=True)
 class _Reader:
     """Reads blocks and makes results of them, here or on another machine."""
 
-    steps: tuple[_Step, ...]
+    #: For each map its function, whether that takes NaN, and the table of some columns of a block that is mapped, or
+    #: None if it is the whole block.
+    steps: tuple[tuple[Callable[[Any], Any], bool, ColumnsSource | None], ...]
     #: The number of rows of a block.
     rows: int
     #: The names of the columns that are carried along.
@@ -336,24 +315,21 @@ class _Reader:
             yield block, kept, start
             start += block.shape[0]
 
-    def pieces(self, part: Source, start: int) -> Iterator[Piece]:
-        """The results for the blocks of a part."""
-        for block in self.blocks(part, start):
-            yield from self.piece(part, *block)
-
     def piece(
         self, part: Source, block: Any, kept: Any, start: int, tick: Callable[[], None] = lambda: None
     ) -> list[Piece]:
         """A list with the results for one block."""
         tick()
-        return [([step(part, block, start) for step in self.steps], kept)]
+        results = []
+        for function, takes_nan, columns in self.steps:
+            table, some = (part, block) if columns is None else (columns, columns.of(block))
+            results.append(to_numpy(mapped_block(table, function, some, start, takes_nan)))
+        return [(results, kept)]
 
-    def pieces_of_part(self, part: Source, start: int, along: None) -> list[Piece]:
-        """A task: the results for all blocks of a part."""
-        return self.all_pieces(part, start)
-
-    def all_pieces(self, part: Source, start: int, tick: Callable[[], None] = lambda: None) -> list[Piece]:
-        """The results for all blocks of a part, by one thread."""
+    def pieces(
+        self, part: Source, start: int, along: None = None, tick: Callable[[], None] = lambda: None
+    ) -> list[Piece]:
+        """A task: the results for all blocks of a part, by one thread."""
         with threads.single_threaded_blas(), without_float_warnings():
             return [piece for block in self.blocks(part, start) for piece in self.piece(part, *block, tick=tick)]
 

@@ -105,9 +105,9 @@ def _blocks(
         for block in part.blocks(min(size, rows_to_map(source))):
             block = block.joined() if isinstance(block, Beside) else block
             _require_finite(source, block, n)
-            yield block, weights_of(block, n, weights)
+            yield block, None if weights is None else weights_of(block, n, weights)
             n += int(block.shape[0])
-        if part is source:
+        if part is source and weights is not None:
             check_all_weights(weights, n)
 
 
@@ -140,26 +140,26 @@ _SMALL_SUMMARY = 256
 
 
 class FirstPass:
-    """The first pass over the rows of a fit has a checkpoint, if one is given; later passes have none.
+    """The first pass over the rows of a fit has a checkpoint; later passes have none.
 
     The file holds the sums of all rows until it is removed: a fit that is interrupted after this pass need not read the
     rows for it again.
     """
 
-    def __init__(self, checkpoint: Checkpoint | None) -> None:
-        self._checkpoint = checkpoint
-        self._holes: MissingValues | None = None
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint: Checkpoint | None = checkpoint
+        self._missing: MissingValues | None = None
 
     def run(self, source: Source, summary: S, weights: Array | None, progress: Progress | None) -> S:
         """Summarize the rows, with the checkpoint if no pass had it before."""
-        if self._holes is not None:
-            raise no_checkpoint_with_holes(self._holes) from self._holes
+        if self._missing is not None:
+            raise no_checkpoint_with_holes(self._missing) from self._missing
         checkpoint, self._checkpoint = self._checkpoint, None
         try:
             return summarize_source(source, summary, weights, progress, checkpoint, keep=True)
         except MissingValues as error:
             # Solvers that take missing values read the rows again. That takes many passes, without a checkpoint.
-            self._holes = None if checkpoint is None else error
+            self._missing = None if checkpoint is None else error
             raise
 
 
@@ -180,13 +180,14 @@ class Rows:
         self.source = source
         self.names = source.names
         self.progress = progress
-        self.first_pass = FirstPass(None) if first_pass is None else first_pass
+        self.first_pass = first_pass
         #: The last summary of mean and scatter, if it is small: a model may keep it, to go on with further rows.
         self.small_summary: ScatterSummary | None = None
 
     def summarize(self, summary: S) -> S:
         """One pass over the rows."""
-        found = self.first_pass.run(self.source, summary, self.weights, self.progress)
+        run = summarize_source if self.first_pass is None else self.first_pass.run
+        found = run(self.source, summary, self.weights, self.progress)
         if isinstance(found, ScatterSummary) and found.n_features <= _SMALL_SUMMARY:
             self.small_summary = found
         return found

@@ -15,13 +15,13 @@ from .._core import threads
 from .._core.arrays import Array, asarray_like, to_numpy
 from .._core.devices import placed_like, placed_on_host
 from .._core.threads import Progress, watcher
-from ..errors import NonFiniteBlock, bad_weights, no_order, weights_without_column
+from ..errors import NonFiniteBlock, bad_weights, no_order
 from ..sources.base import Engine, Source, unusable_block_error
 from ..sources.derived import CarriedColumn, in_order
 from ..sources.on_device import resident
 from ..sources.opening import by_name, open_source
 from ..summaries.base import Names, Parcel, Summary, SummaryCodec, agreed_names, union
-from .checkpoint import Begin, Checkpoint, Cut, Keeper, Lane, Place
+from .checkpoint import Begin, Checkpoint, Cut, Keeper, Place, Shard
 
 # How rows are cut into blocks and parts, before they are read.
 
@@ -72,26 +72,19 @@ def block_rows(source: Source, wanted: int, on_device: int = _DEVICE_BYTES) -> i
     return max(wanted, on_device // (p * source.traits.itemsize))
 
 
-def parts_of(source: Source, threaded_blas: bool) -> list[Source]:
-    """The source cut into `n_parts` parts."""
-    return cut_into(source, n_parts(source, threaded_blas))
-
-
-def n_parts(source: Source, threaded_blas: bool) -> int:
-    """How many parts a source should be cut into: several for each thread that should read it, so that no thread has to
-    wait long for another one that is slower."""
+def parts_of(source: Source, threaded_blas: bool) -> tuple[int, list[Source]]:
+    """How many parts a source should be cut into, and these parts, which may be fewer: several for each thread that
+    should read it, so that no thread has to wait long for another one that is slower."""
     traits = source.traits
     n_bytes = max(traits.n_bytes, traits.part_bytes)
     if n_bytes < _PARALLEL_BYTES or not traits.host or (threaded_blas and not traits.sparse and not traits.costly):
-        return 1
+        return 1, [source]
     n_threads = threads.available()
-    at_most = max(1, n_bytes // (n_threads * _PART_BYTES))
-    return 1 if n_threads == 1 else n_threads * min(at_most, _PARTS_PER_THREAD)
-
-
-def cut_into(source: Source, k: int) -> list[Source]:
-    """The source cut into at most `k` parts."""
-    return [source] if k == 1 else source.parts(k)
+    if n_threads == 1:
+        return 1, [source]
+    k = n_threads * min(max(1, n_bytes // (n_threads * _PART_BYTES)), _PARTS_PER_THREAD)
+    parts = source.parts(k)
+    return (k, parts) if len(parts) > 1 else (1, [source])
 
 
 def edges(parts: list[Source]) -> Iterator[tuple[int, int]]:
@@ -118,7 +111,10 @@ def check_weights(weights: Any, source: Source) -> Array:
     """Check frequency weights and return them as an array with the namespace, device and dtype of the rows, or as they
     are if they are a column that goes along with the rows."""
     if isinstance(weights, str):
-        raise weights_without_column(weights)
+        raise ValueError(
+            f"sample_weight={weights!r} is the name of a column, and X is not one table whose columns have names. Pass "
+            "the weights, one for each row, or pass a data frame or a file with names as X."
+        )
     if isinstance(weights, CarriedColumn):
         return weights.checked(source)
     if not in_order(source):
@@ -162,19 +158,17 @@ def weights_for(source: Source, weights: Any) -> Any:
     return asarray_like(weights, source.empty(0), dtype=source.dtype)
 
 
-def weights_of(block: Array, start: int, weights: Array | None) -> Array | None:
+def weights_of(block: Array, start: int, weights: Array) -> Array:
     """The weights of a block whose first row is row `start`."""
-    if weights is None:
-        return None
     stop = start + block.shape[0]
     if stop > weights.shape[0]:
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {stop} rows or more")
     return weights[start:stop]
 
 
-def check_all_weights(weights: Array | None, n: int) -> None:
+def check_all_weights(weights: Array, n: int) -> None:
     """Raise an error unless there are `n` weights; for a stream, the number of rows `n` is known only at its end."""
-    if weights is not None and n != weights.shape[0]:
+    if n != weights.shape[0]:
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {n} rows")
 
 
@@ -183,8 +177,8 @@ def check_all_weights(weights: Array | None, n: int) -> None:
 
 S = TypeVar("S", bound=Summary)
 
-#: A piece of the rows, which adds itself to the summary of a lane and calls a function after each block.
-Piece = Callable[[Lane, Callable[[], None]], None]
+#: A piece of the rows, which adds itself to the summary of a shard and calls a function after each block.
+Piece = Callable[[Shard, Callable[[], None] | None], None]
 Pieces = Generator[Piece, None, None]
 
 
@@ -259,27 +253,51 @@ def summarize_source(
     if names is not summary.names:
         summary.names = names
     if source.traits.sent is not None:
-        return _add_on_device(source, summary, weights, progress, checkpoint)
-    keeper = None if checkpoint is None else Keeper(checkpoint, source, weights, summary)
+        # The rows are summed up on the device to which they are sent, and the sums come back.
+        rows = resident(source)
+        there = placed_like(summary.fresh(), rows.empty(0))
+        weights = None if weights is None else weights_for(rows, weights)
+        summary.merge(placed_on_host(summarize_source(rows, there, weights, progress, checkpoint)))
+        return summary
+    keeper = None if checkpoint is None else Keeper(checkpoint, source, weights, summary, progress)
     if source.traits.engine is not None:
         _add_remotely(source, source.traits.engine, summary, weights, progress)
-    elif keeper is None or not keeper.finish(summary):
-        _add_here(source, summary, weights, progress, keeper)
+        return summary
+    if keeper is None or not keeper.finish(summary):
+        # The blocks themselves are handed out to threads if the rows cannot be cut into parts beforehand, and the
+        # product of one block does not keep BLAS busy.
+        by_blocks = source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas
+        if keeper is not None and keeper.found is not None:
+            cut = keeper.found.cut
+            parts = [source] if cut.parts == 1 else source.parts(cut.parts)
+        else:
+            wanted, parts = parts_of(source, summary.threaded_blas)
+            n_shards = _count_shards(len(parts)) if len(parts) > 1 or by_blocks else 1
+            cut = Cut(rows_to_sum(source, summary, weights is not None), wanted, n_shards)
+        if progress is not None:
+            progress.begin(type(summary).__name__, count_blocks(parts, cut.rows), cut.rows)
+        watching = progress if keeper is None else keeper
+        tick = None if watching is None else watching.step
+        if keeper is None and len(parts) == 1 and not by_blocks:
+            _add_part(source, weights, 0, cut.rows, 0, Shard(summary), tick)
+        else:
+            _add_in_shards(parts, summary, weights, cut, keeper, tick, len(parts) > 1 or by_blocks)
+        if progress is not None:
+            progress.end()
     if keeper is not None:
         keeper.end(summary, keep=keep)
     return summary
 
 
-def _add_on_device(
-    source: Source, summary: S, weights: Array | None, progress: Progress | None, checkpoint: Checkpoint | None
-) -> S:
-    """Add rows that are sent to a device: they are summed up there, and the sums come back."""
-    rows = resident(source)
-    there = placed_like(summary.fresh(), rows.empty(0))
-    weights = None if weights is None else weights_for(rows, weights)
-    found = placed_on_host(summarize_source(rows, there, weights, progress, checkpoint))
-    summary.merge(found)
-    return summary
+def _count_shards(n_parts: int) -> int:
+    """The number of summaries to which parts of the rows, or the blocks of the only part, are added in turn.
+
+    There are more of them than threads. A thread takes the next piece as soon as it is free, unless the summary of that
+    piece is still in use. So slow threads get fewer pieces than others.
+    """
+    n = threads.available()
+    shards = n + max(1, n // 2) if n > 1 else 1
+    return shards if n_parts == 1 else min(shards, n_parts)
 
 
 def column_names(source: Source) -> Names:
@@ -297,26 +315,7 @@ def column_names(source: Source) -> Names:
     return tuple(names)
 
 
-def _add_here(
-    source: Source, summary: Summary, weights: Array | None, progress: Progress | None, keeper: Keeper | None
-) -> None:
-    """Add the rows of a source in this process. If a keeper has the sums of some of them, only the others are read."""
-    found = None if keeper is None else keeper.found
-    cut = _cut_of(source, summary, weights is not None) if found is None else found.cut
-    parts = cut_into(source, cut.parts)
-    in_threads = len(parts) > 1 or _comes_in_blocks(source, summary)
-    if progress is not None:
-        progress.begin(type(summary).__name__, count_blocks(parts, cut.rows), cut.rows)
-    tick = _ticks(progress, keeper)
-    if keeper is None and not in_threads:
-        _add_part(source, weights, 0, cut.rows, 0, Lane(summary, Place(0), 1), tick or _nothing)
-    else:
-        _add_in_lanes(parts, summary, weights, cut, keeper, tick, in_threads)
-    if progress is not None:
-        progress.end()
-
-
-def _add_in_lanes(
+def _add_in_shards(
     parts: list[Source],
     summary: Summary,
     weights: Array | None,
@@ -325,19 +324,31 @@ def _add_in_lanes(
     tick: Callable[[], None] | None,
     in_threads: bool,
 ) -> None:
-    """Add parts, or the blocks of the only part, to several summaries in turn, and merge these."""
+    """Add parts, or the blocks of the only part, to several summaries in turn, and merge these: piece i to the summary
+    of shard i modulo the number of shards. In several threads, a shard takes one piece at a time, in order, so that the
+    sums are the same each time."""
     if keeper is None:
-        lanes, first = _new_lanes(summary, cut.summaries), 0
+        summaries = [summary, *(summary.fresh() for _ in range(cut.summaries - 1))]
+        shards, first = [Shard(each, Place(i), cut.summaries) for i, each in enumerate(summaries)], 0
     else:
-        lanes, first = keeper.lanes(summary, cut), keeper.first
+        shards = keeper.shards(summary, cut)
+        first = min(shard.place.piece for shard in shards)
     if len(parts) > 1:
         pieces = _parts_to_add(parts, weights, cut.rows, first)
     elif keeper is None:
-        pieces = _blocks_to_add(parts[0], weights, _with_begins(parts[0].blocks(cut.rows)), 0)
+        pieces = _blocks_to_add(parts[0], weights, _numbered(parts[0].blocks(cut.rows)), 0)
     else:
         pieces = _blocks_to_add(parts[0], weights, keeper.blocks(), keeper.row)
+    turns = islice(cycle(shards), first % len(shards), None)
+    tasks = (partial(piece, shard) for piece, shard in zip(pieces, turns, strict=False))
     try:
-        _add_in_turn(pieces, lanes, first, tick, in_threads)
+        if in_threads:
+            # Results come in the order of the pieces, so the error that is raised is that of the first bad one.
+            for _ in threads.run_in_parallel(tasks, tick, n_threads=threads.available(), at_most=len(shards)):
+                pass
+        else:
+            for task in tasks:
+                task(tick)
     except BaseException:
         if keeper is not None:
             # What has been added is kept. If the file cannot be written, the first error says more.
@@ -347,68 +358,8 @@ def _add_in_lanes(
     finally:
         # The files that blocks are read from are closed at once, and not when the traceback of an error is gone.
         pieces.close()
-    for lane in lanes[1:]:
-        summary.merge(lane.summary)
-
-
-def _cut_of(source: Source, summary: Summary, weighted: bool) -> Cut:
-    """How the rows of a source are cut, with the number of threads that there are now.
-
-    There are more summaries than threads. A thread takes the next piece as soon as it is free, unless the summary of
-    that piece is still in use. So slow threads get fewer pieces than others.
-    """
-    rows = rows_to_sum(source, summary, weighted)
-    wanted = n_parts(source, summary.threaded_blas)
-    parts = len(cut_into(source, wanted))
-    if parts == 1 and not _comes_in_blocks(source, summary):
-        return Cut(rows, 1, 1)
-    n_threads = threads.available()
-    in_turn = n_threads + max(1, n_threads // 2) if n_threads > 1 else 1
-    return Cut(rows, 1, in_turn) if parts == 1 else Cut(rows, wanted, min(in_turn, parts))
-
-
-def _comes_in_blocks(source: Source, summary: Summary) -> bool:
-    """Whether the blocks themselves are handed out to threads: the rows cannot be cut into parts beforehand, and the
-    product of one block does not keep BLAS busy."""
-    return source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas
-
-
-def _new_lanes(summary: Summary, n: int) -> list[Lane]:
-    """One lane for `summary`, and others for empty summaries."""
-    return [Lane(each, Place(i), n) for i, each in enumerate([summary, *(summary.fresh() for _ in range(n - 1))])]
-
-
-def _ticks(progress: Progress | None, keeper: Keeper | None) -> Callable[[], None] | None:
-    """What is done after each block."""
-    if keeper is None:
-        return None if progress is None else progress.step
-
-    def tick() -> None:
-        if progress is not None:
-            progress.step()
-        keeper.tick()
-
-    return tick
-
-
-def _add_in_turn(
-    pieces: Pieces, lanes: list[Lane], first: int, tick: Callable[[], None] | None, in_threads: bool
-) -> None:
-    """Add the pieces from number `first` on, piece i to the summary of lane i modulo the number of lanes. In several
-    threads, a lane takes one piece at a time, in order, so that the sums are the same each time."""
-    turns = islice(cycle(lanes), first % len(lanes), None)
-    if not in_threads:
-        for piece, lane in zip(pieces, turns, strict=False):
-            piece(lane, tick or _nothing)
-        return
-    tasks = (partial(piece, lane) for piece, lane in zip(pieces, turns, strict=False))
-    # Results come in the order of the pieces, so the error that is raised is that of the first bad one.
-    for _ in threads.run_in_parallel(tasks, tick, n_threads=threads.available(), at_most=len(lanes)):
-        pass
-
-
-def _nothing() -> None:
-    pass
+    for shard in shards[1:]:
+        summary.merge(shard.summary)
 
 
 def _parts_to_add(parts: list[Source], weights: Array | None, rows: int, first: int) -> Pieces:
@@ -424,35 +375,35 @@ def _add_part(
     start: int,
     rows: int,
     number: int,
-    lane: Lane,
-    tick: Callable[[], None],
+    shard: Shard,
+    tick: Callable[[], None] | None,
 ) -> None:
     """Add the rows of a part, whose first row is row `start` of the table, as far as they have not been added."""
-    if number < lane.place.piece:
+    if number < shard.place.piece:
         return
-    done = lane.place.rows
-    for block in _blocks_after(part, done, rows):
-        _take(lane.summary, block, start + done, weights_of(block, done, weights), source=part)
-        done += int(block.shape[0])
-        lane.move(number, done)
-        tick()
-    check_all_weights(weights, done)
-    lane.end(number)
+    before = done = shard.place.rows
+    if before and part.can_skip:
+        blocks = part.after(before).blocks(rows) if before < int(part.shape[0] or 0) else iter(())
+    else:
+        done, blocks = 0, part.blocks(rows)
+    for block in blocks:
+        n = int(block.shape[0])
+        if done >= before:
+            counts = None if weights is None else weights_of(block, done, weights)
+            try:
+                shard.summary.update(block, counts)
+            except NonFiniteBlock:
+                raise _unusable(part, shard.summary, block, start + done, counts) from None
+            shard.move(number, done + n)
+            if tick is not None:
+                tick()
+        done += n
+    if weights is not None:
+        check_all_weights(weights, done)
+    shard.move(number + shard.step)
 
 
-def _blocks_after(part: Source, done: int, rows: int) -> Iterator[Array]:
-    """The blocks after the first `done` rows, at which a block ends."""
-    if done and part.can_skip:
-        if done < int(part.shape[0] or 0):
-            yield from part.after(done).blocks(rows)
-        return
-    for block in part.blocks(rows):
-        if done <= 0:
-            yield block
-        done -= int(block.shape[0])
-
-
-def _with_begins(blocks: Iterator[Array]) -> Iterator[tuple[Begin, Array]]:
+def _numbered(blocks: Iterator[Array]) -> Iterator[tuple[Begin, Array]]:
     """Blocks with their numbers and first rows."""
     row = 0
     for number, block in enumerate(blocks):
@@ -464,18 +415,24 @@ def _blocks_to_add(source: Source, weights: Array | None, blocks: Iterator[tuple
     """Pieces for the blocks of a source after its first `n` rows, with their weights."""
     for begin, block in blocks:
         n = begin.row + int(block.shape[0])
-        yield partial(_add_block, source, block, weights_of(block, begin.row, weights), begin)
-    check_all_weights(weights, n)
+        counts = None if weights is None else weights_of(block, begin.row, weights)
+        yield partial(_add_block, source, block, counts, begin)
+    if weights is not None:
+        check_all_weights(weights, n)
 
 
 def _add_block(
-    source: Source, block: Array, weights: Array | None, begin: Begin, lane: Lane, tick: Callable[[], None]
+    source: Source, block: Array, weights: Array | None, begin: Begin, shard: Shard, tick: Callable[[], None] | None
 ) -> None:
     """Add one block, if it has not been added."""
-    if begin.block >= lane.place.piece:
-        _take(lane.summary, block, begin.row, weights, source=source)
-        lane.end(begin.block)
-        tick()
+    if begin.block >= shard.place.piece:
+        try:
+            shard.summary.update(block, weights)
+        except NonFiniteBlock:
+            raise _unusable(source, shard.summary, block, begin.row, weights) from None
+        shard.move(begin.block + shard.step)
+        if tick is not None:
+            tick()
 
 
 def _add_remotely(
@@ -503,15 +460,12 @@ def _summary_of_partition(part: Source, start: int, weights: Array | None, *, li
     """A task: the summary of one partition and its weights."""
     summary = like.summary.fresh()
     with threads.single_threaded_blas():
-        _add_part(part, weights, start, rows, 0, Lane(summary, Place(0), 1), _nothing)
+        _add_part(part, weights, start, rows, 0, Shard(summary), None)
     return summary
 
 
-def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, source: Source) -> None:
-    """Add one block and its weights to a summary; if its sums are not finite, raise an error that names the entry."""
-    try:
-        summary.update(block, counts)
-    except NonFiniteBlock:
-        numbers = range(start, start + block.shape[0])
-        options: Any = {"takes_nan": summary.takes_nan, "powers": summary.powers}
-        raise unusable_block_error(source, block, numbers, counts, **options) from None
+def _unusable(source: Source, summary: Summary, block: Array, start: int, counts: Array | None) -> Exception:
+    """The error that names the entry because of which the sums of a block are not finite."""
+    numbers = range(start, start + block.shape[0])
+    options: Any = {"takes_nan": summary.takes_nan, "powers": summary.powers}
+    return unusable_block_error(source, block, numbers, counts, **options)

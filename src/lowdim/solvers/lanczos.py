@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +18,6 @@ _BASIS_BYTES = 256 << 20
 _LOOK_ALWAYS = 256
 #: Number of steps from a random block that look for repeated eigenvalues, which a block thinner than k can miss.
 _PROBE_STEPS = 4
-
-
-class Limits(Protocol):
-    """The stopping rules of an iteration."""
-
-    @property
-    def tol(self) -> float: ...
-    @property
-    def steps(self) -> int | None: ...
-    @property
-    def max_steps(self) -> int: ...
 
 
 def check_limits(limits: Any) -> None:
@@ -58,9 +47,12 @@ class Ritz:
 
 
 class Lanczos:
-    """The iteration, which extends a basis Q with T = Q^T S Q by one block at a time."""
+    """The iteration, which extends a basis Q with T = Q^T S Q by one block at a time.
 
-    def __init__(self, limits: Limits, k: int, b: int, seed: int, floor: float) -> None:
+    `limits` has its stopping rules `tol`, `steps` and `max_steps`, see `check_limits`.
+    """
+
+    def __init__(self, limits: Any, k: int, b: int, seed: int, floor: float) -> None:
         self.limits, self.k, self.b, self.floor = limits, k, b, floor
         self.check = _ConvergenceCheck(block_is_thin=self.b < k)
         self.random = np.random.default_rng(seed)
@@ -100,7 +92,9 @@ class Lanczos:
             residuals = np.linalg.norm(R @ U[before:m, : self.k], axis=0)
             status = self._status(theta, residuals, step, m, exhausted)
             if status is None and self.check.wants_probe:
-                V, left_behind = self._probe(Q[:, :m], V), float(residuals.max())
+                # Random directions orthogonal to the basis replace the next block.
+                noise = asarray_like(self.random.standard_normal(tuple(V.shape)), V, dtype=V.dtype)
+                V, left_behind = orthonormal_block(noise, Q[:, :m], self.random)[0], float(residuals.max())
             if status is None and full:
                 keep = min(self.k + room // 4, room - V.shape[1])
                 Q[:, :keep] = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :keep]), Q, dtype=Q.dtype)
@@ -111,19 +105,7 @@ class Lanczos:
         values = theta[:out]
         vectors = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :out]), Q, dtype=Q.dtype)
         residual = max(float(residuals.max()), left_behind) / (abs(float(values[0])) or 1.0)
-        return Ritz(
-            values.copy(),
-            vectors,
-            residual,
-            status,
-            step,
-            float(theta[-1]),
-        )
-
-    def _probe(self, Q: Array, V: Array) -> Array:
-        """Random directions orthogonal to the basis, to replace the next block."""
-        noise = asarray_like(self.random.standard_normal(tuple(V.shape)), V, dtype=V.dtype)
-        return orthonormal_block(noise, Q, self.random)[0]
+        return Ritz(values.copy(), vectors, residual, status, step, float(theta[-1]))
 
     def room(self, p: int) -> int:
         """The maximal number of columns of the basis.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
 from numbers import Integral
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -522,6 +522,8 @@ class AnySolver(ABC):
     one_pass: ClassVar[bool] = True
     #: What is computed on the host if rows are on a device, such as "the solve"; empty if the device does all.
     on_host: ClassVar[str] = ""
+    #: The class of the one summary that the solver computes from the rows, or None if it needs more than that.
+    starts_from: ClassVar[type[Summary] | None] = None
 
     @abstractmethod
     def cost(self, job: Any) -> Cost:
@@ -538,6 +540,10 @@ class AnySolver(ABC):
     def finer(self, job: Any) -> AnySolver | None:
         """The next more accurate solver, to run if this one does not resolve the result; or None."""
         return None
+
+    def _confirmed(self, found: Any, rows: Any, request: Any) -> Any:
+        """The result, if it is unresolved, after a closer look at the rows: it may be exact nevertheless."""
+        return found
 
     def too_large(self, job: Any, n_bytes: int) -> MemoryError:
         """The error for a job that needs more memory than there is."""
@@ -615,9 +621,8 @@ def repeated_rows(rows: RowsLike) -> int | None:
 # The choice of a solver, which is the same for all problems.
 #
 # A problem has a table of solvers. "auto" takes the solver of least work among those that can do the job, fit into
-# memory
-# and are sensible for it; a solver requested by name or as an object is always used. In both cases a job that cannot be
-# done is refused here, before any row is read.
+# memory and are sensible for it; a solver requested by name or as an object is always used. In both cases a job that
+# cannot be done is refused here, before any row is read.
 
 
 def is_auto(asked: Any) -> bool:
@@ -728,6 +733,89 @@ M = TypeVar("M")
 _IMPROVABLE = (Status.UNRESOLVED, Status.NOT_CONVERGED)
 
 
+@dataclass(frozen=True)
+class Problem(Generic[R]):
+    """A problem that several solvers solve: which of them does a job, and what it finds.
+
+    A solver has `solve(rows, request)` and, if it `starts_from` a summary of the rows, `solve_summary(summary,
+    request)`. Both return a record with a `status` and a number of `passes`.
+    """
+
+    #: Solvers by shorthand, and their base class.
+    solvers: Mapping[str, Any]
+    kind: Any
+    #: What solvers are in messages, and what is added to the message about a name that is not in the table.
+    what: str = "a solver object"
+    advice: Callable[[Any], str] = lambda name: ""
+    #: Whether choices are kept, which takes that the entries of the table can be compared.
+    cached: bool = True
+
+    def job(self, rows: Any, request: Any) -> Any:
+        """The job of solving these rows."""
+        n, p = rows.shape
+        return Job(n, p, request.k, rows.traits)
+
+    def summary_job(self, summary: Any, request: Any) -> Any:
+        """The job of solving the rows that were summarized."""
+        return Job(summary.n_rows, summary.n_features, request.k)
+
+    def plan(self, rows: Any, request: Any, asked: Any = "auto") -> Plan:
+        """The plan for these rows, before any is read."""
+        return self.plan_job(self.job(rows, request), asked)
+
+    def plan_job(self, job: Any, asked: Any = "auto") -> Plan:
+        """The plan for a job. A solver that does not fit into memory is refused, even if it was requested."""
+        if is_auto(asked) and self.cached:
+            return cached_choice(job, self.solvers)[1]
+        return make_plan(job, asked, self.solvers, self.kind, what=self.what, advice=self.advice)
+
+    def plan_stream(self, plan: Plan, job: Any, rows: Any, request: Any) -> Plan:
+        """The plan for rows that can be read only once, so that no more accurate solver can follow."""
+        return plan
+
+    def solve(self, rows: Any, request: Any, asked: Any = "auto") -> tuple[R, Plan]:
+        """The result of the solver `asked` for; with "auto", more accurate solvers follow until it is resolved."""
+        job, auto, passes = self.job(rows, request), is_auto(asked), 0
+        plan = self.plan_job(job, asked)
+        again = auto and job.traits.rereadable
+        if auto and not again:
+            plan = self.plan_stream(plan, job, rows, request)
+        while True:
+            found, finer = plan.solver.solve(rows, request), None
+            if again and found.status in _IMPROVABLE:
+                found = plan.solver._confirmed(found, rows, request)
+                finer = finer_plan(plan, found.status, job)
+            passes += found.passes
+            if finer is None:
+                return with_passes(found, passes), with_passes(plan, passes)
+            plan = finer
+
+    def solve_summary(self, summary: Any, request: Any, asked: Any = "auto") -> tuple[R, Plan]:
+        """The result from a summary of the rows, without a pass over them."""
+        solver = self.solver_for(summary, asked)
+        plan = solver.plan(self.summary_job(summary, request), "from a summary")
+        return replace(solver.solve_summary(summary, request), passes=0), replace(plan, passes=0)
+
+    def find(self, asked: Any) -> Any:
+        """The solver of this name, or the solver object itself; raises an error for anything else."""
+        return find_solver(asked, self.solvers, self.kind, what=self.what, advice=self.advice)
+
+    def solver_for(self, summary: Any, asked: Any = "auto") -> Any:
+        """The solver that starts from a summary of this class: the one `asked` for, or the first such in the table."""
+        kinds = {cls: cls.starts_from for cls in self.solvers.values() if cls.starts_from is not None}
+        able = [cls for cls, kind in kinds.items() if isinstance(summary, kind)]
+        if not able:
+            known = " or a ".join(kind.__name__ for kind in kinds.values())
+            raise TypeError(f"a {known} is needed, got {type(summary).__name__}.")
+        solver = able[0]() if is_auto(asked) else self.find(asked)
+        if isinstance(summary, solver.starts_from or ()):
+            return solver
+        first = able[0]
+        raise ValueError(
+            f"solver={asked!r} cannot start from a {first.starts_from.__name__}; use 'auto' or {first.name!r}."
+        )
+
+
 def refine(first: M, solve: Callable[[M], R], finer: Callable[[M, R], M | None]) -> tuple[R, M]:
     """Solve by the first method, and then by more accurate ones as long as `finer(method, result)` returns one.
 
@@ -739,33 +827,23 @@ def refine(first: M, solve: Callable[[M], R], finer: Callable[[M, R], M | None])
     return result, method
 
 
-def escalate(plan: Plan, solve: Callable[[Any], R], job: Any, *, allowed: bool = True) -> tuple[R, Plan, int]:
-    """Call `solve(plan.solver)`, and the next more accurate solver while the result is unresolved or not converged.
-
-    A result has a `status` and a number of `passes`. A more accurate solver runs only if this is `allowed`, if the rows
-    can be read again, and if it can do the `job` in the available memory. Returns the last result, its plan, and the
-    total number of passes.
-    """
+def escalate(plan: Plan, solve: Callable[[Any], Any], job: Any, *, allowed: bool = True) -> tuple[Any, Plan, int]:
+    """As `Problem.solve`, for a function of the solver, if that is `allowed`: the last result, its plan, and the passes
+    of all results."""
     passes = 0
-
-    def solve_and_count(current: Plan) -> Any:
-        nonlocal passes
-        result: Any = solve(current.solver)
-        passes += result.passes
-        return result
-
-    def finer(current: Plan, result: Any) -> Plan | None:
-        if not allowed or result.status not in _IMPROVABLE or not job.traits.rereadable:
-            return None
-        return finer_plan(current, result.status, job)
-
-    result, last = refine(plan, solve_and_count, finer)
-    return result, last, passes
+    while True:
+        found = solve(plan.solver)
+        passes += found.passes
+        finer = finer_plan(plan, found.status, job) if allowed and job.traits.rereadable else None
+        if finer is None:
+            return found, plan, passes
+        plan = finer
 
 
 def finer_plan(plan: Plan, status: Status, job: Any) -> Plan | None:
-    """The plan for the next more accurate solver, or None if there is none that can do the job."""
-    solver = plan.solver.finer(job)
+    """The plan for the next more accurate solver, if a result of this status may be improved; or None if there is none
+    that can do the job in the available memory."""
+    solver = plan.solver.finer(job) if status in _IMPROVABLE else None
     if solver is None or solver.refusal(job) is not None:
         return None
     finer: Plan = solver.plan(job, f"{plan.solver.name} ended {status.name.lower()}, so a more accurate solver ran")

@@ -47,32 +47,12 @@ from ..errors import (
     bad_weights,
     complex_data,
     damaged_file,
-    different_columns,
     is_checkpoint,
-    no_rows_seen,
-    squares_about_zero,
+    names_difference,
 )
 from ..linalg import FLOAT32_SQUARES
 
 # Checks of a block of rows and of its weights, before they are added to a summary.
-
-
-def check_block(block: Any) -> Array:
-    """`block` with real numbers in float32 or float64, in CSR format if it is sparse. Blocks that are so already, as
-    the blocks of all sources are, are returned unchanged."""
-    if not hasattr(block, "ndim") or not hasattr(block, "dtype"):
-        raise TypeError(
-            f"a block of rows must be a 2-D array or a sparse matrix, got {type(block).__name__}; "
-            "lowdim.summarize(X, summary) reads data frames, lists and streams."
-        )
-    if block.ndim != 2:
-        raise bad_ndim(block.ndim, tuple(block.shape))
-    dtype = working_dtype(block)
-    if block.dtype != dtype:
-        if is_complex(block):
-            raise complex_data(block.dtype)
-        block = astype(block, dtype)
-    return block.tocsr() if is_sparse(block) and block.format != "csr" else block
 
 
 def counted_rows(block: Array, weights: Any) -> tuple[Array, Array]:
@@ -129,7 +109,10 @@ def agreed_names(mine: Names, others: Names, what: str) -> Names:
         return others
     differ = (a != b and a is not None and b is not None for a, b in zip(mine, others, strict=False))
     if len(mine) != len(others) or any(differ):
-        raise different_columns(mine, others, what)
+        raise ValueError(
+            f"{what} has other columns than the rows summed up so far: {names_difference(mine, others)}. Sums of "
+            "different columns cannot be added; select the same columns in the same order everywhere."
+        )
     return tuple(b if a is None else a for a, b in zip(mine, others, strict=True))
 
 
@@ -411,7 +394,9 @@ class Summary(ABC):
         """Add the rows of `block`, a dense array or a CSR array; row i counts `weights[i]` times. Rows of weight zero
         are ignored. If the block is refused, the summary stays as it was."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            self._change(self._changes_from(block, weights))
+            block, weights = self._checked(block, weights)
+            if block.shape[0]:
+                self._change(self._updated(block, weights))
 
     def merge(self, other: Self) -> None:
         """Add all rows that `other` has summed up; `other` is not changed. If `other` is refused, the summary stays as
@@ -432,12 +417,29 @@ class Summary(ABC):
 
     def _changes_from(self, block: Array, weights: Array | None) -> Changes:
         """What changes when a block is added, after checks of the block and its weights."""
+        block, weights = self._checked(block, weights)
+        return self._updated(block, weights) if block.shape[0] else {}
+
+    def _checked(self, block: Any, weights: Any) -> tuple[Array, Array | None]:
+        """A block with real numbers in float32 or float64, in CSR format if it is sparse, and without rows of weight
+        zero; and its weights. Blocks that are so already, as the blocks of all sources are, are returned unchanged."""
         if isinstance(block, Beside) and not (self.takes_pieces and weights is None):
             block = block.joined()
-        block = check_block(block)
-        if weights is not None:
-            block, weights = counted_rows(block, weights)
-        return self._updated(block, weights) if block.shape[0] else {}
+        if not hasattr(block, "ndim") or not hasattr(block, "dtype"):
+            raise TypeError(
+                f"a block of rows must be a 2-D array or a sparse matrix, got {type(block).__name__}; "
+                "lowdim.summarize(X, summary) reads data frames, lists and streams."
+            )
+        if block.ndim != 2:
+            raise bad_ndim(block.ndim, tuple(block.shape))
+        dtype = working_dtype(block)
+        if block.dtype != dtype:
+            if is_complex(block):
+                raise complex_data(block.dtype)
+            block = astype(block, dtype)
+        if is_sparse(block) and block.format != "csr":
+            block = block.tocsr()
+        return (block, None) if weights is None else counted_rows(block, weights)
 
     @abstractmethod
     def _updated(self, block: Array, weights: Array | None) -> Changes:
@@ -556,7 +558,9 @@ def _held_bytes(value: Any) -> int:
 def require_seen(summary: Any) -> None:
     """Raise an error if a summary of moments has seen no rows."""
     if summary.mean is None:
-        raise no_rows_seen()
+        raise ValueError(
+            "the summary is empty: it has seen no rows. First update it with rows, or merge others into it."
+        )
 
 
 def union(summaries: Sequence[S]) -> S:
@@ -579,22 +583,6 @@ def row_weights(like: Array, weights: Array | None) -> Array:
     return namespace(like).ones_like(like) if weights is None else astype(weights, like.dtype)
 
 
-def scaled_rows(Z: Array, weights: Array | None) -> Array:
-    """Rows of `Z` times the square roots of their weights."""
-    if weights is None:
-        return Z
-    xp = namespace(Z)
-    return Z * xp.sqrt(weights)[:, None]
-
-
-def column_groups(n_features: int, groups: Sequence[int] | None) -> tuple[int, ...]:
-    """Widths of tables side by side, which must add up to `n_features`; one table if `groups` is None."""
-    widths = (n_features,) if groups is None else tuple(int(g) for g in groups)
-    if sum(widths) != n_features or min(widths) < 1:
-        raise ValueError(f"groups={widths} must be positive widths that add up to n_features={n_features}.")
-    return widths
-
-
 def check_columns(expected: int, block: Array) -> None:
     """Raise an error if a block does not have the expected number of columns."""
     if block.shape[1] != expected:
@@ -603,7 +591,8 @@ def check_columns(expected: int, block: Array) -> None:
 
 def check_squares(squares: Array) -> None:
     """Raise `NonFiniteBlock` if sums of squares, or their sum over the columns, are not finite."""
-    if not _are_in_range(squares):
+    xp = namespace(squares)
+    if not float(xp.max(squares)) <= float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]:
         raise NonFiniteBlock
 
 
@@ -611,15 +600,15 @@ def row_at_mean(mean: Array, weight: float) -> Array:
     """The row sqrt(weight) mean, whose squares and products are the difference between the second moments about zero
     and those about the mean; an error if its squares are not finite."""
     row = mean * math.sqrt(weight)
-    with np.errstate(over="ignore"):
-        if not _are_in_range(row * row):
-            raise squares_about_zero()
+    try:
+        with np.errstate(over="ignore"):
+            check_squares(row * row)
+    except NonFiniteBlock:
+        raise ValueError(
+            "center=False: the squares of the entries are not finite. Multiply the rows by a small number, or centre "
+            "them."
+        ) from None
     return row
-
-
-def _are_in_range(squares: Array) -> bool:
-    xp = namespace(squares)
-    return float(xp.max(squares)) <= float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]
 
 
 def is_far(s: Array, squares: Array, weight: float) -> bool:

@@ -7,10 +7,9 @@ vectors is computed there, because a device takes as long to begin with an opera
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -154,33 +153,14 @@ _FAR, _FAR_FLOAT32 = 0.01, 0.2
 _MOVES = 2
 
 
-class Known(NamedTuple):
-    """What is known of the rows before a block: their weight, mean, and sums of squares about the mean."""
-
-    weight: float
-    mean: Array
-    squares: Array
-
-
 @np.errstate(all="ignore")
 def device_sums(
-    block: Array, weights: Array | None, weight: float, known: Known | None, groups: Sequence[int], wide: bool
+    so_far: Any, block: Array, weights: Array | None, weight: float
 ) -> tuple[np.ndarray, np.ndarray, Array, float]:
     """The shift c of a block, s = sum w (x - c), P = sum w (x - c)(x - c)^T, and the machine epsilon of the products.
 
-    c and s are NumPy arrays; P stays on the device.
-
-    Parameters
-    ----------
-    block : array or Beside of shape (n, p)
-    weights : array of shape (n,), optional
-    weight : float
-        Their sum, or n.
-    known : Known, optional
-    groups : sequence of int
-        Widths of tables side by side.
-    wide : bool
-        Multiply float32 rows in float64.
+    c and s are NumPy arrays; P stays on the device. `so_far` are the Moments to which the block will be added, and
+    `weight` is the sum of the weights, or the number of rows.
 
     Notes
     -----
@@ -191,14 +171,17 @@ def device_sums(
     """
     xp = namespace(block)
     widest = wide_dtype(xp, device(block))
-    dtype = widest if wide else block.dtype
+    dtype = widest if so_far.wide else block.dtype
     narrow = np.dtype(np.float32 if block.dtype == xp.float32 else np.float64)
-    shift, moves = _shift_for(block, known, narrow), 0
+    shift, moves = _shift_for(block, so_far, narrow), 0
     low, high = FLOAT32_SQUARES
     while True:
         there, P = _sums_about(shift, block, weights, dtype)
         s, squares = to_host([there, xp.linalg.diagonal(P)])
-        largest, least_spread = _look(s, squares, weight, groups)
+        # The largest sum of squares of each table, and the least variance of a column as a part of its mean square
+        # about the shift.
+        largest = np.array([squares[i:j].max() for i, j in pairwise(accumulate(so_far.groups, initial=0))])
+        least_spread = float(np.where(squares > 0, (squares - s * s / weight) / squares, 1.0).min())
         if np.isnan(largest).any():
             raise NonFiniteBlock
         if dtype != widest and not np.all((low < largest) & (largest < high)):
@@ -213,18 +196,18 @@ def device_sums(
     return np.zeros_like(s) if shift is None else shift, s, P, float(xp.finfo(dtype).eps)
 
 
-def _shift_for(block: Array, known: Known | None, dtype: np.dtype) -> np.ndarray | None:
+def _shift_for(block: Array, so_far: Any, dtype: np.dtype) -> np.ndarray | None:
     """A shift near the mean, in `dtype`: that of the rows so far, or of the first rows; None stands for zeros.
 
     A column whose mean is not farther from zero than its rows are from the mean is not shifted: columns of zeros and
     ones, whose sums are exact, stay what they are. A column that is constant in the first rows is shifted by its entry,
     so that its scatter is exactly zero.
     """
-    if known is not None:
-        shift, squares = to_host([known.mean, known.squares])
-        near = known.weight * shift**2 <= squares
+    xp = namespace(block)
+    if so_far.mean is not None:
+        shift, squares = to_host([so_far.mean, xp.linalg.diagonal(so_far.scatter)])
+        near = so_far.weight * shift**2 <= squares
     else:
-        xp = namespace(block)
         rows = _rows(block, slice(0, min(_PILOT_ROWS, block.shape[0])), wide_dtype(xp, device(block)))
         found = [xp.mean(rows, axis=0), xp.var(rows, axis=0), xp.max(rows, axis=0), xp.min(rows, axis=0)]
         mean, variance, largest, smallest = to_host(found)
@@ -260,11 +243,3 @@ def _rows(block: Array, part: slice, dtype: Any) -> Array:
     """Some rows of a block in `dtype`; tables side by side are joined."""
     rows = block[part, :]
     return rows.joined(dtype) if isinstance(rows, Beside) else astype(rows, dtype)
-
-
-def _look(s: np.ndarray, squares: np.ndarray, weight: float, groups: Sequence[int]) -> tuple[np.ndarray, float]:
-    """The largest sum of squares of each group of columns, and the smallest variance of a column as a part of its mean
-    square about the shift."""
-    spread = np.where(squares > 0, (squares - s * s / weight) / squares, 1.0)
-    tops = [squares[i:j].max() for i, j in pairwise(accumulate(groups, initial=0))]
-    return np.array(tops), float(spread.min())

@@ -164,15 +164,12 @@ def observed_entries(block: Array, unstored: bool) -> DenseEntries | StoredEntri
     if isinstance(block, np.ndarray):
         known = ~np.isnan(block)
         if np.count_nonzero(known) < _FEW * known.size:
-            return StoredEntries(_only_known(block, known))
+            # As a sparse array, zeros among them included.
+            places = np.flatnonzero(known)
+            ends = np.append(0, np.cumsum(np.count_nonzero(known, axis=1)))
+            entries = (block.ravel()[places], places % block.shape[1], ends)
+            return StoredEntries(sparse.csr_array(entries, shape=block.shape))
     return DenseEntries(block)
-
-
-def _only_known(block: np.ndarray, known: np.ndarray) -> sparse.csr_array:
-    """The known entries of a block as a sparse array, zeros among them included."""
-    places = np.flatnonzero(known)
-    ends = np.append(0, np.cumsum(np.count_nonzero(known, axis=1)))
-    return sparse.csr_array((block.ravel()[places], places % block.shape[1], ends), shape=block.shape)
 
 
 class DenseEntries:
@@ -306,8 +303,6 @@ _TABLE_BYTES = 1 << 20
 _ENTRY_ARRAYS = 6
 #: If the noise is below this, in units of the variance of a column, posterior means are refined iteratively.
 _SMALL_NOISE = 1e-4
-#: Names of the sums of `Latent`.
-_SUMS = ("second", "covariances", "cross", "squares", "scores", "loglike")
 
 
 class LatentGaussian:
@@ -448,6 +443,9 @@ class LatentSummary(Summary):
     optional = ("spread",)
     nonnegative: ClassVar[tuple[str, ...]] = ("scale", "noise")
     takes_nan = True
+    #: Names of the sums over the rows; those that are not made are None.
+    sums: ClassVar[tuple[str, ...]]
+    second: Any
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
         self.model = model
@@ -456,7 +454,17 @@ class LatentSummary(Summary):
         self.noise, self.spread = model.noise, model.spread
 
     def _empty(self) -> Self:
-        return type(self)(self.model, unstored=self.unstored)
+        return type(self)(self.model, **{name: getattr(self, name) for name in self._choices()})
+
+    @classmethod
+    def _choices(cls) -> tuple[str, ...]:
+        """The names of the parameters that are not those of the model."""
+        return cls.parameters[len(LatentGaussian.parameters) :]
+
+    def _merged(self, other: Self) -> Changes:
+        if other.second is None:
+            return {}
+        return self._plus({name: part for name in self.sums if (part := getattr(other, name)) is not None})
 
     def _layout(self) -> Layout:
         k, p = self.loadings.shape
@@ -467,7 +475,7 @@ class LatentSummary(Summary):
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
         model = LatentGaussian(**{name: stored.pop(name) for name in LatentGaussian.parameters})
-        return cls(model, unstored=stored.pop("unstored"))
+        return cls(model, **{name: stored.pop(name) for name in cls._choices()})
 
 
 class Latent(LatentSummary):
@@ -504,7 +512,8 @@ class Latent(LatentSummary):
     """
 
     parameters = (*LatentSummary.parameters, "informed")
-    state = (*parameters, *_SUMS)
+    sums = ("second", "covariances", "cross", "squares", "scores", "loglike")
+    state = (*parameters, *sums)
     nonnegative = (*LatentSummary.nonnegative, "squares")
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False, informed: bool = False) -> None:
@@ -566,26 +575,14 @@ class Latent(LatentSummary):
         q = second.shape[0]
         tables = entries.down(xp.concat([second, covariance]) if self.informed else second)
         by_values, squares = entries.down_values(v), entries.squares(w)
-        parts = (tables[:q, :], tables[q:, :], by_values, squares, xp.sum(second, axis=1), loglike)
-        return self._plus({name: part for name, part in zip(_SUMS, parts, strict=True) if name in self._sums()})
-
-    def _merged(self, other: Self) -> Changes:
-        if other.second is None:
-            return {}
-        return self._plus({name: getattr(other, name) for name in self._sums()})
-
-    def _empty(self) -> Self:
-        return type(self)(self.model, unstored=self.unstored, informed=self.informed)
-
-    @classmethod
-    def _made_from(cls, stored: dict[str, Any]) -> Self:
-        made = super()._made_from(stored)
-        made.informed = bool(stored.pop("informed"))
-        return made
-
-    def _sums(self) -> tuple[str, ...]:
-        """The names of the sums that are made."""
-        return tuple(name for name in _SUMS if self.informed or name != "covariances")
+        sums = {
+            "second": tables[:q, :],
+            "cross": by_values,
+            "squares": squares,
+            "scores": xp.sum(second, axis=1),
+            "loglike": loglike,
+        }
+        return self._plus(sums | {"covariances": tables[q:, :]} if self.informed else sums)
 
     def _layout(self) -> Layout:
         k, p = self.loadings.shape
@@ -607,9 +604,6 @@ class Latent(LatentSummary):
 
 #: The k x p tables of a block of rows take about this many bytes.
 _COMPLETED_BYTES = 4 << 20
-
-#: Names of the sums.
-_COMPLETED_SUMS = ("weight", "total", "second", "loglike")
 
 
 class Completed(LatentSummary):
@@ -643,7 +637,8 @@ class Completed(LatentSummary):
     (2.0, -7.342)
     """
 
-    state = (*LatentSummary.parameters, *_COMPLETED_SUMS)
+    sums = ("weight", "total", "second", "loglike")
+    state = (*LatentSummary.parameters, *sums)
     nonnegative = (*LatentSummary.nonnegative, "weight")
     symmetric = ("second",)
 
@@ -676,11 +671,6 @@ class Completed(LatentSummary):
         if not math.isfinite(loglike):
             raise NonFiniteBlock
         return self._plus({"weight": float(xp.sum(w)), "total": root[:, 0] @ z, "second": second, "loglike": loglike})
-
-    def _merged(self, other: Self) -> Changes:
-        if other.second is None:
-            return {}
-        return self._plus({name: getattr(other, name) for name in _COMPLETED_SUMS})
 
     def _layout(self) -> Layout:
         p = self.loadings.shape[1]

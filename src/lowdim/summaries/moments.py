@@ -41,7 +41,6 @@ from .base import (
     between_weight,
     check_columns,
     check_squares,
-    column_groups,
     is_far,
     merged_mean,
     products_in_range,
@@ -49,27 +48,53 @@ from .base import (
     total_weight,
     two_sum,
 )
-from .device import Known, device_sums
-
-# The base class of summaries of a mean and a scatter matrix.
+from .device import device_sums
 
 
-class ScatterSummary(Summary):
-    """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
+class MeanSummary(Summary):
+    """Total weight and mean of p columns, with second moments about the mean."""
 
-    parameters = ("n_features", "groups")
-    kinds: ClassVar[dict[str, str]] = {"groups": "i"}
+    parameters: ClassVar[tuple[str, ...]] = ("n_features",)
     nonnegative: ClassVar[tuple[str, ...]] = ("weight",)
-    #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
-    scatter: Any
 
-    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
+    def __init__(self, n_features: int) -> None:
         self.n_features = int(n_features)
-        self.groups = column_groups(self.n_features, groups)
         self.n_rows = 0
         self.weight = 0.0
         self.mean: Any = None
         self.rest: Any = None
+
+    @abstractmethod
+    def about_zero(self) -> Self:
+        """The second moments of the same rows about zero, as a summary of mean zero: its scatter is that about the mean
+        plus weight mean mean^T. Further rows cannot be added to it."""
+
+    def _about_zero(self, **second: Array) -> Self:
+        """This summary with a mean of zero and these second moments."""
+        zeros, out = namespace(self.mean).zeros_like, self.snapshot()
+        out._change(second | {"mean": zeros(self.mean), "rest": zeros(self.mean)})
+        return out
+
+    def _layout(self) -> Layout:
+        p = self.n_features
+        return {"n_features": (), "n_rows": (), "weight": (), "mean": (p,), "rest": (p,)}
+
+
+class ScatterSummary(MeanSummary):
+    """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
+
+    parameters = ("n_features", "groups")
+    kinds: ClassVar[dict[str, str]] = {"groups": "i"}
+    #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
+    scatter: Any
+
+    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
+        super().__init__(n_features)
+        self.groups = (self.n_features,) if groups is None else tuple(int(g) for g in groups)
+        if sum(self.groups) != self.n_features or min(self.groups) < 1:
+            raise ValueError(
+                f"groups={self.groups} must be positive widths that add up to n_features={self.n_features}."
+            )
 
     @property
     def threaded_blas(self) -> bool:
@@ -81,246 +106,11 @@ class ScatterSummary(Summary):
         require_rows(self.n_rows, self.weight, ddof)
         return self.scatter / divisor(self.weight, ddof)
 
-    @abstractmethod
-    def about_zero(self) -> Self:
-        """The second moments of the same rows about zero, as a summary of mean zero: its scatter is that about the mean
-        plus weight mean mean^T. Further rows cannot be added to it."""
-
     def _layout(self) -> Layout:
-        p = self.n_features
-        counts: Layout = {"n_features": (), "groups": (None,), "n_rows": (), "weight": ()}
-        return counts | {"mean": (p,), "rest": (p,)}
+        return super()._layout() | {"groups": (None,)}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_rows} rows of weight {self.weight:g}, {self.n_features} columns)"
-
-
-# Weight, mean and sum of squares of each column, for tables whose p x p scatter matrix would be too large.
-
-
-class Columns(Summary):
-    """Total weight, mean and `squares` = sum w (x - mean)^2 per column: the diagonal of Moments.
-
-    One pass, 2 p numbers. Sparse blocks stay sparse.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lowdim import summarize
-    >>> from lowdim.summaries import Columns
-    >>> found = summarize(np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]]), Columns)
-    >>> found.mean, found.squares
-    (array([3., 3.]), array([8., 2.]))
-    """
-
-    parameters = ("n_features",)
-    state = ("n_features", "n_rows", "weight", "mean", "rest", "squares")
-    nonnegative = ("weight", "squares")
-
-    def __init__(self, n_features: int) -> None:
-        self.n_features = int(n_features)
-        self.n_rows = 0
-        self.weight = 0.0
-        self.mean: Any = None
-        self.rest: Any = None
-        self.squares: Any = None
-
-    def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.n_features, block)
-        weight = total_weight(block, weights)
-        shift, step, squares = (_sparse_sums if is_sparse(block) else self._dense_sums)(block, weights, weight)
-        check_squares(squares)
-        return self._with_rows(int(block.shape[0]), weight, shift, step, squares)
-
-    def _merged(self, other: Self) -> Changes:
-        if other.weight == 0.0:
-            return {}
-        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.squares)
-
-    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
-        return max(16, int(CACHE_BYTES / max(1.0, n_columns * itemsize * stored)))
-
-    def offset_is_harmless(self, scale: Array | None = None) -> bool:
-        """Whether products with the rows (columns divided by `scale`) may be centred instead of the rows themselves.
-
-        This holds if the norm of the mean row is at most about 300 times the largest standard deviation: the
-        subtraction then costs at most five digits of lambda_1.
-        """
-        xp = namespace(self.mean)
-        mean, squares = self.mean, self.squares
-        if scale is not None:
-            mean, squares = mean / scale, squares / (scale * scale)
-        largest = float(xp.max(squares))
-        with np.errstate(over="ignore"):
-            return largest > 0.0 and float(xp.sum(mean * (mean * (self.weight / largest)))) <= 1e5
-
-    def about_zero(self) -> Self:
-        """The sums of squares about zero, as a summary of mean zero. Further rows cannot be added to it."""
-        xp = namespace(self.mean)
-        out = self.snapshot()
-        out.squares = self.squares + row_at_mean(self.mean, self.weight) ** 2
-        out.mean, out.rest = xp.zeros_like(self.mean), xp.zeros_like(self.mean)
-        return out
-
-    def _layout(self) -> Layout:
-        p = self.n_features
-        return {"n_features": (), "n_rows": (), "weight": (), "mean": (p,), "rest": (p,), "squares": (p,)}
-
-    def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
-        xp = namespace(block)
-        wide = wide_dtype(xp, device(block))
-        w = None if weights is None else astype(weights, wide)
-        shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
-        s, squares = _sums_about(shift, block, w)
-        if is_far(s, squares, weight):
-            shift = shift + astype(s / weight, shift.dtype)
-            s, squares = _sums_about(shift, block, w)
-        step = s / weight
-        return astype(shift, wide), step, xp.clip(squares - s * step, 0.0, None)
-
-    def _with_rows(self, n: int, weight: float, shift: Array, step: Array, squares: Array) -> Changes:
-        """What changes with rows of mean `shift + step` and sums of squares `squares` about it."""
-        if self.weight == 0.0:
-            mean, rest = two_sum(shift, step)
-        else:
-            mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
-            squares = self.squares + squares + d * d * between_weight(self.weight, weight)
-            check_squares(squares)
-        return {
-            "n_rows": self.n_rows + n,
-            "weight": self.weight + weight,
-            "mean": mean,
-            "rest": rest,
-            "squares": squares,
-        }
-
-
-def _sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Sums and sums of squares of a dense block about the shift, in float64."""
-    Z = astype(block - shift, wide_dtype(namespace(block), device(block)))
-    return column_sums(Z, weights), column_sums(Z * Z, weights)
-
-
-def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
-    """Shift, step to the mean, and squares about it, from the stored entries.
-
-    If at most half of a column is stored, (sum w x)^2 / weight is at most half of sum w x^2, so that it can be
-    subtracted without loss of digits. The few other columns are summed a second time, by `_crowded_sums`.
-    """
-    w = np.ones(block.shape[0]) if weights is None else np.asarray(weights, dtype=float)
-    x = block.data.astype(np.float64)
-    stored = _column_sums(np.ones_like(x), block, w)
-    step = _column_sums(x, block, w) / weight
-    squares = np.clip(_column_sums(x * x, block, w) - weight * step * step, 0.0, None)
-    shift = np.zeros(block.shape[1])
-    crowded = stored > 0.5 * weight
-    if np.any(crowded):
-        _crowded_sums(block, x, w, weight, crowded, shift, step, squares)
-    return shift, step, squares
-
-
-def _column_sums(entries: np.ndarray, block: Any, w: np.ndarray) -> np.ndarray:
-    """Weighted sums of the columns of a matrix that stores `entries` where `block` stores its entries."""
-    return type(block)((entries, block.indices, block.indptr), shape=block.shape, copy=False).T @ w
-
-
-def _crowded_sums(
-    block: Any,
-    x: np.ndarray,
-    w: np.ndarray,
-    weight: float,
-    crowded: np.ndarray,
-    shift: np.ndarray,
-    step: np.ndarray,
-    squares: np.ndarray,
-) -> None:
-    """Set shift, step and squares of columns of which more than half is stored. Columns that are stored in every row
-    are shifted by their first entry, as dense columns are, so that a large offset costs no digits. The squares of the
-    others are sum_stored w (x - m)^2 + (weight not stored) m^2."""
-    at = np.flatnonzero(crowded[block.indices])
-    names, columns = np.flatnonzero(crowded), block.indices[at]
-    place = np.searchsorted(names, columns)
-    w = np.repeat(w, np.diff(block.indptr))[at]
-    x = x[at]
-    filled = np.bincount(place, minlength=len(names)) == block.shape[0]
-    base = np.where(filled, dense(block[:1])[0, names], 0.0)
-    x -= base[place]
-    mean = np.bincount(place, weights=w * x, minlength=len(names)) / weight
-    x -= mean[place]
-    unstored = np.clip(weight - np.bincount(place, weights=w, minlength=len(names)), 0.0, None)
-    unstored[filled] = 0.0
-    shift[names], step[names] = base, mean
-    squares[names] = np.bincount(place, weights=w * x * x, minlength=len(names)) + unstored * mean * mean
-
-
-# Checks of statistics that are given instead of rows: a covariance, a mean and the number of rows they are of.
-
-
-#: A covariance may differ from its transpose, and have negative eigenvalues, by this fraction of its largest entry.
-_ROUNDING = 1e-8
-
-
-def check_covariance(cov: Any) -> Array:
-    """`cov` in float64, and exactly symmetric; an error unless it is a symmetric matrix of finite real numbers without
-    negative eigenvalues. Variances may be zero, as those of constant columns are."""
-    cov = _real_numbers("cov", cov)
-    xp = namespace(cov)
-    if cov.ndim != 2 or cov.shape[0] != cov.shape[1] or cov.shape[0] == 0:
-        raise ValueError(f"cov must be a square matrix, got shape {tuple(cov.shape)}.")
-    _check_finite("cov", cov)
-    largest, asymmetry = float(xp.max(xp.abs(cov))), float(xp.max(xp.abs(cov - cov.T)))
-    if asymmetry > _ROUNDING * largest:
-        raise ValueError(f"cov must be symmetric, but cov and its transpose differ by up to {asymmetry:.3g}.")
-    diagonal = xp.linalg.diagonal(cov)
-    j = int(xp.argmin(diagonal))
-    if float(diagonal[j]) < -_ROUNDING * largest:
-        raise ValueError(
-            f"cov has the negative variance {float(diagonal[j]):.3g} in column {j}; variances are zero or positive."
-        )
-    smallest = float(xp.min(xp.linalg.eigvalsh(cov)))
-    if smallest < -_ROUNDING * largest:
-        raise ValueError(f"cov has the negative eigenvalue {smallest:.3g}; a covariance has none.")
-    return 0.5 * (cov + cov.T)
-
-
-def check_mean(mean: Any, cov: Array) -> Array:
-    """`mean` as an array like `cov`, or zeros if it is None; an error unless it has a finite real number for each
-    column of `cov`."""
-    if mean is None:
-        return namespace(cov).zeros_like(cov[0, :])
-    mean = asarray_like(_real_numbers("mean", mean), cov, dtype=cov.dtype)
-    if tuple(mean.shape) != (cov.shape[0],):
-        raise ValueError(f"mean must have shape ({cov.shape[0]},), got {tuple(mean.shape)}.")
-    _check_finite("mean", mean)
-    return mean
-
-
-def check_count(name: str, count: Any, lowest: int) -> int:
-    """`count` as an integer; an error unless it is a whole number of at least `lowest`."""
-    whole = isinstance(count, numbers.Integral) or (isinstance(count, float | np.floating) and count.is_integer())
-    if not whole or isinstance(count, bool) or not lowest <= count < 2**63:
-        raise ValueError(f"{name}={count!r} must be a whole number of at least {lowest}.")
-    return int(count)
-
-
-def _real_numbers(name: str, values: Any) -> Array:
-    """`values` as an array of float64; an error if they are not real numbers."""
-    if not is_array(values):
-        try:
-            values = np.asarray(values)
-        except ValueError as error:
-            raise ValueError(f"{name} must be an array of real numbers, but its rows differ in length.") from error
-    if is_complex(values):
-        raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}; pass {name}.real if that is meant.")
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}; convert it: {name}.astype(float).")
-    return astype(values, wide_dtype(namespace(values), device(values)))
-
-
-def _check_finite(name: str, values: Array) -> None:
-    xp = namespace(values)
-    if not bool(xp.all(xp.isfinite(values))):
-        raise ValueError(f"{name} contains NaN or infinity; every entry must be finite.")
 
 
 #: Sparse blocks that store more than this fraction of their entries are made dense, because that is then faster.
@@ -338,16 +128,11 @@ _ADDED_BY_BLAS_FROM = 128
 _UNSHIFTED_FROM, _FIRST_ROWS = 1 << 16, 32
 
 
-def _block_rows(n_columns: int, itemsize: int) -> int:
-    """The number of rows of a block; at least 16 p, because merging a block costs p^2 operations."""
-    return _SLICES * max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
-
-
 def _slice_rows(n_columns: int, itemsize: int, by_columns: bool) -> int:
     """The number of rows of a slice; at least 2 p, because adding the product of a slice costs p^2 operations."""
     if itemsize == 8 and n_columns >= _SHORT_SLICES_FROM and not by_columns:
         return max(_SLICE_ROWS, 2 * n_columns)
-    return _block_rows(n_columns, itemsize) // _SLICES
+    return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
 
 class Moments(ScatterSummary):
@@ -411,17 +196,8 @@ class Moments(ScatterSummary):
     symmetric = ("scatter",)
     takes_pieces = True
     slices_on_device = True
-    state: ClassVar[tuple[str, ...]] = (
-        "n_features",
-        "groups",
-        "wide",
-        "n_rows",
-        "weight",
-        "mean",
-        "rest",
-        "scatter",
-        "product_eps",
-    )
+    _sums = ("n_rows", "weight", "mean", "rest", "scatter", "product_eps")
+    state: ClassVar[tuple[str, ...]] = (*ScatterSummary.parameters, *options, *_sums)
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
         super().__init__(n_features, groups=groups)
@@ -460,7 +236,13 @@ class Moments(ScatterSummary):
         check_columns(self.n_features, block)
         weight = total_weight(block, weights)
         if is_sparse(block):
-            shift, s, P, product_eps = self._sparse_sums(block, weights, weight)
+            block = block.astype(np.float64, copy=False)
+            if block.nnz > _DENSE_FROM * block.shape[0] * block.shape[1]:
+                block = dense(block)
+        if is_sparse(block):
+            shift, s, P, product_eps = _sparse_sums(block, weights, weight)
+        elif namespace(block) is not np:
+            shift, s, P, product_eps = device_sums(self, block, weights, weight)
         else:
             shift, s, P, product_eps = self._dense_sums(block, weights, weight)
         if namespace(P) is np:
@@ -477,7 +259,8 @@ class Moments(ScatterSummary):
         return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.scatter) | product_eps
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
-        return _block_rows(n_columns, itemsize)
+        # At least 16 p rows, because merging a block costs p^2 operations.
+        return _SLICES * max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
     def image(self, A: Array) -> Moments:
         """The moments of x A over the rows x, without a second pass over the rows."""
@@ -490,31 +273,31 @@ class Moments(ScatterSummary):
         return out
 
     def about_zero(self) -> Self:
-        xp = namespace(self.mean)
         row = row_at_mean(self.mean, self.weight)
-        out = self.snapshot()
-        out.scatter = self.scatter + row[:, None] * row[None, :]
-        out.mean, out.rest = xp.zeros_like(self.mean), xp.zeros_like(self.mean)
-        return out
+        return self._about_zero(scatter=self.scatter + row[:, None] * row[None, :])
 
     def between(self, i: int, j: int) -> Array:
         """The part of the scatter between column groups `i` and `j`."""
-        start = [sum(self.groups[:g]) for g in (i, j)]
-        return self.scatter[start[0] : start[0] + self.groups[i], start[1] : start[1] + self.groups[j]]
+        rows, columns = (slice(sum(self.groups[:g]), sum(self.groups[: g + 1])) for g in (i, j))
+        return self.scatter[rows, columns]
 
     def _layout(self) -> Layout:
         p = self.n_features
         return super()._layout() | {"wide": (), "scatter": (p, p), "product_eps": ()}
 
-    def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array, float]:
-        """Shift, sums and products of a dense block about the shift, and the machine epsilon of the products."""
-        if namespace(block) is not np:
-            squares = None if self.mean is None else namespace(self.scatter).linalg.diagonal(self.scatter)
-            known = None if self.mean is None else Known(self.weight, self.mean, squares)
-            return device_sums(block, weights, weight, known, self.groups, self.wide)
+    def _dense_sums(
+        self, block: np.ndarray | Beside, weights: np.ndarray | None, weight: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Shift, sums and products of a dense block about the shift, and the machine epsilon of the products.
+
+        The shift is the first row for the first block, and then the mean so far. It is None, which stands for zero, if
+        zero is as near to the mean as a row is on average: rows that are not shifted need not be copied.
+        """
         if self.wide:
             block = astype(block, np.float64)
-        shift = self._shift_for(block)
+        shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
+        if isinstance(block, np.ndarray) and block.size >= _UNSHIFTED_FROM and self._is_near_zero(block):
+            shift = None
         s, P, product_eps = self._sums_about(shift, block, weights)
         if is_far(s, np.diagonal(P), weight):
             # The shift was an outlier, or the rows have drifted away from it: use the mean of the block instead.
@@ -523,13 +306,6 @@ class Moments(ScatterSummary):
             s, P, product_eps = self._sums_about(shift, block, weights)
         check_squares(np.diagonal(P))
         return np.zeros_like(s) if shift is None else shift, s, P, product_eps
-
-    def _shift_for(self, block: np.ndarray | Beside) -> np.ndarray | None:
-        """The shift of a block: the first row for the first block, and then the mean so far. None stands for zero, if
-        that is as near to the mean as a row is on average: rows that are not shifted need not be copied."""
-        if isinstance(block, np.ndarray) and block.size >= _UNSHIFTED_FROM and self._is_near_zero(block):
-            return None
-        return block[0, :] if self.mean is None else astype(self.mean, block.dtype)
 
     def _is_near_zero(self, block: np.ndarray) -> bool:
         """Whether no mean of a column is more than one standard deviation away from zero, in the rows so far or in the
@@ -546,59 +322,36 @@ class Moments(ScatterSummary):
         largest machine epsilon of the products, which are in the dtype of the rows if the squares are in its range."""
         n, p = block.shape
         rows = _slice_rows(p, block.itemsize, has_columns_in_one_piece(block))
-        if n <= rows:
-            s, P = self._slice_sums(block, shift, weights)
-            return s, P, eps(P)
-        s, P = np.zeros(p), np.zeros((p, p))
-        by_blas = block.dtype == np.float64 and p >= _ADDED_BY_BLAS_FROM
-        product_eps = eps(P) if by_blas else 0.0
+        product_eps = 0.0
+        if n > rows:
+            s, P = np.zeros(p), np.zeros((p, p))
+        by_blas = n > rows and block.dtype == np.float64 and p >= _ADDED_BY_BLAS_FROM
         for i in range(0, n, rows):
-            part = slice(i, min(i + rows, n))
-            of_part = None if weights is None else weights[part]
-            s_part, P_part = self._slice_sums(block[part, :], shift, of_part, P if by_blas else None)
+            Z: Any = block if n <= rows else block[i : min(i + rows, n), :]
+            if shift is not None:
+                Z = self._scratch.difference(Z, shift)
+            s_part = None
+            if weights is not None:
+                w = weights[i : i + rows]
+                s_part = column_sums(Z, w)
+                Z = self._scratch.product(Z, np.sqrt(w)[:, None])
+            if by_blas:
+                add_products(Z, P)
+            else:
+                P_part = products_in_range(Z, self.groups)
+                product_eps = max(product_eps, eps(P_part))
+            # Without weights, the sums come last, because the product has brought the rows into the cache.
+            if s_part is None:
+                s_part = column_sums(Z)
+            if n <= rows:
+                return s_part, P_part, product_eps
             s += s_part
             if not by_blas:
                 P += P_part
-                product_eps = max(product_eps, eps(P_part))
         if by_blas:
             mirror_upper(P)
+            product_eps = eps(P)
         return s, P, product_eps
-
-    def _slice_sums(
-        self, block: Array, shift: Array | None, weights: Array | None, total: Array | None = None
-    ) -> tuple[Array, Array]:
-        """Sums and products of a slice about the shift. If `total` is given, the products are added to its upper
-        triangle, in place."""
-        Z = block if shift is None else self._scratch.difference(block, shift)
-        s = None
-        if weights is not None:
-            s = column_sums(Z, weights)
-            Z = self._scratch.product(Z, np.sqrt(weights)[:, None])
-        if total is None:
-            total = products_in_range(Z, self.groups)
-        else:
-            add_products(Z, total)
-        # Without weights, the sums come last, because the product has brought the rows into the cache.
-        return column_sums(Z) if s is None else s, total
-
-    def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array, float]:
-        """As `_dense_sums`, for a sparse block; it is made dense if that is faster. The shift is zero, except for
-        columns where that would lose digits. There are few of these: if a column is stored in a share a of the rows,
-        (sum w x)^2 / weight is at most a sum w x^2, so that nearly all of it must be stored."""
-        block = block.astype(np.float64, copy=False)
-        if block.nnz > _DENSE_FROM * block.shape[0] * block.shape[1]:
-            return self._dense_sums(dense(block), weights, weight)
-        rows = block if weights is None else block.multiply(np.sqrt(weights)[:, None]).tocsr()
-        s = np.asarray(block.sum(axis=0)).ravel() if weights is None else block.T @ weights
-        P = (rows.T @ rows).toarray()
-        shift = np.zeros_like(s)
-        # If the mean of a column is large compared to its deviation, subtracting it from the squares would lose digits.
-        squares = np.diagonal(P)
-        far = np.flatnonzero(squares - s * s / weight < 1e-4 * squares)
-        if len(far):
-            _shift_columns(block, rows, weights, weight, far, shift, s, P)
-        check_squares(np.diagonal(P))
-        return shift, s, P, FLOAT64_EPS
 
     def _with_rows(
         self, n: int, weight: float, shift: Array, step: Array, P: Array, loss: Array | None = None
@@ -628,41 +381,38 @@ class Moments(ScatterSummary):
             scatter += P
             scatter += self.scatter
             check_squares(xp.linalg.diagonal(scatter))
-        return {
-            "n_rows": self.n_rows + n,
-            "weight": self.weight + weight,
-            "mean": mean,
-            "rest": rest,
-            "scatter": scatter,
-        }
+        return self._plus({"n_rows": n, "weight": weight}) | {"mean": mean, "rest": rest, "scatter": scatter}
 
 
-def _shift_columns(
-    block: Any,
-    rows: Any,
-    weights: Array | None,
-    weight: float,
-    far: np.ndarray,
-    shift: np.ndarray,
-    s: np.ndarray,
-    P: np.ndarray,
-) -> None:
-    """Change shift, sums and products to those about the means of the columns `far`; `rows` are those of the block
-    times the square roots of their weights."""
-    Z = block[:, far].toarray()
-    w = np.ones(len(Z)) if weights is None else np.asarray(weights, dtype=np.float64)
-    first = Z[0].copy()
-    Z -= first
-    mean = w @ Z / weight
-    Z -= mean
-    shift[far] = first + mean
-    # The shift is rounded, and the entries are differences to the rounded one.
-    Z -= shift[far] - first - mean
-    s[far] = w @ Z
-    Z *= np.sqrt(w)[:, None]
-    P[far] = (rows.T @ Z).T
-    P[:, far] = P[far].T
-    P[np.ix_(far, far)] = Z.T @ Z
+def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """As `Moments._dense_sums`, for a sparse block. The shift is zero, except for columns where that would lose digits.
+    There are few of these: if a column is stored in a share a of the rows, (sum w x)^2 / weight is at most a sum w x^2,
+    so that nearly all of it must be stored."""
+    rows = block if weights is None else block.multiply(np.sqrt(weights)[:, None]).tocsr()
+    s = np.asarray(block.sum(axis=0)).ravel() if weights is None else block.T @ weights
+    P = (rows.T @ rows).toarray()
+    shift = np.zeros_like(s)
+    # If the mean of a column is large compared to its deviation, subtracting it from the squares would lose digits.
+    squares = np.diagonal(P)
+    far = np.flatnonzero(squares - s * s / weight < 1e-4 * squares)
+    if len(far):
+        # Shift, sums and products of these columns about their means.
+        Z = block[:, far].toarray()
+        w = np.ones(len(Z)) if weights is None else np.asarray(weights, dtype=np.float64)
+        first = Z[0].copy()
+        Z -= first
+        mean = w @ Z / weight
+        Z -= mean
+        shift[far] = first + mean
+        # The shift is rounded, and the entries are differences to the rounded one.
+        Z -= shift[far] - first - mean
+        s[far] = w @ Z
+        Z *= np.sqrt(w)[:, None]
+        P[far] = (rows.T @ Z).T
+        P[:, far] = P[far].T
+        P[np.ix_(far, far)] = Z.T @ Z
+    check_squares(np.diagonal(P))
+    return shift, s, P, FLOAT64_EPS
 
 
 # Moments with sums of third and fourth order, from which Ledoit and Wolf's shrinkage estimates the sampling error of
@@ -741,3 +491,201 @@ def _moved(moments: FourthMoments, to: Array) -> tuple[Array, float]:
     Sd = scatter @ d
     fourth = moments.fourth + 4 * float(d @ Sd) + 2 * size * trace + weight * size * size - 4 * float(d @ third)
     return third - 2 * Sd - d * (trace + weight * size), fourth
+
+
+# Checks of statistics that are given instead of rows: a covariance, a mean and the number of rows they are of.
+
+
+#: A covariance may differ from its transpose, and have negative eigenvalues, by this fraction of its largest entry.
+_ROUNDING = 1e-8
+
+
+def check_covariance(cov: Any) -> Array:
+    """`cov` in float64, and exactly symmetric; an error unless it is a symmetric matrix of finite real numbers without
+    negative eigenvalues. Variances may be zero, as those of constant columns are."""
+    cov = _real_numbers("cov", cov)
+    xp = namespace(cov)
+    if cov.ndim != 2 or cov.shape[0] != cov.shape[1] or cov.shape[0] == 0:
+        raise ValueError(f"cov must be a square matrix, got shape {tuple(cov.shape)}.")
+    _check_finite("cov", cov)
+    largest, asymmetry = float(xp.max(xp.abs(cov))), float(xp.max(xp.abs(cov - cov.T)))
+    if asymmetry > _ROUNDING * largest:
+        raise ValueError(f"cov must be symmetric, but cov and its transpose differ by up to {asymmetry:.3g}.")
+    diagonal = xp.linalg.diagonal(cov)
+    j = int(xp.argmin(diagonal))
+    if float(diagonal[j]) < -_ROUNDING * largest:
+        raise ValueError(
+            f"cov has the negative variance {float(diagonal[j]):.3g} in column {j}; variances are zero or positive."
+        )
+    smallest = float(xp.min(xp.linalg.eigvalsh(cov)))
+    if smallest < -_ROUNDING * largest:
+        raise ValueError(f"cov has the negative eigenvalue {smallest:.3g}; a covariance has none.")
+    return 0.5 * (cov + cov.T)
+
+
+def check_mean(mean: Any, cov: Array) -> Array:
+    """`mean` as an array like `cov`, or zeros if it is None; an error unless it has a finite real number for each
+    column of `cov`."""
+    if mean is None:
+        return namespace(cov).zeros_like(cov[0, :])
+    mean = asarray_like(_real_numbers("mean", mean), cov, dtype=cov.dtype)
+    if tuple(mean.shape) != (cov.shape[0],):
+        raise ValueError(f"mean must have shape ({cov.shape[0]},), got {tuple(mean.shape)}.")
+    _check_finite("mean", mean)
+    return mean
+
+
+def check_count(name: str, count: Any, lowest: int) -> int:
+    """`count` as an integer; an error unless it is a whole number of at least `lowest`."""
+    whole = isinstance(count, numbers.Integral) or (isinstance(count, float | np.floating) and count.is_integer())
+    if not whole or isinstance(count, bool) or not lowest <= count < 2**63:
+        raise ValueError(f"{name}={count!r} must be a whole number of at least {lowest}.")
+    return int(count)
+
+
+def _real_numbers(name: str, values: Any) -> Array:
+    """`values` as an array of float64; an error if they are not real numbers."""
+    if not is_array(values):
+        try:
+            values = np.asarray(values)
+        except ValueError as error:
+            raise ValueError(f"{name} must be an array of real numbers, but its rows differ in length.") from error
+    if is_complex(values):
+        raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}; pass {name}.real if that is meant.")
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}; convert it: {name}.astype(float).")
+    return astype(values, wide_dtype(namespace(values), device(values)))
+
+
+def _check_finite(name: str, values: Array) -> None:
+    xp = namespace(values)
+    if not bool(xp.all(xp.isfinite(values))):
+        raise ValueError(f"{name} contains NaN or infinity; every entry must be finite.")
+
+
+# Weight, mean and sum of squares of each column, for tables whose p x p scatter matrix would be too large.
+
+
+class Columns(MeanSummary):
+    """Total weight, mean and `squares` = sum w (x - mean)^2 per column: the diagonal of Moments.
+
+    One pass, 2 p numbers. Sparse blocks stay sparse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Columns
+    >>> found = summarize(np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]]), Columns)
+    >>> found.mean, found.squares
+    (array([3., 3.]), array([8., 2.]))
+    """
+
+    state = ("n_features", "n_rows", "weight", "mean", "rest", "squares")
+    nonnegative = ("weight", "squares")
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self.squares: Any = None
+
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
+        check_columns(self.n_features, block)
+        weight = total_weight(block, weights)
+        shift, step, squares = (_stored_sums if is_sparse(block) else self._dense_sums)(block, weights, weight)
+        check_squares(squares)
+        return self._with_rows(int(block.shape[0]), weight, shift, step, squares)
+
+    def _merged(self, other: Self) -> Changes:
+        if other.weight == 0.0:
+            return {}
+        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.squares)
+
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        return max(16, int(CACHE_BYTES / max(1.0, n_columns * itemsize * stored)))
+
+    def offset_is_harmless(self, scale: Array | None = None) -> bool:
+        """Whether products with the rows (columns divided by `scale`) may be centred instead of the rows themselves.
+
+        This holds if the norm of the mean row is at most about 300 times the largest standard deviation: the
+        subtraction then costs at most five digits of lambda_1.
+        """
+        xp = namespace(self.mean)
+        mean, squares = self.mean, self.squares
+        if scale is not None:
+            mean, squares = mean / scale, squares / (scale * scale)
+        largest = float(xp.max(squares))
+        with np.errstate(over="ignore"):
+            return largest > 0.0 and float(xp.sum(mean * (mean * (self.weight / largest)))) <= 1e5
+
+    def about_zero(self) -> Self:
+        """The sums of squares about zero, as a summary of mean zero. Further rows cannot be added to it."""
+        return self._about_zero(squares=self.squares + row_at_mean(self.mean, self.weight) ** 2)
+
+    def _layout(self) -> Layout:
+        return super()._layout() | {"squares": (self.n_features,)}
+
+    def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
+        xp = namespace(block)
+        wide = wide_dtype(xp, device(block))
+        w = None if weights is None else astype(weights, wide)
+        shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
+        s, squares = _column_sums_about(shift, block, w)
+        if is_far(s, squares, weight):
+            shift = shift + astype(s / weight, shift.dtype)
+            s, squares = _column_sums_about(shift, block, w)
+        step = s / weight
+        return astype(shift, wide), step, xp.clip(squares - s * step, 0.0, None)
+
+    def _with_rows(self, n: int, weight: float, shift: Array, step: Array, squares: Array) -> Changes:
+        """What changes with rows of mean `shift + step` and sums of squares `squares` about it."""
+        if self.weight == 0.0:
+            mean, rest = two_sum(shift, step)
+        else:
+            mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
+            squares = self.squares + squares + d * d * between_weight(self.weight, weight)
+            check_squares(squares)
+        return self._plus({"n_rows": n, "weight": weight}) | {"mean": mean, "rest": rest, "squares": squares}
+
+
+def _column_sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Sums and sums of squares of a dense block about the shift, in float64."""
+    Z = astype(block - shift, wide_dtype(namespace(block), device(block)))
+    return column_sums(Z, weights), column_sums(Z * Z, weights)
+
+
+def _stored_sums(block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
+    """Shift, step to the mean, and squares about it, from the stored entries.
+
+    If at most half of a column is stored, (sum w x)^2 / weight is at most half of sum w x^2, so that it can be
+    subtracted without loss of digits. The few other columns are summed a second time.
+    """
+    w = np.ones(block.shape[0]) if weights is None else np.asarray(weights, dtype=float)
+    x = block.data.astype(np.float64)
+
+    def sums(entries: np.ndarray) -> np.ndarray:
+        """Weighted sums of the columns of a matrix that stores these entries where the block stores its own."""
+        return type(block)((entries, block.indices, block.indptr), shape=block.shape, copy=False).T @ w
+
+    stored = sums(np.ones_like(x))
+    step = sums(x) / weight
+    squares = np.clip(sums(x * x) - weight * step * step, 0.0, None)
+    shift = np.zeros(block.shape[1])
+    crowded = stored > 0.5 * weight
+    if np.any(crowded):
+        # Columns that are stored in every row are shifted by their first entry, as dense columns are, so that a large
+        # offset costs no digits. The squares of the others are sum_stored w (x - m)^2 + (weight not stored) m^2.
+        at = np.flatnonzero(crowded[block.indices])
+        some, columns = np.flatnonzero(crowded), block.indices[at]
+        place = np.searchsorted(some, columns)
+        w = np.repeat(w, np.diff(block.indptr))[at]
+        x = x[at]
+        filled = np.bincount(place, minlength=len(some)) == block.shape[0]
+        base = np.where(filled, dense(block[:1])[0, some], 0.0)
+        x -= base[place]
+        mean = np.bincount(place, weights=w * x, minlength=len(some)) / weight
+        x -= mean[place]
+        unstored = np.clip(weight - np.bincount(place, weights=w, minlength=len(some)), 0.0, None)
+        unstored[filled] = 0.0
+        shift[some], step[some] = base, mean
+        squares[some] = np.bincount(place, weights=w * x * x, minlength=len(some)) + unstored * mean * mean
+    return shift, step, squares

@@ -86,7 +86,10 @@ class Sample(Summary):
             raise NonFiniteBlock
         keys = self._keys_of(block)
         if not on_host:
-            block, keys, weights = self._few_of(block, keys, weights)
+            # Of rows on a device, those with the smallest keys alone are copied to the host.
+            few = np.flatnonzero(keys <= _bound_of_smallest(keys, self.size))
+            block, keys = to_numpy(namespace(block).take(block, asarray_like(few, block), axis=0)), keys[few]
+            weights = None if weights is None else to_numpy(weights)[few]
         counts = to_numpy(row_weights(keys.astype(np.float64), None if weights is None else to_numpy(weights)))
         if len(self._keys) == self.size:
             # Once the sample is full, nearly all further rows have too large a key and can be dropped at once.
@@ -156,40 +159,19 @@ class Sample(Summary):
         rows: Layout = {"rows": (m, self.n_features)} if m else {}
         return numbers | {"weights": (m,), "keys": (m,)} | rows
 
-    def _few_of(
-        self, block: Array, keys: np.ndarray, weights: Array | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Of rows on a device those with the smallest keys, on the host: they alone are copied."""
-        few = np.flatnonzero(keys <= _bound_of_smallest(keys, self.size))
-        index = asarray_like(few, block)
-        rows = to_numpy(namespace(block).take(block, index, axis=0))
-        return rows, keys[few], None if weights is None else to_numpy(weights)[few]
-
     def _keys_of(self, block: Any) -> np.ndarray:
         """The key of each row, a 64-bit hash: its entries, taken as integers (see `_bits`), are multiplied by a random
         odd factor for each column and added up modulo 2^64, and the bits of the sum are mixed (SplitMix64)."""
-        factors, _ = self._hash
-        if not is_sparse(block) and not isinstance(block, np.ndarray):
-            return self._mixed(_sums_on_device(block, factors))
+        factors, added = self._hash
         if is_sparse(block):
             terms = _bits(block.data) * factors[block.indices]
             sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
             key = sums[block.indptr[1:]] - sums[block.indptr[:-1]]
-        else:
+        elif isinstance(block, np.ndarray):
             key = np.einsum("ij,j->i", _bits(block), factors)
-        return self._mixed(key)
-
-    def _mixed(self, key: np.ndarray) -> np.ndarray:
-        """Sums of rows with their bits mixed."""
-        return mixed_bits(key + self._hash[1])
-
-    def _keys_fit(self) -> bool:
-        """Whether the keys are those of the rows; of some rows at a time, to save memory."""
-        if self.rows is None:
-            return True
-        step = max(1, _BLOCK_BYTES // (8 * max(1, self.n_features)))
-        edges = range(0, len(self.keys), step)
-        return all(np.array_equal(self._keys_of(self.rows[i : i + step]), self.keys[i : i + step]) for i in edges)
+        else:
+            key = _sums_on_device(block, factors)
+        return mixed_bits(key + added)
 
     def _restore(self, stored: dict[str, Any]) -> None:
         self._rows, self._weights, self._keys = stored["rows"], stored["weights"], stored["keys"]
@@ -197,8 +179,12 @@ class Sample(Summary):
     @classmethod
     def _from_tree(cls, tree: dict[str, Any], declared: bool = False) -> Self:
         sample = super()._from_tree(tree, declared)
-        if not declared and not sample._keys_fit():
-            raise ValueError("the keys are not those of the rows")
+        if not declared and sample.rows is not None:
+            # Some rows at a time, to save memory.
+            step = max(1, _BLOCK_BYTES // (8 * max(1, sample.n_features)))
+            for i in range(0, len(sample.keys), step):
+                if not np.array_equal(sample._keys_of(sample.rows[i : i + step]), sample.keys[i : i + step]):
+                    raise ValueError("the keys are not those of the rows")
         return sample
 
 

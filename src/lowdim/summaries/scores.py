@@ -22,7 +22,7 @@ from .._core.arrays import (
 )
 from .._core.devices import Scratch
 from ..densities import Density, parse_density
-from ..errors import NonFiniteBlock, density_not_finite
+from ..errors import NonFiniteBlock
 from .base import Changes, Layout, Summary, check_columns, total_weight
 from .device import tall_product
 
@@ -39,7 +39,7 @@ _LARGEST = 1e8
 _NEAR = 1e6
 #: The same on a device for sources that are computed in float32, which are used while the gradient is large.
 _NEAR_FLOAT32 = 32.0
-_SUMS = ("products", "slopes", "energy", "curvature", "fourth")
+_SUMS = ("products", "slopes", "curvature", "energy", "fourth")
 
 
 class ScoreMoments(Summary):
@@ -98,21 +98,7 @@ class ScoreMoments(Summary):
     """
 
     parameters = ("A", "mean", "density", "curved", "measured", "narrow")
-    state = (
-        "A",
-        "mean",
-        "density_in_words",
-        "curved",
-        "measured",
-        "narrow",
-        "weight",
-        "n_rows",
-        "products",
-        "slopes",
-        "curvature",
-        "energy",
-        "fourth",
-    )
+    state = ("A", "mean", "density_in_words", "curved", "measured", "narrow", "weight", "n_rows", *_SUMS)
     nonnegative = ("weight",)
 
     def __init__(
@@ -137,7 +123,7 @@ class ScoreMoments(Summary):
         self._on_device: tuple[Array, Array | None, Array | None] | None = None
         self._scratch = Scratch()
         self._room: list[np.ndarray] = []
-        self._wide: np.ndarray | None = None
+        self._wide = np.empty((0, 0))
 
     @property
     def density_in_words(self) -> str:
@@ -162,15 +148,17 @@ class ScoreMoments(Summary):
         sums = dict(zip(sums, to_host(list(sums.values())), strict=True))
         # If one of the sums is not finite, neither is the sum of all of them.
         if not math.isfinite(sum(float(part.sum()) for part in sums.values())):
-            raise self._reason(block)
+            # The cause is either the rows or the density.
+            Y, _ = self._sources(dense(block))
+            largest = float(namespace(Y).max(namespace(Y).abs(Y)))
+            if not largest < _LARGEST:
+                raise NonFiniteBlock
+            raise ValueError(
+                f"the density {self.density} gives NaN or infinity at {largest:.3g}. Its functions must be finite for "
+                "large numbers too: write ln cosh u, for example, as np.logaddexp(u, -u) - np.log(2)."
+            )
         counts = {"n_rows": int(block.shape[0]), "weight": total_weight(block, weights)}
         return self._plus(counts | {name: v.astype(np.float64) for name, v in sums.items()})
-
-    def _reason(self, block: Array) -> ValueError:
-        """The error for sums that are not finite; the cause is either the rows or the density."""
-        Y, _ = self._sources(dense(block))
-        largest = float(namespace(Y).max(namespace(Y).abs(Y)))
-        return density_not_finite(self.density, largest) if largest < _LARGEST else NonFiniteBlock()
 
     def _merged(self, other: Self) -> Changes:
         if other.n_rows == 0:
@@ -218,7 +206,9 @@ class ScoreMoments(Summary):
         if block.dtype == A.dtype == dtype and not mean.any():
             return np.matmul(block, A, out=Y), room
         if A.dtype != dtype and np.abs(offset).max() < _NEAR:
-            np.subtract(np.matmul(block, A, out=self._wide_room(n, k)), offset, out=Y, casting="same_kind")
+            if len(self._wide) < n:
+                self._wide = np.empty((n, k))
+            np.subtract(np.matmul(block, A, out=self._wide[:n]), offset, out=Y, casting="same_kind")
             return Y, room
         Z = astype(self._scratch.difference(astype(block, wide), mean), unmixed_in)
         if A.dtype == dtype:
@@ -234,29 +224,22 @@ class ScoreMoments(Summary):
         rounded to the dtype.
         """
         if self._on_device is None or self._on_device[0].dtype != block.dtype:
-            self._on_device = self._factors_on_device(block)
+            # A, (c - mean) A and c, in the dtype and on the device of the block; None stands for zeros.
+            mean, A = (to_numpy(x).astype(np.float64) for x in (self.mean, self.A))
+            if mean.any():
+                narrow = block.dtype == namespace(block).float32
+                # All terms of a product count, since they may cancel in the mean of the sources.
+                near = float((np.abs(mean) @ np.abs(A)).max(initial=0.0)) < (_NEAR_FLOAT32 if narrow else _NEAR)
+                c: Any = np.zeros_like(mean) if near else mean.astype(np.float32 if narrow else np.float64)
+                both = asarray_like(np.vstack([A, (c - mean) @ A]), block, dtype=block.dtype)
+                c = None if near else asarray_like(c, block, dtype=block.dtype)
+                self._on_device = both[:-1, :], both[-1, :], c
+            else:
+                self._on_device = asarray_like(A, block, dtype=block.dtype), None, None
         A, rest, c = self._on_device
         if rest is None:
             return block @ A
         return affine_product(block if c is None else block - c, A, rest)
-
-    def _factors_on_device(self, block: Array) -> tuple[Array, Array | None, Array | None]:
-        """A, (c - mean) A and c, in the dtype and on the device of a block; None stands for zeros."""
-        mean, A = (to_numpy(x).astype(np.float64) for x in (self.mean, self.A))
-        if not mean.any():
-            return asarray_like(A, block, dtype=block.dtype), None, None
-        narrow = block.dtype == namespace(block).float32
-        # All terms of a product count, since they may cancel in the mean of the sources.
-        near = float((np.abs(mean) @ np.abs(A)).max(initial=0.0)) < (_NEAR_FLOAT32 if narrow else _NEAR)
-        c: Any = np.zeros_like(mean) if near else mean.astype(np.float32 if narrow else np.float64)
-        sent = asarray_like(np.vstack([A, (c - mean) @ A]), block, dtype=block.dtype)
-        return sent[:-1, :], sent[-1, :], None if near else asarray_like(c, block, dtype=block.dtype)
-
-    def _wide_room(self, n: int, k: int) -> np.ndarray:
-        """An uninitialised n x k array of float64 that is reused for the next block."""
-        if self._wide is None or len(self._wide) < n:
-            self._wide = np.empty((n, k))
-        return self._wide[:n]
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:

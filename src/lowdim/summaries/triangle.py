@@ -20,7 +20,6 @@ from .base import (
     check_squares,
     merged_mean,
     row_at_mean,
-    scaled_rows,
     total_weight,
     two_sum,
 )
@@ -94,11 +93,8 @@ class Triangle(ScatterSummary):
         return out
 
     def about_zero(self) -> Self:
-        xp = namespace(self.mean)
-        out = self.snapshot()
-        out.rows = xp.concat([self.rows, row_at_mean(self.mean, self.weight)[None, :]], axis=0)
-        out.mean, out.rest = xp.zeros_like(self.mean), xp.zeros_like(self.mean)
-        return out
+        row = row_at_mean(self.mean, self.weight)
+        return self._about_zero(rows=namespace(row).concat([self.rows, row[None, :]], axis=0))
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_features, block)
@@ -109,7 +105,9 @@ class Triangle(ScatterSummary):
         first = block[0, :]
         Z = block - first
         step = column_sums(Z, None if weights is None else astype(weights, Z.dtype)) / weight
-        Z = scaled_rows(Z - step, weights)
+        Z = Z - step
+        if weights is not None:
+            Z = Z * xp.sqrt(weights)[:, None]
         check_squares(xp.sum(Z * Z, axis=0))
         return self._with_rows(int(block.shape[0]), weight, first, step, Z)
 
@@ -135,7 +133,7 @@ class Triangle(ScatterSummary):
             rows = namespace(d).concat([self.rows, rows, joint[None, :]], axis=0)
         if rows.shape[0] > 2 * self.n_features:
             rows = r_factor(rows)
-        return {"n_rows": self.n_rows + n, "weight": self.weight + weight, "mean": mean, "rest": rest, "rows": rows}
+        return self._plus({"n_rows": n, "weight": weight}) | {"mean": mean, "rest": rest, "rows": rows}
 
 
 # The product of the scatter matrix with a block of vectors, without forming the scatter matrix.
@@ -189,7 +187,10 @@ class Sketch(Summary):
         if not self.implicit:
             block = dense(block)
         dtype = block.dtype
-        V, mean, offset = self._in_dtype(dtype)
+        if self._ready is None or self._ready[0].dtype != dtype:
+            # They are converted once as long as the rows have the same dtype.
+            self._ready = tuple(astype(x, dtype) for x in (self.V, self.mean, self.mean @ self.V))
+        V, mean, offset = self._ready
         if not self.implicit:
             block = self._scratch.difference(block, mean)
         Y = block @ V
@@ -221,10 +222,3 @@ class Sketch(Summary):
     def _layout(self) -> Layout:
         p, b = self.V.shape
         return {"V": (p, b), "mean": (p,), "implicit": (), "product": (p, b)}
-
-    def _in_dtype(self, dtype: Any) -> tuple[Array, Array, Array]:
-        """V, mean and mean^T V in the dtype of the rows, converted once as long as the rows have the same dtype."""
-        if self._ready is None or self._ready[0].dtype != dtype:
-            V, mean = astype(self.V, dtype), astype(self.mean, dtype)
-            self._ready = (V, mean, astype(self.mean @ self.V, dtype))
-        return self._ready

@@ -8,7 +8,7 @@ import pytest
 from lowdim import CCA, GCCA, Moments
 from lowdim.solvers import CovarianceReduction
 from lowdim.solvers.pairs.cca import solve_canonical
-from lowdim.solvers.pairs.views import ByCoordinates, ByProducts
+from lowdim.solvers.pairs.views import Combinations
 
 RNG = np.random.default_rng(11)
 WIDTHS = (4, 3, 5)
@@ -26,7 +26,7 @@ def both_ways():
     found = views()
     weights = [RNG.standard_normal((p, 2)) for p in WIDTHS]
     coordinates = [view.table @ W for view, W in zip(found.tables, weights, strict=True)]
-    return found, ByProducts(found, weights), ByCoordinates(found, coordinates)
+    return found, Combinations(found, weights=weights), Combinations(found, coordinates)
 
 
 @pytest.mark.parametrize("i", range(3))
@@ -67,7 +67,7 @@ def test_tables_with_clearly_independent_columns_need_no_coordinates(monkeypatch
         raise AssertionError("coordinates were computed")
 
     monkeypatch.setattr("lowdim.solvers.pairs.reductions.root_of_products", refuse)
-    assert isinstance(solve_canonical(found, 2, (0.0, 0.0, 0.0)).variates, ByProducts)
+    assert solve_canonical(found, 2, (0.0, 0.0, 0.0)).variates.weights is not None
     CCA(2).fit(TABLES[0], TABLES[1])
     GCCA(2).fit(TABLES)
 

@@ -18,7 +18,7 @@ from ...summaries.gram import Gram
 from ...table import Table, Tabular, numbered
 from ..problem import EIGH_WORK, CanonicalFit, Cost, Status
 from .reductions import Reduction, Tables, TablesJob
-from .views import ByCoordinates, ByProducts, Combinations, LiftedVectors, View, Views
+from .views import Combinations, LiftedVectors, View, Views
 
 # Canonical correlations of two or more tables, from their coordinates.
 
@@ -47,7 +47,12 @@ def solve_canonical(views: Views, k: int, regularization: Sequence[float]) -> Ca
     gains, backs = ([getattr(each, name) for each in whitened] for name in ("gain", "back"))
     ranks = tuple(len(gain) for gain in gains)
     k = min(k, *ranks)
-    U = _orthonormal(views, whitened)
+    B = [each.B for each in whitened if each.B is not None]
+    if len(B) == len(whitened) and views.knows_products:
+        U = Combinations(views, weights=B)
+    else:
+        pairs = zip(views.tables, whitened, strict=True)
+        U = Combinations(views, [view.table @ each.B if each.U is None else each.U for view, each in pairs])
     if len(gains) == 2:
         M = (gains[0][:, None] * U.inner(0, 1)) * gains[1]
         # The tests of all correlations are for those without regularization.
@@ -64,11 +69,14 @@ def solve_canonical(views: Views, k: int, regularization: Sequence[float]) -> Ca
         factors.append(gain[:, None] * b)
         rotations.append(back @ b)
     variates = U.times(factors)
+    correlations = np.empty((k, len(gains), len(gains)))
+    for i, j in combinations_with_replacement(range(len(gains)), 2):
+        correlations[:, i, j] = correlations[:, j, i] = np.clip(np.diagonal(variates.inner(i, j)), -1.0, 1.0)
     return CanonicalFit(
         rotations=tuple(rotations),
         variates=variates,
         values=values,
-        correlations=_correlations(variates, len(gains), k),
+        correlations=correlations,
         ranks=ranks,
         status=Status.EXACT if all(each.resolved for each in whitened) else Status.UNRESOLVED,
     )
@@ -101,25 +109,6 @@ def _whitened(views: Views, i: int, c: float) -> _Whitened:
     smallest = 0.0 if len(s) < views.full_rank(i) else float(s[-1]) ** 2 / float(s[0]) ** 2
     resolved = not views.squared or max(smallest, c / float(d[0]) ** 2) >= views.resolution
     return _Whitened(U, None, deviations / d, Vt.T / d, resolved)
-
-
-def _orthonormal(views: Views, whitened: list[_Whitened]) -> Combinations:
-    """The orthonormal combinations of all tables; by products of columns, if that is enough for each of them."""
-    weights = [each.B for each in whitened if each.B is not None]
-    if len(weights) == len(whitened) and views.knows_products:
-        return ByProducts(views, weights)
-    found = []
-    for view, each in zip(views.tables, whitened, strict=True):
-        found.append(view.table @ each.B if each.U is None else each.U)
-    return ByCoordinates(views, found)
-
-
-def _correlations(variates: Combinations, n_tables: int, k: int) -> np.ndarray:
-    """The correlations between the variates of each pair of tables, (k, v, v)."""
-    found = np.empty((k, n_tables, n_tables))
-    for i, j in combinations_with_replacement(range(n_tables), 2):
-        found[:, i, j] = found[:, j, i] = np.clip(np.diagonal(variates.inner(i, j)), -1.0, 1.0)
-    return found
 
 
 def _solve_several(U: Combinations, gains: list[np.ndarray], k: int) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -395,15 +384,11 @@ def kernel_view(kernel: KernelLike, A: Any, weights: np.ndarray | None) -> Kerne
     )
 
 
-def _in_float64(rows: Any) -> Any:
-    """Rows of float32 as float64, because their squares may be out of the range of float32; others unchanged."""
-    return rows.astype(np.float64) if getattr(rows, "dtype", None) == np.float32 else rows
-
-
 def _kernel_matrix(kernel: Any, A: Any, B: Any = None) -> np.ndarray:
     """The kernel matrix of the rows of A with those of B (default: A), in float64; raises an error if it is not
     finite."""
-    A, B = (_in_float64(rows) for rows in (A, B))
+    # The squares of float32 rows may be out of its range.
+    A, B = (rows.astype(np.float64) if getattr(rows, "dtype", None) == np.float32 else rows for rows in (A, B))
     K = kernel(A) if B is None else kernel(A, B)
     if not np.all(np.isfinite(K)):
         raise kernel_not_finite(kernel)

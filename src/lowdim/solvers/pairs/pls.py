@@ -6,15 +6,13 @@ differ in the choice of r.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import units_too_far
 from ...linalg import FLOAT64_EPS, eigh_descending, svd_thin, with_sign
 from ..problem import PairFit, Status, Tail
-from .views import View, Views
+from .views import View, Views, largest_singular_value
 
 
 def leading_pair(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -63,9 +61,12 @@ class _RoundingCheck:
         view, size = views.tables[i], float(np.linalg.norm(views.tables[other].table))
         if view.extent is not None:
             return cls(views, view.extent.largest, size, view.extent.width)
-        known = view.factors
-        largest = _largest_singular_value(view.table) if known is None else float(known[1][0]) if len(known[1]) else 0.0
-        return cls(views, largest, size, max(view.table.shape))
+        A, known = view.table, view.factors
+        if known is None:
+            largest = largest_singular_value(lambda v: A.T @ (A @ v), A.shape[1])
+        else:
+            largest = float(known[1][0]) if len(known[1]) else 0.0
+        return cls(views, largest, size, max(A.shape))
 
     def accepts_covariance(self, s: float) -> bool:
         """Record a covariance of `s` between the tables, and return whether it is more than rounding."""
@@ -145,13 +146,17 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
     check = _RoundingCheck.of(views, 0, 1)
     components = _Components(A.shape[1], B.shape[1], k)
     T = np.empty((A.shape[0], k), order="F")
-    deflation = _LoadingDeflation(A, B, k) if simpls else _RowDeflation(A, B, k)
     left = B
+    # The remaining part of X^T Y, and the orthonormal loadings that it is orthogonal to by SIMPLS. These span X^T T, so
+    # C is also that part of X^T Y_j.
+    C, V = A.T @ B, np.empty((A.shape[1], 0))
+    largest = float(np.abs(C).max(initial=0.0))
     for j in range(k):
-        w, c, s = leading_pair(deflation.C)
+        w, c, s = leading_pair(C)
         if not check.accepts_covariance(s):
             break
-        turn = deflation.turn(w, components)
+        # By SIMPLS, w is the rotation itself.
+        turn = np.eye(k)[j] if simpls else components.turn(w)
         t = _orthogonalise(A @ w, T[:, :j])
         length = float(np.linalg.norm(t))
         if not check.accepts_length(length, components.rotation_length(w, turn)):
@@ -160,54 +165,22 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
         explained = t @ left
         left = left - t[:, None] * explained
         p = A.T @ t
-        deflation.deflate(p, explained, left)
+        if simpls:
+            v = _orthogonalise(p, V)
+            V = np.column_stack([V, v / np.linalg.norm(v)])
+            C = _orthogonalise(A.T @ left, V)
+        else:
+            C = C - p[:, None] * explained
+            if np.abs(C).max() < 1e-2 * largest:
+                # The subtractions have lost two digits.
+                C = A.T @ left
+                largest = float(np.abs(C).max())
         components.add(
             weights=w, turns=turn, loadings=p / length, y_weights=c, y_on_x=t @ B / length, lengths=length, values=s
         )
     components.end()
     y_loadings = components.y_on_x * _unit_ratio(views)
     return _pair_fit(components, views, check.status, y_weights=y_loadings, y_loadings=y_loadings)
-
-
-class _RowDeflation:
-    """The remaining part of X^T Y when the rows are deflated: C = X^T Y_j."""
-
-    def __init__(self, A: np.ndarray, B: np.ndarray, k: int) -> None:
-        self._A, self._k = A, k
-        self.C = A.T @ B
-        self._size = float(np.abs(self.C).max(initial=0.0))
-
-    def turn(self, w: np.ndarray, components: _Components) -> np.ndarray:
-        """The coefficients of the rotation in the weights."""
-        return components.turn(w)
-
-    def deflate(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
-        """Update C by subtraction, or compute it again if the subtractions have lost two digits."""
-        self.C = self.C - p[:, None] * explained
-        if np.abs(self.C).max() < 1e-2 * self._size:
-            self.C = self._A.T @ left
-            self._size = float(np.abs(self.C).max())
-
-
-class _LoadingDeflation:
-    """The part C of X^T Y orthogonal to the loadings. These span X^T T, so C is also that part of X^T Y_j."""
-
-    def __init__(self, A: np.ndarray, B: np.ndarray, k: int) -> None:
-        self._A, self._k = A, k
-        self.C = A.T @ B
-        self._V = np.empty((A.shape[1], 0))
-
-    def turn(self, w: np.ndarray, components: _Components) -> np.ndarray:
-        """The coefficients of the rotation in the weights: w is the rotation itself."""
-        turn = np.zeros(self._k)
-        turn[components.count] = 1.0
-        return turn
-
-    def deflate(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
-        """Update C after a component with loadings `p`, given the remaining responses `left`."""
-        v = _orthogonalise(p, self._V)
-        self._V = np.column_stack([self._V, v / np.linalg.norm(v)])
-        self.C = _orthogonalise(self._A.T @ left, self._V)
 
 
 def principal_regression(views: Views, k: int, *, by_relevance: bool = False) -> PairFit:
@@ -281,8 +254,8 @@ def pls_canonical(views: Views, k: int) -> PairFit:
         y_loadings.append(q / other)
     components.end()
     status = Status.UNRESOLVED if Status.UNRESOLVED in (x_check.status, y_check.status) else Status.EXACT
-    n_y = Ys.shape[1]
-    return _pair_fit(components, views, status, y_weights=components.y_weights, y_loadings=_columns(y_loadings, n_y))
+    loadings = np.column_stack(y_loadings) if y_loadings else np.zeros((Ys.shape[1], 0))
+    return _pair_fit(components, views, status, y_weights=components.y_weights, y_loadings=loadings)
 
 
 def pls_svd(views: Views, k: int) -> PairFit:
@@ -323,23 +296,16 @@ def _rotations(weights: np.ndarray, loadings: np.ndarray) -> np.ndarray:
     return ((weights / v) @ np.linalg.pinv((loadings / u).T @ (weights / v))) / u
 
 
-def _largest_singular_value(A: np.ndarray) -> float:
-    """The largest singular value of A, slightly underestimated by a few steps of power iteration."""
-    v = np.asarray(np.random.default_rng(0).standard_normal(A.shape[1]))
-    for _ in range(6):
-        size = float(np.linalg.norm(v))
-        if size == 0.0:
-            return 0.0
-        v = A.T @ (A @ (v / size))
-    return math.sqrt(float(np.linalg.norm(v)))
-
-
 def _unit_ratio(views: Views) -> float:
     """The factor that converts regression coefficients between tables in their units to the original units."""
     x, y = views.tables
     ratio = y.unit / x.unit
     if not 1e-280 < ratio < 1e280:
-        raise units_too_far(x.unit, y.unit)
+        raise ValueError(
+            f"the columns of X and y have magnitudes {x.unit:.0e} and {y.unit:.0e}: coefficients between them are "
+            "outside the range of floating-point numbers. Rescale one of the tables (multiply it by a constant) and "
+            "fit again."
+        )
     return ratio
 
 
@@ -371,11 +337,6 @@ def _tail_of_others(x: View, s: np.ndarray, chosen: np.ndarray) -> Tail:
         return Tail()
     share = (x.extent.squares - float(squares @ squares)) / total**2
     return Tail(total * x.unit**2, min(max(share, 1.0 / x.extent.width), 1.0), None)
-
-
-def _columns(vectors: list[np.ndarray], rows: int) -> np.ndarray:
-    """A matrix with these columns, which may be none."""
-    return np.column_stack(vectors) if vectors else np.zeros((rows, 0))
 
 
 def _pair_fit(

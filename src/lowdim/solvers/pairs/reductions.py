@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar
@@ -29,7 +28,7 @@ from ...linalg import (
     require_size,
 )
 from ...sources.beside import BesideSource
-from ...summaries.base import Summary, check_squares
+from ...summaries.base import check_squares, require_seen
 from ...summaries.gram import FeatureProducts, Gram, centred_features, feature_means
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
@@ -103,11 +102,6 @@ class TablesJob(Job):
         columns = tuple(rows.shape[0] is not None and rows.traits.by_feature for rows in tables.each)
         return cls(n, p, k, tables.joint.traits, tables.widths, columns)
 
-    @classmethod
-    def of_summary(cls, n_rows: int, widths: Sequence[int]) -> TablesJob:
-        """The job of reducing a summary of `n_rows` rows of tables side by side."""
-        return cls(n_rows, sum(widths), None, widths=tuple(widths))
-
     @property
     def is_wide(self) -> bool:
         """Whether the widest table has more columns than rows."""
@@ -156,14 +150,32 @@ class Reduction(AnySolver):
     """
 
     on_host = "the solve"
-    #: The class of the summary that the reduction computes from the rows, or None if it needs more than one.
-    starts_from: ClassVar[type[Summary] | None] = None
     #: Passes over the rows.
     passes: ClassVar[int] = 1
 
-    @abstractmethod
     def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
         """Coordinates of the tables. Columns of tables to `standardize` are divided by their standard deviations."""
+        summary = tables.joint.summarize(self.empty_summary(tables.widths))
+        return self.views_of_summary(summary, tables.names, standardize, ddof)
+
+    def solve(self, tables: Tables, request: TablesRequest) -> TablesSolution:
+        """The components of the tables."""
+        return self._components(self.views(tables, request.standardize, request.ddof), request)
+
+    def solve_summary(self, summary: Any, request: TablesRequest) -> TablesSolution:
+        """The components from a Moments or Triangle summary of the tables side by side."""
+        require_seen(summary)
+        n = len(summary.groups)
+        names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
+        return self._components(self.views_of_summary(summary, names, request.standardize, request.ddof), request)
+
+    def _components(self, views: Views, request: TablesRequest) -> TablesSolution:
+        """The components of tables with these coordinates."""
+        k = request.count(views.n_rows, views.weight)
+        with quiet_blas(views.n_columns):
+            if request.narrow is not None:
+                views = request.narrow(views, k)
+            return TablesSolution(views, request.components(views, k), self.passes)
 
     def empty_summary(self, groups: Sequence[int]) -> Any:
         """An empty summary of tables of these widths side by side, for `views_of_summary`."""
@@ -186,6 +198,12 @@ class Reduction(AnySolver):
     def too_large(self, job: Any, n_bytes: int) -> MemoryError:
         advice = "Keep fewer columns, or reduce each table by PCA first."
         return needs_memory(f"solver={self.name!r} on tables of {job.p} columns", n_bytes, job.memory, advice)
+
+
+def _on_host(summary: Any) -> tuple[Any, Any]:
+    """A summary with NumPy arrays, and an array on the device on which it was; None if it was on the host."""
+    there = summary.mean
+    return (summary, None) if isinstance(there, np.ndarray) else (placed_on_host(summary), there)
 
 
 # Lifts, which map vectors in coordinates back to the columns of a table.
@@ -260,51 +278,35 @@ def views_of_root(
     views: list[View] = []
     #: What the columns of S are multiplied by, table by table.
     shrinkages: list[np.ndarray] = []
-    edges = list(accumulate(summary.groups, initial=0))
-    for (i, j), name, scaled in zip(pairwise(edges), names, standardize, strict=True):
-        require_size(lengths[i:j] ** 2, summary.mean[i:j], summary.weight, each=scaled, table=name)
-        deviation = lengths[i:j] / math.sqrt(divisor(summary.weight, ddof))
+    parts = [slice(i, j) for i, j in pairwise(accumulate(summary.groups, initial=0))]
+
+    def columns(part: slice, scale: np.ndarray) -> tuple[np.ndarray, None]:
+        """Some columns of the root, multiplied by numbers; their decomposition is not known."""
+        R = root() if callable(root) else root
+        return R[:, part] * scale, None
+
+    def products(i: int, j: int) -> np.ndarray:
+        """The products of the coordinates of tables i and j."""
+        assert S is not None
+        P = S[parts[i], parts[j]] * shrinkages[j]
+        P *= shrinkages[i][:, None]
+        return P
+
+    for t, (part, name, scaled) in enumerate(zip(parts, names, standardize, strict=True)):
+        mean, length = summary.mean[part], lengths[part]
+        require_size(length**2, mean, summary.weight, each=scaled, table=name)
+        deviation = length / math.sqrt(divisor(summary.weight, ddof))
         # A column that varies only by rounding is constant.
-        deviation = np.where(is_constant(deviation, summary.mean[i:j]), 0.0, deviation)
-        length = np.where(deviation > 0, lengths[i:j], 0.0)
+        deviation = np.where(is_constant(deviation, mean), 0.0, deviation)
+        length = np.where(deviation > 0, length, 0.0)
         units = np.where(length > 0, math.sqrt(divisor(summary.weight, ddof)), 1.0) if scaled else length
         unit = float(units.max()) or 1.0
-        make = partial(_scaled_columns, root, slice(i, j), np.where(length > 0, units / unit, 0.0))
-        lift = IdentityLift(summary.mean[i:j], deviation, scaled)
-        shrunk = np.where(length > 0, units / unit / np.where(length > 0, length, 1.0), 0.0)
-        shrinkages.append(shrunk)
-        products = None if S is None else _scaled_products(S[i:j, i:j], shrunk, shrunk)
-        cross = None if S is None else partial(_cross_products, S, edges, shrinkages, len(views))
-        views.append(View(make, unit, lift, j - i, products=products, cross=cross))
+        shrinkages.append(np.where(length > 0, units / unit / np.where(length > 0, length, 1.0), 0.0))
+        make = partial(columns, part, np.where(length > 0, units / unit, 0.0))
+        lift = IdentityLift(mean, deviation, scaled)
+        known: Any = {} if S is None else {"products": products(t, t), "cross": partial(products, j=t)}
+        views.append(View(make, unit, lift, len(length), **known))
     return tuple(views)
-
-
-def summary_on_host(summary: Any) -> tuple[Any, Any]:
-    """A summary with NumPy arrays, and an array on the device on which it was; None if it was on the host."""
-    there = summary.mean
-    return (summary, None) if isinstance(there, np.ndarray) else (placed_on_host(summary), there)
-
-
-def _scaled_columns(
-    root: np.ndarray | Callable[[], np.ndarray], some: slice, scale: np.ndarray
-) -> tuple[np.ndarray, None]:
-    """Some columns of a root, multiplied by numbers; their decomposition is not known."""
-    R = root() if callable(root) else root
-    return R[:, some] * scale, None
-
-
-def _cross_products(
-    S: np.ndarray, edges: Sequence[int], shrinkages: Sequence[np.ndarray], j: int, i: int
-) -> np.ndarray:
-    """The products of the coordinates of tables i and j."""
-    return _scaled_products(S[edges[i] : edges[i + 1], edges[j] : edges[j + 1]], shrinkages[i], shrinkages[j])
-
-
-def _scaled_products(S: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """diag(left) S diag(right)."""
-    P = S * right
-    P *= left[:, None]
-    return P
 
 
 # Coordinates from the R factor of all tables side by side.
@@ -329,30 +331,16 @@ class TriangleReduction(Reduction):
     name = "triangle"
     starts_from = Triangle
 
-    def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
-        summary = Triangle(sum(tables.widths), groups=tables.widths)
-        return self.views_of_summary(tables.joint.summarize(summary), tables.names, standardize, ddof)
-
     def views_of_summary(
         self, summary: Triangle, names: tuple[str, ...], standardize: Sequence[bool], ddof: int
     ) -> Views:
         require_rows(summary.n_rows, summary.weight, ddof, fixed=True)
-        summary, there = summary_on_host(summary)
-        R = summary.root.astype(np.float64)
+        here, there = _on_host(summary)
+        R = here.root.astype(np.float64)
         lengths = column_lengths(R)
-        root = R / np.where(lengths > 0, lengths, 1.0)
-        return Views(
-            tables=views_of_root(root, lengths, summary, names, standardize, ddof),
-            names=names,
-            weight=summary.weight,
-            n_rows=summary.n_rows,
-            ddof=ddof,
-            n_columns=summary.n_features,
-            epsilon=FLOAT64_EPS,
-            squared=summary.squared,
-            reduction=self.name,
-            there=there,
-        )
+        tables = views_of_root(R / np.where(lengths > 0, lengths, 1.0), lengths, here, names, standardize, ddof)
+        size = (here.weight, here.n_rows, ddof, here.n_features)
+        return Views(tables, names, *size, FLOAT64_EPS, here.squared, self.name, there)
 
     def cost(self, job: TablesJob) -> Cost:
         n, p = job.rows, job.p
@@ -400,7 +388,7 @@ class CovarianceReduction(Reduction):
 
     def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
         # Columns that will be standardized may have any scale, so their squares could overflow in float32.
-        summary = Moments(sum(tables.widths), groups=tables.widths, wide=self.wide or any(standardize))
+        summary = replace(self, wide=self.wide or any(standardize)).empty_summary(tables.widths)
         return self.views_of_summary(tables.joint.summarize(summary), tables.names, standardize, ddof)
 
     def empty_summary(self, groups: Sequence[int]) -> Moments:
@@ -410,8 +398,8 @@ class CovarianceReduction(Reduction):
         self, summary: Moments, names: tuple[str, ...], standardize: Sequence[bool], ddof: int
     ) -> Views:
         require_rows(summary.n_rows, summary.weight, ddof, fixed=True)
-        summary, there = summary_on_host(summary)
-        S = summary.scatter.astype(np.float64)
+        here, there = _on_host(summary)
+        S = here.scatter.astype(np.float64)
         lengths = np.sqrt(np.clip(np.diagonal(S), 0.0, None))
         unit = np.where(lengths > 0, lengths, 1.0)
 
@@ -420,18 +408,9 @@ class CovarianceReduction(Reduction):
             with quiet_blas(len(S)):
                 return root_of_products(S / unit / unit[:, None], there)
 
-        return Views(
-            tables=views_of_root(root, lengths, summary, names, standardize, ddof, S),
-            names=names,
-            weight=summary.weight,
-            n_rows=summary.n_rows,
-            ddof=ddof,
-            n_columns=summary.n_features,
-            epsilon=summary.product_eps,
-            squared=True,
-            reduction=self.name,
-            there=there,
-        )
+        tables = views_of_root(root, lengths, here, names, standardize, ddof, S)
+        size = (here.weight, here.n_rows, ddof, here.n_features)
+        return Views(tables, names, *size, here.product_eps, True, self.name, there)
 
     def cost(self, job: TablesJob) -> Cost:
         n, p = job.rows, job.p

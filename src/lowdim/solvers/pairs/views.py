@@ -1,9 +1,14 @@
-"""Coordinates of tables: a few numbers per column that keep all inner products, from which components are computed."""
+"""Coordinates of tables: a few numbers per column that keep all inner products, from which components are computed.
+
+PLS, CCA and regression on components need centred tables Z_1, Z_2, ... only through their products Z_i^T Z_j. The n
+rows may therefore be replaced by fewer: any A_1, A_2, ... with A_i^T A_j = Z_i^T Z_j give the same weights and
+loadings. A table with more columns than rows may also be replaced by one with as many columns as rows, Z_i = A_i Q_i^T;
+vectors found there are mapped back ("lifted") by Q_i. The coordinates are small NumPy arrays, whatever the rows are.
+"""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,15 +22,6 @@ from ..._core.arrays import Array, asarray_like, namespace, to_numpy
 from ..._core.threads import cholesky_factor
 from ...errors import no_variance
 from ...linalg import RESOLUTION, divisor, eigh_descending, rank_cut, resolution, svd_thin
-
-# Coordinates of tables: a few numbers per column that keep all inner products, from which components are computed.
-#
-# PLS, CCA and regression on components need centred tables Z_1, Z_2, ... only through their products Z_i^T Z_j. The n
-# rows may therefore be replaced by fewer: any A_1, A_2, ... with A_i^T A_j = Z_i^T Z_j give the same weights and
-# loadings. A table with more columns than rows may also be replaced by one with as many columns as rows, Z_i = A_i
-# Q_i^T;
-# vectors found there are mapped back ("lifted") by Q_i. The coordinates are small NumPy arrays, whatever the rows are.
-
 
 #: Smallest share of the largest square at which lifted vectors are accurate: their scores have an error of eps divided
 #: by the share.
@@ -174,7 +170,7 @@ class Views:
         """Whether the products of the coordinates of all pairs of tables are known without coordinates."""
         return all(view.products is not None and view.cross is not None for view in self.tables)
 
-    def products(self, i: int, j: int) -> np.ndarray | None:
+    def products(self, i: int, j: int) -> Any:
         """The products A_i^T A_j of the coordinates of two tables, if they are known without coordinates."""
         view = self.tables[j]
         return view.products if i == j else None if view.cross is None else view.cross(i)
@@ -203,7 +199,17 @@ class Views:
     def svd(self, i: int) -> Factors:
         """Table i as U diag(s) Vt with s above the cut; raises an error if the table has no variance."""
         view = self.tables[i]
-        U, s, Vt = view.factors or (_svd_by_products(view) if self.squared else svd_thin(view.table))
+        A = view.table
+        if view.factors is not None:
+            U, s, Vt = view.factors
+        elif self.squared:
+            # By the eigenvectors of A^T A, since the coordinates were computed from products.
+            values, Vt = eigh_descending(A.T @ A if view.products is None else view.products)
+            s = np.sqrt(np.clip(values, 0.0, None))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                U = np.where(s > 0, (A @ Vt.T) / s, 0.0)
+        else:
+            U, s, Vt = svd_thin(A)
         rank = int(np.count_nonzero(s > self.cut * (s[0] if len(s) else 0.0)))
         if rank == 0:
             raise no_variance("this model", self.names[i])
@@ -224,16 +230,6 @@ def root_of_products(C: np.ndarray, there: Any = None) -> np.ndarray:
     except np.linalg.LinAlgError:
         values, vectors = eigh_descending(C)
         return np.sqrt(np.clip(values, 0.0, None))[:, None] * vectors
-
-
-def _svd_by_products(view: View) -> Factors:
-    """Singular value decomposition of A by the eigenvectors of A^T A, for coordinates computed from products."""
-    A = view.table
-    values, Vt = eigh_descending(A.T @ A if view.products is None else view.products)
-    s = np.sqrt(np.clip(values, 0.0, None))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        U = np.where(s > 0, (A @ Vt.T) / s, 0.0)
-    return U, s, Vt
 
 
 # Coordinates of a table in a part of the space of its columns, if that is all that some components need.
@@ -291,17 +287,18 @@ def principal_views(views: Views, k: int) -> Views:
 
 def _extent(S: np.ndarray) -> Extent:
     """The sizes of a table with products S, of its rows or of its columns."""
-    return Extent(float(np.trace(S)), float(np.sum(S * S)), _largest(S), len(S))
+    return Extent(float(np.trace(S)), float(np.sum(S * S)), largest_singular_value(lambda v: S @ v, len(S)), len(S))
 
 
-def _largest(S: np.ndarray) -> float:
-    """The square root of the largest eigenvalue of S, slightly underestimated by a few steps of power iteration."""
-    v = np.asarray(np.random.default_rng(0).standard_normal(len(S)))
+def largest_singular_value(times: Callable[[np.ndarray], np.ndarray], n: int) -> float:
+    """The square root of the largest eigenvalue of an n x n matrix S, slightly underestimated by a few steps of power
+    iteration; `times` multiplies by S."""
+    v = np.asarray(np.random.default_rng(0).standard_normal(n))
     for _ in range(6):
         size = float(np.linalg.norm(v))
         if size == 0.0:
             return 0.0
-        v = S @ (v / size)
+        v = times(v / size)
     return math.sqrt(float(np.linalg.norm(v)))
 
 
@@ -382,27 +379,48 @@ def _basis(
 _NEARLY_ORTHONORMAL = 1e-8
 
 
-class Combinations(ABC):
-    """For each table with coordinates A_i, combinations V_i of its columns, (m, k_i)."""
+class Combinations:
+    """For each table with coordinates A_i, combinations V_i of its columns, (m, k_i).
 
-    def __init__(self, views: Views) -> None:
-        self._views = views
+    They are given by their `coordinates` V_i, or by `weights` W_i with V_i = A_i W_i: then coordinates are computed
+    only if they are asked for, and all else follows from the products A_i^T A_j, which must be known.
+    """
 
-    @abstractmethod
+    def __init__(
+        self,
+        views: Views,
+        coordinates: Sequence[np.ndarray] | None = None,
+        weights: Sequence[np.ndarray] | None = None,
+    ) -> None:
+        self._views, self._coordinates, self.weights = views, coordinates, weights
+        #: Products with the columns that were computed so far: each is asked for several times.
+        self._with_columns: dict[tuple[int, int], np.ndarray] = {}
+
     def coordinates(self, i: int) -> np.ndarray:
         """V_i."""
+        if self._coordinates is None:
+            return self._views.tables[i].table @ self.weights[i]  # type: ignore[index] # one of both is given
+        return self._coordinates[i]
 
-    @abstractmethod
     def inner(self, i: int, j: int) -> np.ndarray:
         """V_i^T V_j."""
+        if self.weights is None:
+            return self.coordinates(i).T @ self.coordinates(j)
+        return self.weights[i].T @ self.with_columns(i, j)
 
-    @abstractmethod
     def with_columns(self, i: int, j: int) -> np.ndarray:
         """A_i^T V_j."""
+        if self.weights is None:
+            return self._views.tables[i].table.T @ self.coordinates(j)
+        if (i, j) not in self._with_columns:
+            self._with_columns[i, j] = self._views.products(i, j) @ self.weights[j]
+        return self._with_columns[i, j]
 
-    @abstractmethod
     def times(self, factors: Sequence[np.ndarray]) -> Combinations:
         """The combinations V_i F_i."""
+        given = self._coordinates if self.weights is None else self.weights
+        new = [V @ F for V, F in zip(given or (), factors, strict=True)]
+        return Combinations(self._views, new) if self.weights is None else Combinations(self._views, weights=new)
 
     def regression(self, j: int, i: int) -> np.ndarray:
         """The coefficients B of the least squares regression of the columns of table j on V_i, A_j = V_i B.
@@ -415,51 +433,3 @@ class Combinations(ABC):
             return np.linalg.lstsq(self.coordinates(i), self._views.tables[j].table, rcond=None)[0]
         products = self.with_columns(j, i).T
         return products - E @ products
-
-
-class ByCoordinates(Combinations):
-    """Combinations whose coordinates are known."""
-
-    def __init__(self, views: Views, vectors: Sequence[np.ndarray]) -> None:
-        super().__init__(views)
-        self._vectors = vectors
-
-    def coordinates(self, i: int) -> np.ndarray:
-        return self._vectors[i]
-
-    def inner(self, i: int, j: int) -> np.ndarray:
-        return self._vectors[i].T @ self._vectors[j]
-
-    def with_columns(self, i: int, j: int) -> np.ndarray:
-        return self._views.tables[i].table.T @ self._vectors[j]
-
-    def times(self, factors: Sequence[np.ndarray]) -> ByCoordinates:
-        return ByCoordinates(self._views, [V @ F for V, F in zip(self._vectors, factors, strict=True)])
-
-
-class ByProducts(Combinations):
-    """Combinations V_i = A_i W_i whose weights W_i are known. Coordinates are computed only if they are asked for; all
-    else follows from the products A_i^T A_j."""
-
-    def __init__(self, views: Views, weights: Sequence[np.ndarray]) -> None:
-        super().__init__(views)
-        self._weights = weights
-        #: What was computed so far: each is asked for several times.
-        self._with_columns: dict[tuple[int, int], np.ndarray] = {}
-
-    def coordinates(self, i: int) -> np.ndarray:
-        return self._views.tables[i].table @ self._weights[i]
-
-    def inner(self, i: int, j: int) -> np.ndarray:
-        return self._weights[i].T @ self.with_columns(i, j)
-
-    def with_columns(self, i: int, j: int) -> np.ndarray:
-        found = self._with_columns.get((i, j))
-        if found is None:
-            products = self._views.products(i, j)
-            assert products is not None, "combinations by products are made only if these are known"
-            found = self._with_columns[i, j] = products @ self._weights[j]
-        return found
-
-    def times(self, factors: Sequence[np.ndarray]) -> ByProducts:
-        return ByProducts(self._views, [W @ F for W, F in zip(self._weights, factors, strict=True)])

@@ -1,30 +1,17 @@
 """Eigenpairs of the covariance of rows: the problem behind PCA, whitening and PPCA.
 
-`solve(rows, request, asked)` is the entry point. Each solver has its own file and is listed in the table `SOLVERS`.
+`solve(rows, request, asked)` is the entry point. Each solver is listed in the table `SOLVERS`.
 """
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from ...errors import choice
 from ...linalg import quiet_blas
 from ...sources.base import Traits
-from ..problem import (
-    Job,
-    Plan,
-    Request,
-    RowsLike,
-    Spectrum,
-    Status,
-    cached_choice,
-    escalate,
-    find_solver,
-    is_auto,
-    make_plan,
-    with_passes,
-)
+from ..problem import Job, Plan, Problem, Request, RowsLike, Spectrum, Status
 from .base import Solver
-from .covariance import Covariance, Triangle, with_certain_zeros
+from .covariance import Covariance, Triangle
 from .gram import Gram
 from .krylov import Krylov
 
@@ -41,35 +28,21 @@ SKLEARN_SOLVERS = {
 }
 
 
-def solve(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> tuple[Spectrum, Plan]:
-    """Eigenpairs by the solver `asked` for; with "auto", more accurate solvers follow until they are resolved."""
-    job = _job(rows, request)
-    the_plan = plan_job(job, asked)
-    auto = is_auto(asked)
-    if auto and loses_digits(rows, request):
+class _Spectra(Problem[Spectrum]):
+    def plan_stream(self, plan: Plan, job: Job, rows: RowsLike, request: Request) -> Plan:
+        if not loses_digits(rows, request):
+            return plan
         why = "the stream can be read only once, and the covariance of its first block loses the small eigenvalues"
-        the_plan = Triangle().plan(job, why)
-
-    def run(solver: Solver) -> Spectrum:
-        found = solver.solve(rows, request)
-        doubtful = auto and found.status is Status.UNRESOLVED and rows.traits.rereadable
-        return with_certain_zeros(found, rows, request) if doubtful and isinstance(solver, Covariance) else found
-
-    spectrum, the_plan, passes = escalate(the_plan, run, job, allowed=auto)
-    return with_passes(spectrum, passes), with_passes(the_plan, passes)
+        return Triangle().plan(job, why)
 
 
-def solve_summary(summary: Any, request: Request, asked: str | Solver = "auto") -> tuple[Spectrum, Plan]:
-    """Eigenpairs from a summary of the rows, without a pass over them."""
-    solver = solver_for(summary, asked)
-    spectrum = replace(solver.solve_summary(summary, request), passes=0)
-    job = Job(summary.n_rows, summary.n_features, request.k)
-    return spectrum, replace(solver.plan(job, "from a summary"), passes=0)
+def _advice(name: str) -> str:
+    return f"scikit-learn's names go into svd_solver={name!r}." if name in SKLEARN_SOLVERS else ""
 
 
-def plan(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> Plan:
-    """The plan for these rows, before any is read."""
-    return plan_job(_job(rows, request), asked)
+_PROBLEM = _Spectra(SOLVERS, Solver, advice=_advice)
+plan, plan_job = _PROBLEM.plan, _PROBLEM.plan_job
+solve, solve_summary, solver_for = _PROBLEM.solve, _PROBLEM.solve_summary, _PROBLEM.solver_for
 
 
 def plan_shape(
@@ -85,33 +58,9 @@ def plan_shape(
     return plan_job(Job(*shape, k, traits or Traits()), solver)
 
 
-def plan_job(job: Job, asked: str | Solver = "auto") -> Plan:
-    """The plan for a job."""
-    if is_auto(asked):
-        return cached_choice(job, SOLVERS)[1]
-    return make_plan(job, asked, SOLVERS, Solver, advice=_advice)
-
-
-def solver_for(summary: Any, asked: str | Solver = "auto") -> Solver:
-    """The solver that starts from a summary of this class: the one `asked` for, or the first such in the table."""
-    able = [cls for cls in SOLVERS.values() if cls.starts_from is not None and isinstance(summary, cls.starts_from)]
-    if not able:
-        known = " or a ".join(cls.starts_from.__name__ for cls in SOLVERS.values() if cls.starts_from is not None)
-        raise TypeError(f"a {known} is needed, got {type(summary).__name__}.")
-    if is_auto(asked):
-        return able[0]()
-    solver = find_solver(asked, SOLVERS, Solver, advice=_advice)
-    if solver.starts_from is not None and isinstance(summary, solver.starts_from):
-        return cast(Solver, solver)
-    raise ValueError(
-        f"solver={asked!r} cannot start from a {able[0].starts_from.__name__}; use 'auto' or {able[0].name!r}."  # type: ignore[union-attr]
-    )
-
-
 def streaming_solver(asked: str | Solver = "auto") -> Solver:
     """The solver for rows that arrive in blocks: it solves repeatedly from one growing summary."""
-    job = Job(None, 1, None, Traits(rereadable=False, by_feature=False))
-    solver: Solver = plan_job(job, asked).solver
+    solver: Solver = plan_job(Job(None, 1, None, Traits(rereadable=False, by_feature=False)), asked).solver
     return solver
 
 
@@ -150,11 +99,3 @@ def sklearn_solver(svd_solver: Any) -> str:
             "svd_solver", svd_solver, list(SKLEARN_SOLVERS), "Options of a solver go into solver=..., e.g. Krylov()."
         )
     return SKLEARN_SOLVERS[svd_solver]
-
-
-def _advice(name: str) -> str:
-    return f"scikit-learn's names go into svd_solver={name!r}." if name in SKLEARN_SOLVERS else ""
-
-
-def _job(rows: RowsLike, request: Request) -> Job:
-    return Job(*rows.shape, request.k, rows.traits)

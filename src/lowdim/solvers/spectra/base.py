@@ -10,7 +10,6 @@ import numpy as np
 
 from ..._core.arrays import Array, asarray_like, astype, eps, namespace, to_host
 from ...linalg import divisor, is_constant, resolution
-from ...summaries.base import Summary
 from ..problem import AnySolver, Request, RowsLike, Spectrum, Tail, leading_count
 
 
@@ -27,8 +26,6 @@ class Solver(AnySolver):
     ['covariance', 'triangle', 'gram']
     """
 
-    #: The class of the summary that the solver computes from the rows, or None if it needs more than one.
-    starts_from: ClassVar[type[Summary] | None] = None
     #: Whether it reads the table by columns, for tables with fewer rows than columns.
     reads_columns: ClassVar[bool] = False
     #: Whether it can find all eigenpairs, or only the leading ones.

@@ -158,8 +158,84 @@ class Covariance(Solver):
         return Moments(p, wide=self.wide)
 
     def solve_summary(self, summary: Moments, request: Request) -> Spectrum:
+        """Leading eigenpairs of the scatter, in units of its largest diagonal entry."""
         with quiet_blas(summary.n_features):
-            return _solve_moments(summary, request)
+            require_rows(summary.n_rows, summary.weight, request.ddof, request.fixed_ddof)
+            there = summary.scatter
+            if not isinstance(there, np.ndarray) and summary.n_features <= _ON_HOST_UP_TO:
+                summary = placed_on_host(summary)
+            seen = summary.mean
+            summary = request.about(summary)
+            S, mean = summary.scatter, summary.mean
+            xp = namespace(S)
+            # Vectors are looked at on the host: a device would wait for each question.
+            squares, seen = to_host([xp.linalg.diagonal(S), seen])
+            require_size(squares, seen, summary.weight, each=request.standardize)
+            scale = scales(squares, seen if request.center else np.zeros_like(seen), summary.weight, request)
+            if scale is not None:
+                scale = asarray_like(scale, S)
+                S = S / scale[:, None] / scale[None, :]
+                squares = to_numpy(xp.linalg.diagonal(S))
+            unit = float(squares.max()) or 1.0
+            S = S / unit
+            found, vectors = eigh_descending(S, at_least=request.k, on_host=True)
+            values = np.clip(found, 0.0, None)
+            most = most_components(summary.n_rows, summary.weight, summary.n_features)
+            total = float(squares.sum()) / unit
+            k = wanted_pairs(values, total, request, most)
+            vectors = asarray_like(fix_signs(vectors[:k, :]), S)
+            rest = max(total - float(values.sum()), 0.0) if len(values) < S.shape[0] else 0.0
+            tail, residual = tail_and_residual(S, values, vectors, rest, cubes=S.shape[0] <= _CUBES_UP_TO)
+            values = values[:k]
+            n_free = min(int(np.count_nonzero(squares > 0)), request.free(summary.n_rows))
+            if isinstance(vectors, np.ndarray):
+                vectors, mean, *scales_there = to_device(
+                    [vectors, mean] if scale is None else [vectors, mean, scale], there
+                )
+                scale = scales_there[0] if scales_there else None
+            return Spectrum(
+                values=values * unit,
+                vectors=vectors,
+                mean=mean,
+                scale=scale,
+                tail=replace(tail, total=tail.total * unit),
+                weight=summary.weight,
+                n_rows=summary.n_rows,
+                status=Status.EXACT if is_resolved(values, n_free, summary.product_eps) else Status.UNRESOLVED,
+                residual=residual,
+                epsilon=summary.product_eps,
+                center=request.center,
+            )
+
+    def _confirmed(self, found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
+        """The spectrum with the status EXACT, if its unresolved eigenvalues are zero as far as the rows tell.
+
+        One more pass projects the centred rows on the unresolved eigenvectors, which squares nothing: if the
+        projections have lengths of at most p eps sqrt(lambda_1) in all, the R factor of the rows finds no variance in
+        these directions either, however many rows there are. This is the usual case: columns that are sums of others,
+        or that are empty. As after a solve by the R factor, the eigenvectors without variance are arbitrary orthonormal
+        ones.
+        """
+        values = found.values
+        k, p = found.vectors.shape
+        first = count_true(values >= resolution(FLOAT64_EPS) * values[0])
+        if found.epsilon > FLOAT64_EPS or first in (0, k):
+            return found
+        V = found.vectors[first:, :]
+        A = V.T if found.scale is None else V.T / found.scale[:, None]
+        # Sparse rows are centred after the product only if their mean is not far beside their deviations.
+        near = 1e-3 * math.sqrt(float(values[0]) / found.weight)
+        projected = rows.mapped(affine(A, found.mean, near)).summarize(Columns(k - first))
+        squares = to_numpy(request.about(projected).squares)
+        found = replace(found, passes=found.passes + 1)
+        if not math.sqrt(float(squares.sum()) / float(values[0])) <= rank_cut(1.0, p, FLOAT64_EPS):
+            return found
+        return replace(
+            found,
+            values=np.concatenate([values[:first], np.sort(squares)[::-1]]),
+            vectors=fix_signs(with_complement(found.vectors[:first, :], k)),
+            status=Status.EXACT,
+        )
 
     def cost(self, job: Job) -> Cost:
         n, p = job.rows, job.p
@@ -174,89 +250,3 @@ class Covariance(Solver):
         if not self.wide and job.traits.itemsize < 8:
             return Covariance(wide=True)
         return Triangle()
-
-
-def _solve_moments(moments: Moments, request: Request) -> Spectrum:
-    """Leading eigenpairs of the scatter, in units of its largest diagonal entry."""
-    require_rows(moments.n_rows, moments.weight, request.ddof, request.fixed_ddof)
-    there = moments.scatter
-    if not isinstance(there, np.ndarray) and moments.n_features <= _ON_HOST_UP_TO:
-        moments = placed_on_host(moments)
-    seen = moments.mean
-    moments = request.about(moments)
-    S, mean = moments.scatter, moments.mean
-    xp = namespace(S)
-    # Vectors are looked at on the host: a device would wait for each question.
-    squares, seen = to_host([xp.linalg.diagonal(S), seen])
-    require_size(squares, seen, moments.weight, each=request.standardize)
-    scale = scales(squares, seen if request.center else np.zeros_like(seen), moments.weight, request)
-    if scale is not None:
-        scale = asarray_like(scale, S)
-        S = S / scale[:, None] / scale[None, :]
-        squares = to_numpy(xp.linalg.diagonal(S))
-    unit = float(squares.max()) or 1.0
-    S = S / unit
-    found, vectors = eigh_descending(S, at_least=request.k, on_host=True)
-    values = np.clip(found, 0.0, None)
-    most = most_components(moments.n_rows, moments.weight, moments.n_features)
-    total = float(squares.sum()) / unit
-    k = wanted_pairs(values, total, request, most)
-    vectors = asarray_like(fix_signs(vectors[:k, :]), S)
-    rest = max(total - float(values.sum()), 0.0) if len(values) < S.shape[0] else 0.0
-    tail, residual = tail_and_residual(S, values, vectors, rest, cubes=S.shape[0] <= _CUBES_UP_TO)
-    values = values[:k]
-    n_free = min(int(np.count_nonzero(squares > 0)), request.free(moments.n_rows))
-    if isinstance(vectors, np.ndarray):
-        vectors, mean, *scales_there = to_device([vectors, mean] if scale is None else [vectors, mean, scale], there)
-        scale = scales_there[0] if scales_there else None
-    return Spectrum(
-        values=values * unit,
-        vectors=vectors,
-        mean=mean,
-        scale=scale,
-        tail=replace(tail, total=tail.total * unit),
-        weight=moments.weight,
-        n_rows=moments.n_rows,
-        status=Status.EXACT if is_resolved(values, n_free, moments.product_eps) else Status.UNRESOLVED,
-        residual=residual,
-        epsilon=moments.product_eps,
-        center=request.center,
-    )
-
-
-# A check that eigenvalues which the covariance cannot resolve are zero, so that no more accurate solver has to run.
-
-
-def with_certain_zeros(spectrum: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
-    """The spectrum with the status EXACT, if its unresolved eigenvalues are zero as far as the rows tell.
-
-    One more pass projects the centred rows on the unresolved eigenvectors, which squares nothing: if the projections
-    have lengths of at most p eps sqrt(lambda_1) in all, the R factor of the rows finds no variance in these directions
-    either, however many rows there are. This is the usual case: columns that are sums of others, or that are empty. As
-    after a solve by the R factor, the eigenvectors without variance are arbitrary orthonormal ones.
-    """
-    values = spectrum.values
-    k, p = spectrum.vectors.shape
-    first = count_true(values >= resolution(FLOAT64_EPS) * values[0])
-    if spectrum.epsilon > FLOAT64_EPS or first in (0, k):
-        return spectrum
-    squares = to_numpy(_squares_along(spectrum.vectors[first:, :], spectrum, rows, request))
-    cut = rank_cut(1.0, p, FLOAT64_EPS)
-    if not math.sqrt(float(squares.sum()) / float(values[0])) <= cut:
-        return replace(spectrum, passes=spectrum.passes + 1)
-    return replace(
-        spectrum,
-        values=np.concatenate([values[:first], np.sort(squares)[::-1]]),
-        vectors=fix_signs(with_complement(spectrum.vectors[:first, :], k)),
-        status=Status.EXACT,
-        passes=spectrum.passes + 1,
-    )
-
-
-def _squares_along(V: Array, spectrum: Spectrum, rows: RowsLike, request: Request) -> Array:
-    """Sums of squares of the centred (and scaled) rows along the vectors V."""
-    A = V.T if spectrum.scale is None else V.T / spectrum.scale[:, None]
-    # Sparse rows are centred after the product only if their mean is not far beside their deviations.
-    near = 1e-3 * math.sqrt(float(spectrum.values[0]) / spectrum.weight)
-    projected = rows.mapped(affine(A, spectrum.mean, near))
-    return request.about(projected.summarize(Columns(int(V.shape[0])))).squares

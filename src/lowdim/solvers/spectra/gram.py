@@ -75,7 +75,13 @@ class Gram(Solver):
         most = most_components(n, weight, p)
         values, vectors, tail, residual = _eigenpairs(product, request, most, self.root)
         k = values.shape[0] if request.share is not None else most if request.k is None else request.k
-        W, mean, scale = _lift(rows, vectors, ddof, request.center, wide=self.root)
+        # Z^T v, and the mean and scale of each column. If rows are centred, v is orthogonal to the square roots of the
+        # weights, so rounding errors of the means do not matter.
+        rooted = vectors.T
+        if rows.weights is not None:
+            rooted = rooted * xp.sqrt(astype(rows.weights, vectors.dtype))[:, None]
+        lifted = rows.map_features(_Lift(rooted, rows.weights, ddof, request.center, self.root))
+        W, mean, scale = lifted[:, :-2].T, xp.asarray(lifted[:, -2], copy=True), xp.asarray(lifted[:, -1], copy=True)
         # Only the means tell squares that underflow from entries that are zero; without centring they are not computed.
         lost = not request.center and float(values[0]) == 0.0
         require_size(values[:1], rows.summarize(summaries.Columns(p)).mean if lost else mean, weight)
@@ -83,7 +89,8 @@ class Gram(Solver):
         narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not self.root and not request.standardize
         epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
         n_free = min(request.free(n), p, values.shape[0])
-        if not self.root and not narrow and _are_zero(values, W, first := _count_resolved(values), n_free, n):
+        first = count_true(values >= resolution(FLOAT64_EPS) * values[0])
+        if not self.root and not narrow and _are_zero(values, W, first, n_free, n):
             values, n_free = with_zeros(values[:first], values.shape[0] - first), first
         # The lengths of w are the square roots of the eigenvalues, and w is as accurate as v.
         found = np.sqrt(values) if self.root else values
@@ -145,11 +152,6 @@ def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[np.n
     return values[:k] * unit, V, replace(tail, total=tail.total * unit), residual
 
 
-def _count_resolved(values: np.ndarray) -> int:
-    """The number of leading eigenvalues that are more than rounding, in float64."""
-    return count_true(values >= resolution(FLOAT64_EPS) * values[0])
-
-
 def _are_zero(values: np.ndarray, W: Array, first: int, last: int, n: int) -> bool:
     """Whether the eigenvalues from `first` up to `last` are zero, although products of rows cannot resolve them.
 
@@ -163,22 +165,6 @@ def _are_zero(values: np.ndarray, W: Array, first: int, last: int, n: int) -> bo
     unit = float(xp.max(xp.abs(W))) or 1.0
     length = unit * math.sqrt(float(xp.sum((W / unit) ** 2)))
     return length <= rank_cut(math.sqrt(float(values[0])), n, FLOAT64_EPS)
-
-
-def _lift(rows: RowsLike, vectors: Array, ddof: int | None, centre: bool, *, wide: bool) -> tuple[Array, Array, Array]:
-    """Z^T v as rows, and the mean and scale of each column, in one pass over the columns; in float64 if `wide`.
-
-    If rows are centred, v is orthogonal to the square roots of the weights, so rounding errors of the means do not
-    matter.
-    """
-    xp = namespace(vectors)
-    rooted = vectors.T
-    if rows.weights is not None:
-        w = astype(rows.weights, vectors.dtype)
-        rooted = rooted * xp.sqrt(w)[:, None]
-    lifted = rows.map_features(_Lift(rooted, rows.weights, ddof, centre, wide))
-    k = vectors.shape[0]
-    return lifted[:, :k].T, xp.asarray(lifted[:, k], copy=True), xp.asarray(lifted[:, k + 1], copy=True)
 
 
 class _Lift:
@@ -214,28 +200,23 @@ class _Lift:
         lifted = found[:, :-1] - rest * xp.sum(right, axis=0)
         return xp.concat([lifted, mean + rest, xp.ones_like(rest)], axis=1)
 
-    def _of_sparse(self, block: Array) -> Array:
-        if not self._centre:
-            return self._of_sparse_itself(block)
-        found = FeatureProducts(self._weights, self._ddof or 0, self._right)(block)
-        mean, deviation = found[:, -2], found[:, -1]
-        if self._ddof is None:
-            found[:, -1] = 1.0
-        else:
-            found[:, -1] = np.where(is_constant(deviation, mean), 1.0, deviation)
-            found[:, :-2] /= found[:, -1:]
-        return found
-
-    def _of_sparse_itself(self, block: Any) -> Array:
-        """As `_of_sparse`, for features that are not centred."""
+    def _of_sparse(self, block: Any) -> Array:
+        if self._centre:
+            found = FeatureProducts(self._weights, self._ddof or 0, self._right)(block)
+            mean, deviation = found[:, -2], found[:, -1]
+            if self._ddof is None:
+                found[:, -1] = 1.0
+            else:
+                found[:, -1] = np.where(is_constant(deviation, mean), 1.0, deviation)
+                found[:, :-2] /= found[:, -1:]
+            return found
         block = block.astype(np.float64)
-        n, w = block.shape[1], self._weights
-        w = np.ones(n) if w is None else np.asarray(w, dtype=np.float64)
-        scale = np.ones(block.shape[0])
+        m, n = block.shape
+        w = np.ones(n) if self._weights is None else np.asarray(self._weights, dtype=np.float64)
+        scale = np.ones(m)
         if self._ddof is not None:
-            zero = np.zeros(block.shape[0])
-            scale = standard_deviations(block.multiply(block) @ w, zero, n, float(w.sum()), self._ddof)
-        return np.column_stack([(block @ self._right) / scale[:, None], np.zeros(len(scale)), scale])
+            scale = standard_deviations(block.multiply(block) @ w, np.zeros(m), n, float(w.sum()), self._ddof)
+        return np.column_stack([(block @ self._right) / scale[:, None], np.zeros(m), scale])
 
 
 def orthonormal_rows(W: Array, rank: int, k: int) -> Array:
