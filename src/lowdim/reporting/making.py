@@ -24,7 +24,6 @@ from ..errors import (
     HoldsRowsWarning,
     LowdimWarning,
     n_components_out_of_range,
-    not_html,
     not_one_for_each_row,
     output_is_no_path,
     without_warnings,
@@ -34,7 +33,7 @@ from ..models.pca import PCA
 from ..selection.parallel_analysis import seed_of
 from ..sources.scan import Scan
 from ..table import Table
-from . import beyond, canonical, data, filled, how_many, meaning, misfits, rebuilding
+from . import beyond, data, how_many, meaning, misfits, missing, rebuilding, two_tables
 from . import map as map_section
 from .analysis import Analysis, Request
 from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number
@@ -104,7 +103,7 @@ def check_table(a: Analysis) -> None:
     if a.n < _ROWS:
         raise ValueError(f"a report is about at least {_ROWS} rows, and the table has {a.n}.")
     # Columns of a model that is fitted need not vary in this table.
-    varying = [name for name, deviation in zip(a.names, a.first.deviation[a.used], strict=True) if deviation > 0]
+    varying = [name for name, deviation in zip(a.names, a.deviation, strict=True) if deviation > 0]
     if len(varying) < _COLUMNS:
         have = f"only {listed(varying)}" if varying else "none"
         why = "".join(f"; {each.name}: {each.why}" for each in a.left_out[:5])
@@ -189,31 +188,31 @@ _LARGEST_MODEL, _LARGEST_WITH_ROWS = 8 << 20, 1 << 20
 def computed_section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]) -> Section:
     """The last section, which is about the whole page: its other sections, and how long they took."""
     stored, said = _model_file(a.model)
+    times = Table(
+        {"seconds": [round(value, 3) for value in seconds.values()]},
+        list(seconds),
+        title="How long the parts took",
+        notes=["What several sections need is counted where it is first needed."],
+        row_name="part",
+    )
+    second = {"response": a.opened.response, "other": a.opened.other}
+    keys = [*(other.key for other in others), *(name for name, table in second.items() if table is not None)]
     blocks: list[Block] = [
         Prose(_solved(a)),
         Listing(_facts(a), shown=20),
         Prose(f"The same page is made by: {a.request.command}"),
-        Listing(_times(seconds), shown=20),
+        Listing(times, shown=20),
         Prose(said),
         Prose(_held(a, others)),
         Prose(
             f"To cite lowdim: The lowdim developers, lowdim {__version__}, a Python package. The methods on this page "
             "are described in:"
         ),
-        *(Prose(text) for text in references_of(a.model, [*(other.key for other in others), *_second_tables(a)])),
+        *(Prose(text) for text in references_of(a.model, keys)),
     ]
-    return Section(
-        key="computed",
-        title="How it was computed",
-        lead="What ran, how accurate it was, how to make the same page again, and what the file contains.",
-        blocks=blocks,
-        downloads=[] if stored is None else [stored],
-    )
-
-
-def _second_tables(a: Analysis) -> list[str]:
-    given = {"response": a.opened.response, "other": a.opened.other}
-    return [name for name, table in given.items() if table is not None]
+    lead = "What ran, how accurate it was, how to make the same page again, and what the file contains."
+    downloads = [] if stored is None else [stored]
+    return Section("computed", "How it was computed", lead, blocks, downloads=downloads)
 
 
 def _solved(a: Analysis) -> str:
@@ -261,17 +260,6 @@ def _facts(a: Analysis) -> Table:
     return Table({"value": list(facts.values())}, list(facts), title="What was used")
 
 
-def _times(seconds: Mapping[str, float]) -> Table:
-    """How long the parts took. What several sections need is counted where it is first needed."""
-    return Table(
-        {"seconds": [round(value, 3) for value in seconds.values()]},
-        list(seconds),
-        title="How long the parts took",
-        notes=["What several sections need is counted where it is first needed."],
-        row_name="part",
-    )
-
-
 def _model_file(model: Any) -> tuple[Download | None, str]:
     """The model as a file to download, and what is said of it."""
     kind = type(model).__name__
@@ -307,19 +295,16 @@ def _held(a: Analysis, sections: Sequence[Section]) -> str:
     parts = ["This file contains more than statistics, and whoever gets it gets these too."]
     if rows:
         which = f"all {rows:,} rows" if rows == a.n else f"{rows:,} of the {a.n:,} rows"
-        what = [f"their entries in {count(columns, 'column')}"] if columns else []
+        what = ["their positions on the map"]
+        what += [f"their entries in {count(columns, 'column')}"] if columns else []
         what += ["their names"] if has_ids else []
         what += [f"their {'categories' if len(groups) > 1 else 'category'} ({listed(groups)})"] if groups else []
-        parts.append(f"For {which} it holds their positions on the map{_and(what)}.")
+        parts.append(f"For {which} it holds {listed(what)}.")
     parts.append(
         "It also holds the names of the columns and the entries of the rows that are shown as examples. It sends "
         "nothing anywhere: no part of the page is loaded from a network."
     )
     return " ".join(parts)
-
-
-def _and(what: Sequence[str]) -> str:
-    return "" if not what else f" and {what[0]}" if len(what) == 1 else f", {', '.join(what[:-1])} and {what[-1]}"
 
 
 # The sections of a report, in their order.
@@ -333,8 +318,8 @@ SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
     "meaning": meaning.section,
     "misfits": misfits.section,
     "rebuilding": rebuilding.section,
-    "two-tables": canonical.section,
-    "holes": filled.section,
+    "two-tables": two_tables.section,
+    "holes": missing.section,
     "beyond": beyond.section,
 }
 
@@ -482,7 +467,7 @@ def report(
     check_request(request)
     # What a fit warns of is said on the page, where it matters.
     with without_warnings(LowdimWarning):
-        stopwatch = Stopwatch()
+        started = perf_counter()
         opened = open_table(
             X,
             labels=labels,
@@ -494,8 +479,7 @@ def report(
         )
         a = Analysis(opened, request)
         check_table(a)
-        stopwatch.note("reading the table")
-        document = _document(a, title or opened.label, stopwatch)
+        document = _document(a, title or opened.label, {"reading the table": perf_counter() - started})
     with moved_when_whole(where) as unfinished:
         unfinished.write_text(render(document), encoding="utf-8")
     return Report(os.fspath(where), tuple(document.sections), tuple(document.summary), a.model)
@@ -523,46 +507,30 @@ def _checked_path(path: Any, overwrite: bool) -> Any:
         raise output_is_no_path(path)
     where = local_path(path)
     if not str(where).lower().endswith((".html", ".htm")):
-        raise not_html(path)
+        raise ValueError(f"the report {str(path)!r} must end with .html, as in 'report.html'.")
     require_free(where, overwrite, path)
     return where
 
 
-def _document(a: Analysis, title: str, stopwatch: Stopwatch) -> Document:
+def _document(a: Analysis, title: str, seconds: dict[str, float]) -> Document:
     """The sections that have something to say, and what each of them gives to the top of the page."""
     sections = []
+    last = perf_counter()
     for make in SECTIONS.values():
         section = make(a)
         if section is not None:
-            stopwatch.note(section.title)
+            now = perf_counter()
+            seconds[section.title], last = now - last, now
             sections.append(section)
-    sections.append(computed_section(a, sections, stopwatch.seconds))
+    sections.append(computed_section(a, sections, seconds))
+    # The sentences of the most important sections, in the order of the page.
+    said = {section.key: section.summary for section in sections if section.summary}
+    order = sorted(said, key=lambda key: _IMPORTANCE.index(key) if key in _IMPORTANCE else len(_IMPORTANCE))
     return Document(
         title=title,
         subtitle=f"{count(a.n, 'row')}, {count(a.p, 'column')}",
         sections=sections,
-        summary=_summary(sections),
+        summary=[sentence for key, sentence in said.items() if key in order[:_MOST_SENTENCES]],
         downloads=[download for section in sections for download in section.downloads],
         generator=f"lowdim {__version__}",
     )
-
-
-def _summary(sections: Sequence[Section]) -> list[str]:
-    """The sentences of the most important sections, in the order of the page."""
-    said = {section.key: section.summary for section in sections if section.summary}
-    order = sorted(said, key=lambda key: _IMPORTANCE.index(key) if key in _IMPORTANCE else len(_IMPORTANCE))
-    kept = order[:_MOST_SENTENCES]
-    return [sentence for key, sentence in said.items() if key in kept]
-
-
-class Stopwatch:
-    """The seconds that the parts of a report took."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = perf_counter()
-
-    def note(self, part: str) -> None:
-        """The time since the last note was that of this part."""
-        now = perf_counter()
-        self.seconds[part], self._last = now - self._last, now
