@@ -6,12 +6,12 @@ from sklearn.model_selection import KFold
 
 import lowdim
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.reporting.two_tables import CANONICAL_FOLDS, TRIED, Canonical, paired
+from lowdim.reporting.two_tables import CANONICAL_FOLDS, TRIED, Canonical, Pair
 from lowdim.sources.opening import open_source
 
 
 def pair_of(X, Y):
-    return paired(open_source(X), open_source(Y), n=len(X), stem="z")
+    return Pair(open_source(X), open_source(Y), n=len(X), stem="z")
 
 
 def correlation(a, b):

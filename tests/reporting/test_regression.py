@@ -6,7 +6,7 @@ from sklearn.cross_decomposition import PLSRegression as SklearnPLS
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import KFold
 
-from lowdim.reporting.two_tables import MOST_ENTRIES, Regression, paired
+from lowdim.reporting.two_tables import MOST_ENTRIES, Pair, Regression
 from lowdim.sources.opening import open_source
 
 DIABETES = load_diabetes()
@@ -15,7 +15,7 @@ DIABETES = load_diabetes()
 def pair_of(X, Y, **more):
     Y = np.asarray(Y, dtype=float)
     second = open_source(Y.reshape(len(Y), -1))
-    return paired(open_source(X), second, n=len(X), stem="y", **more)
+    return Pair(open_source(X), second, n=len(X), stem="y", **more)
 
 
 @pytest.fixture(scope="module")

@@ -82,19 +82,19 @@ def test_densities_count_all_rows(few_points):
     a = analysis(X, n_components=2)
     Z = np.asarray(a.full.scores(named(X)))
     deviations = Z.std(axis=0, ddof=1)
-    assert [(d.x, d.y) for d in a.second.densities] == [(i, j) for i in range(5) for j in range(i + 1, 5)]
+    assert [(d["x"], d["y"]) for d in a.second.densities] == [(i, j) for i in range(5) for j in range(i + 1, 5)]
     for density in a.second.densities:
-        assert density.counts.sum() == 900
+        assert density["counts"].sum() == 900
         np.testing.assert_allclose(
-            density.x_edges[[0, -1]], [-REACH * deviations[density.x], REACH * deviations[density.x]]
+            density["x_edges"][[0, -1]], [-REACH * deviations[density["x"]], REACH * deviations[density["x"]]]
         )
         inside = [
             np.clip(Z[:, k], -0.999 * REACH * deviations[k], 0.999 * REACH * deviations[k])
-            for k in (density.x, density.y)
+            for k in (density["x"], density["y"])
         ]
-        counts, _, _ = np.histogram2d(*inside, bins=[density.x_edges, density.y_edges])
+        counts, _, _ = np.histogram2d(*inside, bins=[density["x_edges"], density["y_edges"]])
         # A row on an edge may be counted on either side of it.
-        assert np.abs(density.counts - counts.T).sum() <= 4
+        assert np.abs(density["counts"] - counts.T).sum() <= 4
 
 
 def _assert_same(one, other):
@@ -106,7 +106,7 @@ def _assert_same(one, other):
         assert mine.rows == theirs.rows
         np.testing.assert_allclose(mine.mean, theirs.mean, rtol=1e-7, atol=1e-7)
     for mine, theirs in zip(one.densities, other.densities, strict=True):
-        assert np.abs(mine.counts - theirs.counts).sum() <= 4
+        assert np.abs(mine["counts"] - theirs["counts"]).sum() <= 4
 
 
 def test_rows_that_are_not_in_memory_give_the_same(few_points, monkeypatch, tmp_path):

@@ -9,12 +9,12 @@ from lowdim.errors import LowdimWarning, without_warnings
 from lowdim.reporting import two_tables
 from lowdim.reporting.analysis import Analysis, Request
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
-from lowdim.reporting.opening import open_table
+from lowdim.reporting.opening import OpenedTable
 
 
 def section_of(X, **given):
     with without_warnings(LowdimWarning):
-        a = Analysis(open_table(X, **given), Request())
+        a = Analysis(OpenedTable(X, **given), Request())
         return a, two_tables.section(a)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from .._core.arrays import dense
 from ..models.base import first_components
 from ..models.pca import PCA
-from ..selection.rules import Choices
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import ColumnsSource
@@ -23,13 +22,13 @@ from .beyond import MOST_ROWS, Beyond, beyond
 from .blocks import brief, share
 from .data import Columns, Correlations, found_layout
 from .how_many import choices_of, followed
-from .map import MOST_FURTHER, Scoring, SecondPass, SomeRows, second_pass
+from .map import MOST_FURTHER, Scoring, SomeRows, second_pass
 from .meaning import Meaning
 from .missing import Filled, Missing
-from .opening import Grouping, LeftOut, Opened, columns_of, fit_given, groupings, is_fitted
+from .opening import Grouping, LeftOut, OpenedTable, columns_of, fit_given, groupings, is_fitted
 from .passes import FirstPass, first_pass, floats, moments_of, pieces_of, sampled_rows
 from .rebuilding import Rebuilding
-from .two_tables import Canonical, Pair, Regression, paired
+from .two_tables import Canonical, Pair, Regression
 
 #: The largest number of components that can be axes of the map.
 _MAPPED = 10
@@ -56,7 +55,7 @@ class Request:
 class Analysis:
     """What is known of a table. Attributes are computed when they are first asked for."""
 
-    def __init__(self, opened: Opened, request: Request) -> None:
+    def __init__(self, opened: OpenedTable, request: Request) -> None:
         self.opened, self.request, self.seed = opened, request, request.random_state
 
     # The rows as they are analysed: which columns, whether they are rescaled, and with missing entries filled in.
@@ -113,10 +112,8 @@ class Analysis:
         """The same, and 1 for columns that do not vary in this table."""
         return np.where(self.deviation > 0, self.deviation, 1.0)
 
-    @cached_property
-    def layout(self) -> tuple[int, ...] | None:
-        """The shape of the picture in each row; () if the columns are the points of a curve, and None otherwise."""
-        return found_layout(self)
+    #: The shape of the picture in each row; () if the columns are the points of a curve, and None otherwise.
+    layout = cached_property(found_layout)
 
     @property
     def image_shape(self) -> tuple[int, ...] | None:
@@ -200,10 +197,8 @@ class Analysis:
         pieces = self.first.pieces
         return None if pieces is None else [moments_of(part, self.used, self.names) for part in pieces]
 
-    @cached_property
-    def correlations(self) -> Correlations:
-        """Correlations of the columns that are analysed."""
-        return Correlations(self)
+    #: Correlations of the columns that are analysed.
+    correlations = cached_property(Correlations)
 
     # Models, and what they say.
 
@@ -212,10 +207,8 @@ class Analysis:
         """The largest number of components that the rows can have."""
         return max(1, min(self.n - 1, self.p))
 
-    @cached_property
-    def choices(self) -> Choices:
-        """The number of components according to every rule."""
-        return choices_of(self)
+    #: The number of components according to every rule.
+    choices = cached_property(choices_of)
 
     @cached_property
     def k(self) -> int:
@@ -292,10 +285,8 @@ class Analysis:
         axes = first_components(self.mapped, self.n_mapped) if isinstance(self.mapped, PCA) else self.mapped
         return Scoring(axes, self.n_mapped, self.subspace, self.n, self.rows, self.opened.weights)
 
-    @cached_property
-    def second(self) -> SecondPass:
-        """The points of the map, the rows at the ends, and statistics of groups, from the second pass."""
-        return second_pass(self.rows, self.n, self.scoring, self.groupings, self.opened.weights, self.seed)
+    #: The points of the map, the rows at the ends, and statistics of groups, from the second pass.
+    second = cached_property(second_pass)
 
     @cached_property
     def further(self) -> SomeRows | None:
@@ -309,15 +300,14 @@ class Analysis:
         with np.errstate(over="ignore", invalid="ignore"):
             return self.scoring(X[complete], complete) if len(complete) else None
 
-    @cached_property
-    def meaning(self) -> Meaning:
-        """What the columns have to do with the first components."""
-        return Meaning(self)
+    #: What the columns have to do with the first components.
+    meaning = cached_property(Meaning)
 
-    @cached_property
-    def rebuilding(self) -> Rebuilding:
-        """Some rows, and what is needed to rebuild them from more and more components."""
-        return Rebuilding(self)
+    #: Some rows, and what is needed to rebuild them from more and more components.
+    rebuilding = cached_property(Rebuilding)
+
+    def _pair(self, second: Source | None, stem: str) -> Pair | None:
+        return None if second is None else Pair(self.rows, second, self.n, stem, self.opened.weights, self.seed)
 
     @cached_property
     def with_response(self) -> Pair | None:
@@ -328,11 +318,6 @@ class Analysis:
     def with_other(self) -> Pair | None:
         """The rows with those of another table, if there is one."""
         return self._pair(self.opened.other, "z")
-
-    def _pair(self, second: Source | None, stem: str) -> Pair | None:
-        if second is None:
-            return None
-        return paired(self.rows, second, n=self.n, stem=stem, weights=self.opened.weights, seed=self.seed)
 
     @cached_property
     def regression(self) -> Regression | None:

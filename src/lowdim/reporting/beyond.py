@@ -15,7 +15,7 @@ from ..models.kernel_pca import KernelPCA
 from ..models.pca import PCA
 from ..selection.kernel_width import choose_width
 from ..table import Table
-from .blocks import Block, Chart, Listing, Prose, Section, count, listed, number, share
+from .blocks import Block, Chart, Listing, Prose, Section, count, listed, number, prose, share
 from .charts import axis, plain, points
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def section(a: Analysis) -> Section | None:
         return None
     gains = {flat.name: _gains(found, flat) for flat in found.maps[1:]}
     blocks: list[Block] = [Prose(_conclusion(a, found, gains)), _maps(a, found), Listing(_measures(a, found))]
-    blocks += [Prose(text) for text in (_kernel_said(a, found), _sources_said(found.sources)) if text]
+    blocks += prose(_kernel_said(a, found), _sources_said(found.sources))
     n = len(found.numbers)
     some = f" This section is about a random sample of {n:,} rows." if n < a.n else ""
     lead = (

@@ -116,6 +116,11 @@ class Document:
     generator: str = ""
 
 
+def prose(*texts: str) -> list[Block]:
+    """A paragraph for each text that is not empty."""
+    return [Prose(text) for text in texts if text]
+
+
 # Numbers, lists and plurals in sentences.
 
 
@@ -129,6 +134,11 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
     """ "1 row", "1,200 rows", or "no rows"."""
     number = "no" if n == 0 else f"{n:,}"
     return f"{number} {noun if n == 1 else plural or noun + 's'}"
+
+
+def be(n: int) -> str:
+    """ "is" or "are"."""
+    return "is" if n == 1 else "are"
 
 
 def share(fraction: float) -> str:
@@ -146,13 +156,13 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}"
 
 
-def listed(items: Sequence[Any], most: int = 5, last: str = "and") -> str:
+def listed(items: Sequence[Any], most: int = 5) -> str:
     """ "a, b and c", or "a, b, c and 7 others"; a single other is named instead."""
     names = [str(item) for item in items[: most + 1 if len(items) == most + 1 else most]]
     beside = len(items) - len(names)
     if beside:
         names.append(f"{beside:,} others")
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "nothing"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
 
 
 def visible(text: Any) -> str:

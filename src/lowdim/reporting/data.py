@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 from scipy.stats import norm
 
@@ -17,7 +18,7 @@ from .._core.arrays import to_numpy
 from ..inspect.diagnostics import checked_image_shape
 from ..summaries.base import union
 from ..table import Table
-from .blocks import Block, Chart, Listing, Prose, Section, brief, count, listed, number, share
+from .blocks import Block, Chart, Listing, Prose, Section, be, brief, count, listed, number, prose, share
 from .charts import COLORS, axes, axis, color, labels, scatter
 from .missing import missing_blocks
 from .passes import FirstPass
@@ -70,7 +71,10 @@ class Columns:
         #: Columns of grades or 0/1, whose whole numbers are codes.
         self.codes = np.array([kind in (BINARY, FEW) for kind in self.kinds], dtype=bool)
         #: The third standardized moment; NaN for columns that do not vary.
-        self.skewness, after = _skewness(some), _skewness(_logarithms(some, first.low))
+        self.skewness = _skewness(some)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            positive = np.where(first.low == 0, np.log1p(some), np.nan)
+            after = _skewness(np.where(first.low > 0, np.log(some), positive))
         #: Positive columns that are strongly skewed, and far less so after a logarithm (of 1 + x if x may be zero).
         measured = np.array([kind in (COUNTS, WHOLE, DECIMAL) for kind in self.kinds], dtype=bool)
         with np.errstate(invalid="ignore"):
@@ -145,12 +149,6 @@ def _skewness(X: np.ndarray) -> np.ndarray:
         return np.asarray(cube / square**1.5)
 
 
-def _logarithms(X: np.ndarray, low: np.ndarray) -> np.ndarray:
-    """log(x), or log(1 + x) for columns with zeros; NaN for columns with negative entries."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(low > 0, np.log(X), np.where(low == 0, np.log1p(X), np.nan))
-
-
 def _grows(first: FirstPass, j: int) -> bool:
     """Whether a column holds whole numbers without gaps that grow from each row of the sample to the next."""
     if not first.whole[j] or first.observed[j] < max(first.n, _FEWEST_IDENTIFIED):
@@ -204,13 +202,10 @@ _GROUPS = 4
 
 def section(a: Analysis) -> Section:
     """What the table holds."""
-    said = [" ".join(_identifiers(a)), " ".join(_repeated(a)), _scales(a)]
-    blocks: list[Block] = [Prose(_size(a)), *_left_out(a), *(Prose(text) for text in said if text)]
-    blocks += [Listing(_table(a), shown=10), _distributions(a)]
-    skewed = _skewed(a)
-    blocks += [Prose(skewed)] if skewed else []
-    blocks += missing_blocks(a)
-    blocks += _correlation_blocks(a)
+    blocks: list[Block] = [Prose(_size(a)), *_left_out(a)]
+    blocks += prose(" ".join(_identifiers(a)), " ".join(_repeated(a)), _scales(a))
+    blocks += [Listing(_table(a), shown=10), _distributions(a), *prose(_skewed(a))]
+    blocks += [*missing_blocks(a), *_correlation_blocks(a)]
     missing = int(a.first.missing[a.used].sum())
     entries = "no entry is missing" if missing == 0 else f"{share(missing / (a.n * a.p))} of the entries are missing"
     lead = (
@@ -229,8 +224,9 @@ def _size(a: Analysis) -> str:
         told = f"{'It' if a.p == 1 else 'All of them'} {parts[0]}"
     else:
         told = f"Of these, {listed([f'{n:,} {part}' for (_, n), part in zip(kinds.most_common(), parts, strict=True)])}"
-    verb = "is" if a.p == 1 else "are"
-    which = f"of which {a.p:,} {verb}" if a.p < a.opened.n_columns else "which is" if a.p == 1 else "all of which are"
+    which = (
+        f"of which {a.p:,} {be(a.p)}" if a.p < a.opened.n_columns else "which is" if a.p == 1 else "all of which are"
+    )
     said = [
         f"The table has {count(a.n, 'row')} and {count(a.opened.n_columns, 'column')}, {which} analysed.",
         f"{told}.",
@@ -305,8 +301,8 @@ def _repeated(a: Analysis) -> list[str]:
     said = []
     equal = equal_rows(a.first.sample[:, a.used]) if a.opened.held else 0
     if equal:
-        verb = "is" if equal == 1 else "are"
-        said.append(f"{count(equal, 'row')} ({share(equal / a.n)}) {verb} equal to an earlier row in all columns.")
+        part = share(equal / a.n)
+        said.append(f"{count(equal, 'row')} ({part}) {be(equal)} equal to an earlier row in all columns.")
     for group in a.correlations.copies:
         names, times = listed(a.brief_names(group)), "twice" if len(group) == 2 else f"{len(group)} times"
         said.append(f"{names} are equal in all rows, so what they have in common counts {times}.")
@@ -489,7 +485,8 @@ class Correlations:
         #: Groups of columns that are equal, or that are equal up to shift and scale (including the sign).
         self.copies: list[list[int]] = []
         self.rescaled: list[list[int]] = []
-        for group in _joined(i[size >= _ONE], j[size >= _ONE]):
+        _, labels = connected_components(np.abs(R) >= _ONE, directed=False)
+        for group in (np.flatnonzero(labels == label) for label in np.flatnonzero(np.bincount(labels) > 1)):
             unit = np.abs(mean[group]).max() + deviation[group].max()
             same = np.ptp(deviation[group]) <= 1e-9 * deviation[group].max() and np.ptp(mean[group]) <= 1e-9 * unit
             are_copies = same and R[group[0], group].min() > 0
@@ -515,16 +512,6 @@ def _scatter(X: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     each = np.ones(len(X)) if weights is None else weights
     centred = (X - each @ X / each.sum()) * np.sqrt(each)[:, None]
     return np.asarray(centred.T @ centred)
-
-
-def _joined(i: np.ndarray, j: np.ndarray) -> list[list[int]]:
-    """Groups of columns that are linked by pairs."""
-    group: dict[int, set[int]] = {}
-    for a, b in zip(i.tolist(), j.tolist(), strict=True):
-        both = group.get(a, {a}) | group.get(b, {b})
-        for member in both:
-            group[member] = both
-    return sorted({min(members): sorted(members) for members in group.values()}.values())
 
 
 def _correlation_blocks(a: Analysis) -> list[Block]:

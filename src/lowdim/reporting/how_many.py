@@ -17,7 +17,7 @@ from ..solvers.problem import Plan
 from ..summaries.base import union
 from ..summaries.moments import Moments
 from ..table import Table
-from .blocks import Block, Chart, Listing, Prose, Section, count, listed, share
+from .blocks import Chart, Listing, Prose, Section, count, listed, prose, share
 from .charts import GREY, axes, axis, bar, color, scatter, symbol
 
 if TYPE_CHECKING:
@@ -148,14 +148,12 @@ def section(a: Analysis) -> Section | None:
     needed = [f"{level:.0%} takes {int(np.searchsorted(reached, level - 1e-12)) + 1:,}" for level in _SHARES]
     second = f", the first two {share(float(reached[1]))}" if len(reached) > 1 else ""
     first = f"The first component holds {share(float(reached[0]))} of the variance{second}. To hold {listed(needed)}."
-    agreement, remarks = _agreement(a), _remarks(a)
-    blocks: list[Block] = [Prose(_followed(a))]
-    blocks += [Prose(agreement)] if agreement else []
+    blocks = prose(_followed(a), _agreement(a))
     blocks += [_scree(a), Listing(_rules(a), shown=20), Prose(first), _variances(a)]
     result = a.choices["cv"].cross_validation
     if result is not None:
         blocks += [Prose(_held_out(result)), _scores(result)]
-    blocks += [Prose(remarks)] if remarks else []
+    blocks += prose(_remarks(a))
     lead = (
         "How many components are worth a look. Each rule draws the line between structure and noise in its own "
         "way; where several agree, the answer is safer. An eigenvalue is the variance along a component."

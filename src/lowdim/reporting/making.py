@@ -24,7 +24,6 @@ from ..errors import (
     HoldsRowsWarning,
     LowdimWarning,
     n_components_out_of_range,
-    not_one_for_each_row,
     output_is_no_path,
     without_warnings,
 )
@@ -37,7 +36,7 @@ from . import beyond, data, how_many, meaning, misfits, missing, rebuilding, two
 from . import map as map_section
 from .analysis import Analysis, Request
 from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number
-from .opening import check_model, is_fitted, open_table
+from .opening import OpenedTable, check_model, is_fitted
 from .page import plotly_js_version, render, require_packages
 
 # The call of `report` that makes the same page, as text.
@@ -110,13 +109,8 @@ def check_table(a: Analysis) -> None:
         raise ValueError(
             f"a report is about at least {_COLUMNS} columns of numbers that vary, and the table has {have}{why}."
         )
-    opened = a.opened
-    vectors: list[tuple[str, Any]] = [("labels", values) for values in opened.groups.values()]
-    vectors += [("ids", opened.ids), ("sample_weight", opened.weights)]
-    for name, vector in vectors:
-        if vector is not None and len(vector) != a.n:
-            raise not_one_for_each_row(name, len(vector), a.n)
-    for name, table in (("response", opened.response), ("other", opened.other)):
+    a.opened.check_lengths(a.n)
+    for name, table in (("response", a.opened.response), ("other", a.opened.other)):
         if table is not None and table.shape[0] not in (None, a.n):
             raise ValueError(f"{name} has {table.shape[0]} rows, X has {a.n}; pass one row for each row of X.")
     k = a.request.n_components
@@ -129,42 +123,37 @@ def check_table(a: Analysis) -> None:
 
 #: What each section uses (that about two tables: for a response, and for another table), and the model that the report
 #: is about, by the name of its class.
-REFERENCES: dict[str, tuple[tuple[str, str], ...]] = {
-    "PCA": (("principal components", "Jolliffe (2002), Principal component analysis, 2nd edition."),),
-    "PPCA": (("probabilistic PCA", "Tipping, Bishop (1999), Probabilistic principal component analysis."),),
-    "FactorAnalysis": (
-        ("factor analysis", "Joreskog (1967), Some contributions to maximum likelihood factor analysis."),
-    ),
-    "ICA": (("independent components", "Hyvarinen, Karhunen, Oja (2001), Independent component analysis."),),
-    "KernelPCA": (
-        ("kernel PCA", "Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem."),
-    ),
-    "how-many": (("parallel analysis", "Horn (1965), A rationale and test for the number of factors."),),
-    "meaning": (
-        ("biplot", "Gabriel (1971), The biplot graphic display of matrices."),
-        ("bootstrap intervals", "Efron, Tibshirani (1993), An introduction to the bootstrap."),
-    ),
-    "misfits": (
-        ("Q and its limit", "Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA."),
-    ),
-    "response": (
-        ("PLS", "Wold, Sjostrom, Eriksson (2001), PLS-regression: a basic tool of chemometrics."),
-        ("one standard error", "Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees."),
-    ),
-    "other": (
-        ("CCA", "Hotelling (1936), Relations between two sets of variates."),
-        ("canonical ridge", "Vinod (1976), Canonical ridge and econometrics of joint production."),
-        (
-            "test of CCA",
-            "Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation analysis.",
-        ),
-    ),
-    "holes": (("missing entries", "Tipping, Bishop (1999), Probabilistic principal component analysis."),),
-    "beyond": (
-        ("kernel PCA", "Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem."),
-        ("ICA", "Hyvarinen, Karhunen, Oja (2001), Independent component analysis."),
-        ("kept neighbours", "Venna, Kaski (2001), Neighborhood preservation in nonlinear projection methods."),
-    ),
+REFERENCES: dict[str, list[str]] = {
+    "PCA": ["Principal components: Jolliffe (2002), Principal component analysis, 2nd edition."],
+    "PPCA": ["Probabilistic PCA: Tipping, Bishop (1999), Probabilistic principal component analysis."],
+    "FactorAnalysis": ["Factor analysis: Joreskog (1967), Some contributions to maximum likelihood factor analysis."],
+    "ICA": ["Independent components: Hyvarinen, Karhunen, Oja (2001), Independent component analysis."],
+    "KernelPCA": [
+        "Kernel PCA: Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem.",
+    ],
+    "how-many": ["Parallel analysis: Horn (1965), A rationale and test for the number of factors."],
+    "meaning": [
+        "Biplot: Gabriel (1971), The biplot graphic display of matrices.",
+        "Bootstrap intervals: Efron, Tibshirani (1993), An introduction to the bootstrap.",
+    ],
+    "misfits": [
+        "Q and its limit: Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA.",
+    ],
+    "response": [
+        "PLS: Wold, Sjostrom, Eriksson (2001), PLS-regression: a basic tool of chemometrics.",
+        "One standard error: Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees.",
+    ],
+    "other": [
+        "CCA: Hotelling (1936), Relations between two sets of variates.",
+        "Canonical ridge: Vinod (1976), Canonical ridge and econometrics of joint production.",
+        "Test of CCA: Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation analysis.",
+    ],
+    "holes": ["Missing entries: Tipping, Bishop (1999), Probabilistic principal component analysis."],
+    "beyond": [
+        "Kernel PCA: Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem.",
+        "ICA: Hyvarinen, Karhunen, Oja (2001), Independent component analysis.",
+        "Kept neighbours: Venna, Kaski (2001), Neighborhood preservation in nonlinear projection methods.",
+    ],
 }
 
 
@@ -172,10 +161,9 @@ def references_of(model: Any, keys: Sequence[str]) -> list[str]:
     """The references of a model and of the sections with these keys, each of them once, with what it is about."""
     found: dict[str, str] = {}
     for key in (type(model).__name__, *keys):
-        for what, text in REFERENCES.get(key, ()):
-            if text not in found.values():
-                found[what] = text
-    return [f"{what[0].upper()}{what[1:]}: {text}" for what, text in found.items()]
+        for line in REFERENCES.get(key, ()):
+            found.setdefault(line.partition(": ")[2], line)
+    return list(found.values())
 
 
 # How it was computed: solver, accuracy, versions, the same again, references, the model, and what the page holds.
@@ -468,7 +456,7 @@ def report(
     # What a fit warns of is said on the page, where it matters.
     with without_warnings(LowdimWarning):
         started = perf_counter()
-        opened = open_table(
+        opened = OpenedTable(
             X,
             labels=labels,
             ids=ids,

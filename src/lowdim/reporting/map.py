@@ -22,7 +22,7 @@ from ..summaries.base import Changes, Layout, Summary, check_columns
 from ..summaries.labelled import Labelled
 from ..summaries.moments import Moments
 from ..table import Table
-from .blocks import LONGEST, Block, Prose, Section, Widget, brief, count, listed, number, share
+from .blocks import LONGEST, Section, Widget, be, brief, count, listed, number, prose, share
 from .opening import Grouping, measures
 from .passes import compact, floats
 
@@ -153,18 +153,6 @@ _FIRST_ROWS = 2000
 _WAITING = 1000
 
 
-@dataclass(frozen=True)
-class Density:
-    """How many rows there are in each cell of the plane of two components; the outermost cells hold all beyond."""
-
-    x: int
-    y: int
-    x_edges: np.ndarray
-    y_edges: np.ndarray
-    #: Sums of weights, shape (bins of y, bins of x).
-    counts: np.ndarray
-
-
 class Spread:
     """Mean and covariance (divisor n - 1) of the scores of some rows; None if there are too few of them."""
 
@@ -188,9 +176,11 @@ class SecondPass:
         self.is_sample = len(self.rows) < self.n
         edges = np.linspace(-REACH, REACH, BINS + 1)
         units = np.zeros(0) if found.deviations is None else found.deviations
+        #: How many rows there are in each cell of the plane of two components; the outermost cells hold all beyond.
+        #: Counts are sums of weights, shape (bins of y, bins of x).
         self.densities = [
-            Density(x, y, edges * units[x], edges * units[y], counts.reshape(BINS, BINS))
-            for (x, y), counts in zip(found.pairs, found.histograms, strict=True)
+            {"x": x, "y": y, "x_edges": edges * units[x], "y_edges": edges * units[y], "counts": counts}
+            for (x, y), counts in zip(found.pairs, found.histograms.reshape(-1, BINS, BINS), strict=True)
         ] or None
         #: The spread of the scores of all rows, and of those of each group of each grouping.
         (everything,), *of_groups = found.spreads.parts
@@ -221,19 +211,16 @@ def points_of_map(n: int, p: int) -> int:
     return min(n, _POINTS, max(_NUMBERS // p, min(_FEWEST, _MEMORY // p)))
 
 
-def second_pass(
-    rows: Source, n: int, scoring: Scoring, groups: Sequence[Grouping], weights: Any, seed: int
-) -> SecondPass:
-    """Read all n complete rows once. In means, covariances and densities, row i counts `weights[i]` times; the seed is
-    that of the sample of rows."""
-    p = rows.shape[1]
-    size = points_of_map(n, p)
+def second_pass(a: Analysis) -> SecondPass:
+    """Read all complete rows once. In means, covariances and densities, rows count by their weights."""
+    n, groups = a.n, a.groupings
+    size = points_of_map(n, a.p)
     beside = ArraySource(np.column_stack([np.arange(n), *(group.codes for group in groups)]).astype(np.float64))
     beside.table = "the numbers of the rows"
-    deviations = _deviations(scoring, rows) if size < n else None
+    deviations = _deviations(a.scoring, a.rows) if size < n else None
     counts = [len(group.levels) for group in groups]
-    summary = ScoredRows(p, scoring, chosen_rows(n, size, groups, seed), counts, deviations)
-    return SecondPass(summarize(BesideSource([rows, beside]), summary, weights=weights))
+    summary = ScoredRows(a.p, a.scoring, chosen_rows(n, size, groups, a.seed), counts, deviations)
+    return SecondPass(summarize(BesideSource([a.rows, beside]), summary, weights=a.opened.weights))
 
 
 def chosen_rows(n: int, size: int, groups: Sequence[Grouping], seed: int) -> np.ndarray:
@@ -404,8 +391,7 @@ def section(a: Analysis) -> Section | None:
         return None
     of_groups = _groups(a)
     sentences = [_variance(a), *of_groups, _farthest(a), _sample(a), _supplementary(a)]
-    said = " ".join(sentence for sentence in sentences if sentence)
-    blocks: list[Block] = [Prose(said)] if said else []
+    blocks = prose(" ".join(sentence for sentence in sentences if sentence))
     names = a.mapped.component_names_
     lead = (
         f"Each point is a row of the table, placed by its scores on two components, at first {names[0]} and "
@@ -440,14 +426,8 @@ def _widget(a: Analysis) -> Widget:
         ids = [brief(a.opened.ids[i], LONGEST) for i in rows.numbers]
         ids += [] if further is None else [f"supplementary {i}" for i in further.numbers.tolist()]
     densities = [
-        {
-            "x": d.x,
-            "y": d.y,
-            "x_edges": compact(d.x_edges),
-            "y_edges": compact(d.y_edges),
-            "counts": compact(d.counts.ravel()),
-        }
-        for d in found.densities or ()
+        {name: compact(value.ravel()) if isinstance(value, np.ndarray) else value for name, value in density.items()}
+        for density in found.densities or ()
     ]
     values: dict[str, Any] = {
         "rows": found.n,
@@ -599,7 +579,7 @@ def _farthest(a: Analysis) -> str:
         return ""
     named = [f"{a.called(rows.numbers[i])}, {number(float(np.sqrt(squares[i])), 2)} deviations away" for i in far]
     rest = int((squares > limit).sum()) - len(far)
-    more = f"; {count(rest, 'more row')} {'is' if rest == 1 else 'are'} unusually far out" if rest else ""
+    more = f"; {count(rest, 'more row')} {be(rest)} unusually far out" if rest else ""
     return f"Farthest from the middle: {'; '.join(named)}{more}."
 
 
@@ -625,8 +605,7 @@ def _supplementary(a: Analysis) -> str:
     incomplete = given - later - marked
     sentences = []
     if marked:
-        verb = "is" if marked == 1 else "are"
-        sentences.append(f"{count(marked, 'supplementary row')} that took no part in the fit {verb} marked.")
+        sentences.append(f"{count(marked, 'supplementary row')} that took no part in the fit {be(marked)} marked.")
     if incomplete:
         verb = "is not shown, since it has" if incomplete == 1 else "are not shown, since they have"
         sentences.append(f"{count(incomplete, 'supplementary row')} {verb} entries that are missing or infinite.")

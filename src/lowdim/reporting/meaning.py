@@ -15,7 +15,7 @@ from ..selection.bootstrapping import Bootstrap, bootstrap, bootstrap_pieces, su
 from ..sources.base import Source
 from ..summaries.moments import Moments
 from ..table import Table
-from .blocks import Block, Chart, Listing, Menu, Prose, Section, brief, count, listed, number, share
+from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, share
 from .charts import COLORS, axes, axis, color, plain, scatter, symbol
 from .map import largest
 from .passes import floats
@@ -187,9 +187,7 @@ def section(a: Analysis) -> Section | None:
     if a.n_mapped < 2:
         return None
     found = a.meaning
-    blocks: list[Block] = [Prose(text) for k in range(len(found.names)) if (text := in_words(a, k))]
-    determined = _determined(a)
-    blocks += [Prose(determined)] if determined else []
+    blocks = prose(*(in_words(a, k) for k in range(len(found.names))), _determined(a))
     if a.image_shape is not None and hasattr(a.mapped, "components_"):
         blocks.append(_pictures(a, min(_PICTURES, len(a.mapped.component_names_))))
     else:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special
 
 from ..table import Table
-from .blocks import LONGEST, Block, Prose, Section, Widget, brief, count, listed, number, share
+from .blocks import LONGEST, Section, Widget, be, brief, count, listed, number, prose, share
 from .map import ALPHA, largest
 from .passes import compact, floats
 
@@ -73,8 +73,7 @@ def section(a: Analysis) -> Section | None:
     order = largest(rows.misfit, min(_EXPLAINED, len(rows)), rows.numbers)
     found = contributions(a.subspace, rows.entries[order])
     worst = _worst(a, order, found)
-    said = [_counts(a), worst, _over_represented(a)]
-    blocks: list[Block] = [Prose(" ".join(texts)) for texts in said if texts]
+    blocks = prose(" ".join(_counts(a)), " ".join(worst), " ".join(_over_represented(a)))
     whose = "the model" if a.subspace is a.model else "a PCA"
     within = "the only component" if k == 1 else f"the {k:,} components"
     lead = (
@@ -101,7 +100,7 @@ def _counts(a: Analysis) -> list[str]:
         for name, found in beyond.items()
     ]
     sentences = [
-        f"There {'is' if beyond['T2'] == 1 else 'are'} {listed(told)}. Of Gaussian rows, about {by_chance} "
+        f"There {be(beyond['T2'])} {listed(told)}. Of Gaussian rows, about {by_chance} "
         f"({ALPHA:.0%}) would be beyond {'it' if complete else 'each of them'} by chance."
     ]
     if complete:

@@ -13,7 +13,7 @@ from ..errors import ConvergenceWarning
 from ..models.ppca import PPCA
 from ..solvers.latent.em import EM
 from ..table import Table
-from .blocks import Block, Chart, Listing, Menu, Prose, Section, brief, count, listed, number, share
+from .blocks import Block, Chart, Listing, Menu, Prose, Section, be, brief, count, listed, number, prose, share
 from .charts import axes, axis, bar, color, labels, scatter
 
 if TYPE_CHECKING:
@@ -149,15 +149,14 @@ def _where(a: Analysis, missing: Missing) -> str:
     most = [f"{brief(a.names[j])} ({share(missing.by_column[j] / a.n)})" for j in order[:3]]
     joined = listed(most) if len(order) <= 3 else f"{', '.join(most)} and {count(len(order) - 3, 'other')}"
     said = [
-        f"{count(total, 'entry', 'entries')} ({share(total / (a.n * a.p))}) {'is' if total == 1 else 'are'} missing, "
+        f"{count(total, 'entry', 'entries')} ({share(total / (a.n * a.p))}) {be(total)} missing, "
         f"in {count(len(columns), 'column')} of {a.p:,}: {joined}."
     ]
     complete = f"{share(missing.complete / missing.rows)}"
     if missing.complete == 0:
         said.append("No row is complete." if missing.rows == a.n else "No row of a sample is complete.")
     elif missing.rows == a.n:
-        verb = "is" if missing.complete == 1 else "are"
-        said.append(f"{count(missing.complete, 'row')} ({complete}) {verb} complete.")
+        said.append(f"{count(missing.complete, 'row')} ({complete}) {be(missing.complete)} complete.")
     else:
         said.append(f"In a sample of {count(missing.rows, 'row')}, {complete} are complete.")
     if missing.empty:
@@ -223,7 +222,7 @@ def _pattern_picture(a: Analysis, missing: Missing, which: list[int]) -> Chart:
     where = [listed(a.brief_names(np.flatnonzero(p)), 8) if p.any() else "none" for p in patterns]
     title = "Which entries are missing together"
     beside = len(missing.counts) - len(counts)
-    further = f" There {'is' if beside == 1 else 'are'} {count(beside, 'further pattern')}." if beside else ""
+    further = f" There {be(beside)} {count(beside, 'further pattern')}." if beside else ""
     return Chart(
         key="missing-patterns",
         title=title,
@@ -266,7 +265,7 @@ def _whether_random(a: Analysis, missing: Missing) -> str:
             differs = "distributed differently"
         told.append(f"where {column} is missing, {other} is {differs}")
     rest = len(missing.differences) - len(told)
-    more = f" There {'is' if rest == 1 else 'are'} {count(rest, 'further difference')}." if rest else ""
+    more = f" There {be(rest)} {count(rest, 'further difference')}." if rest else ""
     return (
         f"Do they look random? Not entirely: {'; '.join(told)}.{more} {how} Filling in takes such differences into "
         "account as far as they are in the columns of the table; it cannot if an entry is missing because of its own "
@@ -437,8 +436,7 @@ def section(a: Analysis) -> Section | None:
     found = a.filled
     if found is None:
         return None
-    said = [_how(a, found), _widths(a, found), _impossible(a, found)]
-    blocks: list[Block] = [Prose(text) for text in said if text]
+    blocks = prose(_how(a, found), _widths(a, found), _impossible(a, found))
     summary = ""
     if found.hidden is not None:
         gain = found.hidden.gain
@@ -526,7 +524,7 @@ def _impossible(a: Analysis, found: Filled) -> str:
         what = f"Fill in {'its logarithm' if one else 'their logarithms'}{zeros} instead"
     return (
         f"{count(total, 'filled-in entry', 'filled-in entries')} of {listed(a.brief_names(columns))} "
-        f"{'is' if total == 1 else 'are'} below zero, where no observed entry is: the model is Gaussian and knows no "
+        f"{be(total)} below zero, where no observed entry is: the model is Gaussian and knows no "
         f"such limit. {what} if that matters."
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -35,51 +35,15 @@ _HELD_BYTES = 1 << 30
 _MOST_LEVELS = 50
 
 
-@dataclass(frozen=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """A column that is no part of the analysis, and why."""
 
     name: str
     why: str
 
 
-@dataclass(frozen=True)
-class Opened:
-    """What the user gave, opened."""
-
-    #: The rows of all columns that are numbers; they can be read again, and may hold NaN.
-    rows: Source
-    #: The names of these columns.
-    names: list[str]
-    #: Whether the rows are in memory.
-    held: bool
-    #: The number of all columns of the table.
-    n_columns: int
-    #: What the table is called, such as the name of its file.
-    label: str
-    #: Columns whose entries are categories, which can colour the rows.
-    groups: Mapping[str, np.ndarray] = field(default_factory=dict)
-    #: The name of each row, or None.
-    ids: np.ndarray | None = None
-    left_out: Sequence[LeftOut] = ()
-    weights: np.ndarray | None = None
-    #: Responses, a second table, and rows that are shown but not fitted.
-    response: Source | None = None
-    other: Source | None = None
-    supplementary: Source | None = None
-
-
-def open_table(
-    X: Any,
-    *,
-    labels: Any = None,
-    ids: Any = None,
-    sample_weight: Any = None,
-    response: Any = None,
-    other: Any = None,
-    supplementary: Any = None,
-) -> Opened:
-    """The table of a report.
+class OpenedTable:
+    """The table of a report: what the user gave, opened.
 
     Parameters
     ----------
@@ -94,67 +58,83 @@ def open_table(
     response, other : table, str, or list of str, optional
         Responses and a second table: tables with the same rows, or columns of `X` by their names.
     supplementary : rows, optional
-        Rows with the same columns.
+        Rows with the same columns, which are shown but not fitted.
     """
-    for what, given in (("X", X), ("response", response), ("other", other), ("supplementary", supplementary)):
-        if is_table(given):
-            columns = Counter(str(name) for name in getattr(given, "column_names", given.columns))
-            twice = [name for name, times in columns.items() if times > 1]
-            if twice:
-                raise duplicate_columns(what, twice, can_leave_out=False)
-    index, label = row_labels(X), _label_of(X)
-    if can_be_read_once(X):
-        # Labels and names are read beside the rows, which must be there for more than one reading.
-        X = gather(open_source(X), "for a report")
-    table = named_table(X)
-    if table is not None and not table.names:
-        table = None
-    response, other = _or_file(response, table), _or_file(other, table)
-    source, names, left_out = _columns(X, table, (labels, ids, sample_weight, response, other))
-    rows, held = _readable(source)
-    if held:
-        rows.names = names
-    groups = _groups(labels, table)
-    named: Any = index if ids is None else _vector(ids, table, "ids")
-    if held and table is not None:
-        for column in left_out:
-            entries = _entries(table.column(column.name))
-            try:
-                levels = len(set(entries.tolist()))
-            except TypeError:
-                # Lists and the like are no categories.
-                continue
-            if 2 <= levels <= min(_MOST_LEVELS, len(entries) // 2):
-                groups.setdefault(column.name, entries)
-            elif named is None and levels == len(entries):
-                named = entries
-    found_ids = None if named is None else _labels(named, "ids")
-    if found_ids is not None:
-        for i in np.flatnonzero(missing_labels(found_ids)):
-            found_ids[i] = f"row {i}"
-    weights = None if sample_weight is None else to_numpy(_vector(sample_weight, table, "sample_weight"))
-    n = rows.shape[0]
-    vectors = [*(("labels", values) for values in groups.values()), ("ids", found_ids), ("sample_weight", weights)]
-    for what, vector in vectors:
-        if vector is not None and n is not None and len(vector) != n:
-            raise not_one_for_each_row(what, len(vector), n)
-    if weights is not None:
-        check_weights(weights, rows)
-        weights = weights.astype(np.float64)
-    return Opened(
-        rows=rows,
-        names=names,
-        held=held,
-        n_columns=len(names) if table is None else len(table.names),
-        label=label,
-        groups=groups,
-        ids=found_ids,
-        left_out=left_out,
-        weights=weights,
-        response=_second(response, table, "the response"),
-        other=_second(other, table, "the other table"),
-        supplementary=None if supplementary is None else _supplementary(supplementary, names, table is not None),
-    )
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        labels: Any = None,
+        ids: Any = None,
+        sample_weight: Any = None,
+        response: Any = None,
+        other: Any = None,
+        supplementary: Any = None,
+    ) -> None:
+        for what, given in (("X", X), ("response", response), ("other", other), ("supplementary", supplementary)):
+            if is_table(given):
+                columns = Counter(str(name) for name in getattr(given, "column_names", given.columns))
+                twice = [name for name, times in columns.items() if times > 1]
+                if twice:
+                    raise duplicate_columns(what, twice, can_leave_out=False)
+        #: What the table is called, such as the name of its file.
+        self.label = _label_of(X)
+        index = row_labels(X)
+        if can_be_read_once(X):
+            # Labels and names are read beside the rows, which must be there for more than one reading.
+            X = gather(open_source(X), "for a report")
+        table = named_table(X)
+        if table is not None and not table.names:
+            table = None
+        response, other = _or_file(response, table), _or_file(other, table)
+        #: The names of the columns that are numbers, and the columns that are left out.
+        source, self.names, self.left_out = _columns(X, table, (labels, ids, sample_weight, response, other))
+        #: The number of all columns of the table.
+        self.n_columns = len(self.names) if table is None else len(table.names)
+        #: The rows of all columns that are numbers, which can be read again and may hold NaN; and whether they are in
+        #: memory.
+        self.rows, self.held = _readable(source)
+        if self.held:
+            self.rows.names = self.names
+        #: Columns whose entries are categories, which can colour the rows.
+        self.groups = _groups(labels, table)
+        named: Any = index if ids is None else _vector(ids, table, "ids")
+        if self.held and table is not None:
+            for column in self.left_out:
+                entries = _entries(table.column(column.name))
+                try:
+                    levels = len(set(entries.tolist()))
+                except TypeError:
+                    # Lists and the like are no categories.
+                    continue
+                if 2 <= levels <= min(_MOST_LEVELS, len(entries) // 2):
+                    self.groups.setdefault(column.name, entries)
+                elif named is None and levels == len(entries):
+                    named = entries
+        #: The name of each row, its number where it has none; None if no row has a name.
+        self.ids = None if named is None else _labels(named, "ids")
+        if self.ids is not None:
+            for i in np.flatnonzero(missing_labels(self.ids)):
+                self.ids[i] = f"row {i}"
+        self.weights = None if sample_weight is None else to_numpy(_vector(sample_weight, table, "sample_weight"))
+        if self.rows.shape[0] is not None:
+            self.check_lengths(self.rows.shape[0])
+        if self.weights is not None:
+            check_weights(self.weights, self.rows)
+            self.weights = self.weights.astype(np.float64)
+        #: Responses, a second table, and rows that are shown but not fitted.
+        self.response, self.other = _second(response, table, "the response"), _second(other, table, "the other table")
+        self.supplementary = None
+        if supplementary is not None:
+            self.supplementary = _supplementary(supplementary, self.names, table is not None)
+
+    def check_lengths(self, n: int) -> None:
+        """Refuse vectors that do not have an entry for each of the n rows."""
+        vectors = [("labels", values) for values in self.groups.values()]
+        for what, vector in [*vectors, ("ids", self.ids), ("sample_weight", self.weights)]:
+            if vector is not None and len(vector) != n:
+                raise not_one_for_each_row(what, len(vector), n)
 
 
 def _columns(X: Any, table: Any, named: Sequence[Any]) -> tuple[Source, list[str], list[LeftOut]]:

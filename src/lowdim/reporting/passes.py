@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,33 +23,29 @@ from ..summaries.moments import Moments
 
 class Ranges(Summary):
     """Of the observed entries of each column: how many there are, the smallest and the largest, and whether all are
-    whole numbers. If the numbers of the rows are given, also the smallest and the largest difference from them: these
-    are equal for a column that counts the rows.
+    whole numbers; and the smallest and the largest difference from the numbers of the rows, which are equal for a
+    column that counts the rows.
 
     Parameters
     ----------
     n_features : int
-        The number of columns, without that of the row numbers.
-    numbered : bool
-        Whether a last column holds the numbers of the rows.
+        The number of columns, without the last one, which holds the numbers of the rows.
     """
 
-    parameters = ("n_features", "numbered")
-    state = ("n_features", "numbered", "low", "high", "count", "whole", "least", "most")
+    parameters = ("n_features",)
+    state = ("n_features", "low", "high", "count", "whole", "least", "most")
     takes_nan = True
 
-    def __init__(self, n_features: int, numbered: bool = False) -> None:
-        self.n_features, self.numbered = int(n_features), bool(numbered)
+    def __init__(self, n_features: int) -> None:
+        self.n_features = int(n_features)
         self.low, self.high = np.full(self.n_features, np.inf), np.full(self.n_features, -np.inf)
         self.count = np.zeros(self.n_features, dtype=np.int64)
         self.whole = np.ones(self.n_features, dtype=bool)
         self.least, self.most = self.low.copy(), self.high.copy()
 
     def _updated(self, block: Any, weights: Any) -> Changes:
-        check_columns(self.n_features + self.numbered, block)
-        X = to_numpy(dense(block))
-        numbers = X[:, self.n_features] if self.numbered else None
-        X = X[:, : self.n_features]
+        check_columns(self.n_features + 1, block)
+        X, numbers = np.split(to_numpy(dense(block)), [self.n_features], axis=1)
         if np.isinf(X).any():
             raise NonFiniteBlock
         known = ~np.isnan(X)
@@ -59,14 +54,12 @@ class Ranges(Summary):
         some = np.flatnonzero(whole)
         # Most columns are known not to be whole numbers from the first block on.
         whole[some] = np.all((np.floor(X[:, some]) == X[:, some]) | ~known[:, some], axis=0)
-        least, most = self.low, self.high
-        if numbers is not None:
-            least, most = self.least.copy(), self.most.copy()
-            some = np.flatnonzero(self.whole & ((least == most) | (self.count == 0)))
-            away = X[:, some] - numbers[:, None]
-            # With a missing entry, a column does not count the rows: NaN is never equal.
-            least[some] = np.minimum(least[some], away.min(axis=0))
-            most[some] = np.maximum(most[some], away.max(axis=0))
+        least, most = self.least.copy(), self.most.copy()
+        some = np.flatnonzero(self.whole & ((least == most) | (self.count == 0)))
+        away = X[:, some] - numbers
+        # With a missing entry, a column does not count the rows: NaN is never equal.
+        least[some] = np.minimum(least[some], away.min(axis=0))
+        most[some] = np.maximum(most[some], away.max(axis=0))
         return self._with(low, high, known.sum(axis=0), whole, least, most)
 
     def _merged(self, other: Self) -> Changes:
@@ -88,7 +81,7 @@ class Ranges(Summary):
 
     def _layout(self) -> Layout:
         columns = ("low", "high", "count", "whole", "least", "most")
-        return {"n_features": (), "numbered": (), **dict.fromkeys(columns, (self.n_features,))}
+        return {"n_features": (), **dict.fromkeys(columns, (self.n_features,))}
 
 
 class Chosen(Summary):
@@ -184,28 +177,47 @@ _RUNS, _RUN = 10_000, 250
 _SAMPLED, _SAMPLE_BYTES, _FEWEST_SAMPLED = 20_000, 64 << 20, 500
 
 
-@dataclass(frozen=True)
 class FirstPass:
-    """What is known of the columns; entries are NaN where nothing was observed."""
+    """What is known of the columns; entries are NaN where nothing was observed.
 
-    n: int
-    #: The number of entries of each column that are not missing.
-    observed: np.ndarray
-    mean: np.ndarray
-    #: Standard deviations with divisor n - 1.
-    deviation: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    #: Whether all observed entries of a column are whole numbers, and whether it grows by one from row to row.
-    whole: np.ndarray
-    numbering: np.ndarray
-    #: A random sample of the rows, in the order of the table; all rows if they are in memory.
-    sample: np.ndarray
-    #: How often the rows were read.
-    passes: int
-    #: Moments of the pieces of the rows; None if the rows are in memory, if entries are missing, or if there are too
-    #: many columns.
-    pieces: list[Moments] | None = None
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+    observed : array
+        The number of entries of each column that are not missing.
+    mean, deviation : arrays
+        The mean of each column, and its standard deviation with divisor n - 1.
+    nothing : array of bool
+        The columns of which nothing was observed.
+    ranges : Ranges
+    sample : array
+        A random sample of the rows, in the order of the table; all rows if they are in memory.
+    passes : int
+        How often the rows were read.
+    pieces : list of Moments, optional
+        Moments of the pieces of the rows; None if the rows are in memory, if entries are missing, or if there are too
+        many columns.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        observed: np.ndarray,
+        mean: np.ndarray,
+        deviation: np.ndarray,
+        nothing: np.ndarray,
+        ranges: Ranges,
+        sample: np.ndarray,
+        passes: int,
+        pieces: list[Moments] | None = None,
+    ) -> None:
+        self.n, self.observed, self.sample, self.passes, self.pieces = n, observed, sample, passes, pieces
+        self.mean, self.deviation, self.low, self.high = (
+            np.where(nothing, np.nan, values) for values in (mean, deviation, ranges.low, ranges.high)
+        )
+        #: Whether all observed entries of a column are whole numbers, and whether it grows by one from row to row.
+        self.whole, self.numbering = ranges.whole, ranges.numbering(n)
 
     @property
     def missing(self) -> np.ndarray:
@@ -225,7 +237,7 @@ def first_pass(rows: Source, held: bool, weights: np.ndarray | None, seed: int) 
     size = min(n, max(min(_SAMPLED, _SAMPLE_BYTES // (8 * p)), _FEWEST_SAMPLED))
     # Not the random numbers that cut the rows into pieces.
     sampled = np.sort(np.random.default_rng([seed, 1]).choice(n, size, replace=False, shuffle=False))
-    look = [Ranges(p, numbered=True), Chosen(p, sampled)]
+    look = [Ranges(p), Chosen(p, sampled)]
     empty = _empty_pieces(n, p, seed)
     if empty is not None:
         try:
@@ -237,19 +249,21 @@ def first_pass(rows: Source, held: bool, weights: np.ndarray | None, seed: int) 
             total = union(pieces)
             deviation = np.sqrt(np.diagonal(to_numpy(total.scatter)) / max(total.weight - 1, 1))
             nothing = np.zeros(p, dtype=bool)
-            facts = n, np.full(p, n), to_numpy(total.mean), deviation
-            return _facts(*facts, nothing, ranges, sample.rows(), passes, pieces)
+            mean, observed = to_numpy(total.mean), np.full(p, n)
+            return FirstPass(n, observed, mean, deviation, nothing, ranges, sample.rows(), passes, pieces)
     # From one pass for the columns alone, in which entries may be missing.
-    observed, ranges, sample = _read([rows], n, [Observed(p + 1), *look], weights)
-    count, squares = to_numpy(observed.count)[:p], to_numpy(observed.squares)[:p]
+    sums, ranges, sample = _read([rows], n, [Observed(p + 1), *look], weights)
+    count, mean, squares = (to_numpy(each)[:p] for each in (sums.count, sums.mean, sums.squares))
     deviation = np.sqrt(squares / np.maximum(count - 1, 1))
-    facts = n, ranges.count, to_numpy(observed.mean)[:p], deviation
-    return replace(_facts(*facts, count == 0, ranges, sample.rows(), passes), n=observed.n_rows)
+    found = FirstPass(n, ranges.count, mean, deviation, count == 0, ranges, sample.rows(), passes)
+    # Rows without weight are not counted.
+    found.n = sums.n_rows
+    return found
 
 
 def _of_array(rows: Source, weights: np.ndarray | None) -> FirstPass:
     (X,) = rows.blocks(int(rows.shape[0] or 1))
-    (ranges,) = _read([rows], len(X), [Ranges(X.shape[1], numbered=True)], None)
+    (ranges,) = _read([rows], len(X), [Ranges(X.shape[1])], None)
     known = ~np.isnan(X)
     each = np.ones(len(X)) if weights is None else weights
     observed = known.sum(axis=0)
@@ -265,24 +279,7 @@ def _of_array(rows: Source, weights: np.ndarray | None) -> FirstPass:
         row = int(np.nanargmax(np.abs(X[:, j])))
         raise too_large(f"row {row}", j, X[row, j], rows.names)
     deviation = np.sqrt(squares / np.maximum(weight - 1, 1))
-    return _facts(len(X), observed, mean, deviation, observed == 0, ranges, X, 1)
-
-
-def _facts(
-    n: int,
-    observed: np.ndarray,
-    mean: np.ndarray,
-    deviation: np.ndarray,
-    nothing: np.ndarray,
-    ranges: Ranges,
-    sample: np.ndarray,
-    passes: int,
-    pieces: list[Moments] | None = None,
-) -> FirstPass:
-    """What was found, with NaN for the columns of which nothing was observed."""
-    mean, deviation, low, high = (np.where(nothing, np.nan, v) for v in (mean, deviation, ranges.low, ranges.high))
-    numbering = ranges.numbering(n)
-    return FirstPass(n, observed, mean, deviation, low, high, ranges.whole, numbering, sample, passes, pieces)
+    return FirstPass(len(X), observed, mean, deviation, observed == 0, ranges, X, 1)
 
 
 def pieces_of(rows: Source, n: int, weights: np.ndarray | None, seed: int) -> list[Moments] | None:

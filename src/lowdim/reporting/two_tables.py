@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from ..selection.cross_validation import CrossValidation, cross_validate
 from ..selection.permutation import permutation_test
 from ..sources.base import Source
 from ..table import Table
-from .blocks import Block, Chart, Listing, Menu, Prose, Section, count, listed, number, share
+from .blocks import Block, Chart, Listing, Menu, Prose, Section, be, count, listed, number, prose, share
 from .charts import GREY, axes, axis, color, column_axes, column_height, column_values, plain, points, scatter, symbol
 from .passes import sampled_rows
 
@@ -33,48 +32,30 @@ FEWEST_ROWS = 10
 _POINTS, _BARS, _BARS_OF_EACH = 2_000, 25, 15
 
 
-@dataclass(frozen=True)
 class Pair:
-    """Rows of two tables that belong together, without missing entries."""
+    """The complete rows of a table of n rows and a second one, whose columns are called `stem`1, ... if they have no
+    names."""
 
-    X: np.ndarray
-    Y: np.ndarray
-    y_names: list[str]
-    #: The numbers of these rows in the table.
-    numbers: np.ndarray
-    weights: np.ndarray | None
-    #: How many rows were looked at, and how many of them were left out because entries of the second table are missing.
-    n_drawn: int
-    n_missing: int
-    #: Columns of the second table that do not vary, and are left out.
-    constant: list[str]
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether there are enough rows to leave some out, and a column of the second table that varies."""
-        return len(self.X) >= FEWEST_ROWS and len(self.y_names) > 0
-
-
-def paired(
-    rows: Source, second: Source, *, n: int, stem: str, weights: np.ndarray | None = None, seed: int = 0
-) -> Pair:
-    """The complete rows of a table and a second one, whose columns are called `stem`1, ... if they have no names."""
-    width = rows.shape[1] + second.shape[1]
-    numbers, (X, Y) = sampled_rows([rows, second], n, max(1, MOST_ENTRIES // width), seed)
-    known = ~np.isnan(Y).any(axis=1)
-    X, Y, kept = X[known], Y[known], numbers[known]
-    names = [str(name) for name in second.names or [f"{stem}{j + 1}" for j in range(second.shape[1])]]
-    varies = np.ptp(Y, axis=0) > 0 if len(Y) else np.zeros(Y.shape[1], dtype=bool)
-    return Pair(
-        X=X,
-        Y=Y[:, varies],
-        y_names=[name for name, varied in zip(names, varies, strict=True) if varied],
-        numbers=kept,
-        weights=None if weights is None else weights[kept],
-        n_drawn=len(numbers),
-        n_missing=int(len(numbers) - len(kept)),
-        constant=[name for name, varied in zip(names, varies, strict=True) if not varied],
-    )
+    def __init__(
+        self, rows: Source, second: Source, n: int, stem: str, weights: np.ndarray | None = None, seed: int = 0
+    ) -> None:
+        width = rows.shape[1] + second.shape[1]
+        numbers, (X, Y) = sampled_rows([rows, second], n, max(1, MOST_ENTRIES // width), seed)
+        known = ~np.isnan(Y).any(axis=1)
+        #: The numbers of these rows in the table.
+        self.numbers = numbers[known]
+        #: How many rows were looked at, and how many of them were left out because entries of the second table are
+        #: missing.
+        self.n_drawn, self.n_missing = len(numbers), len(numbers) - len(self.numbers)
+        varies = np.ptp(Y[known], axis=0) > 0 if known.any() else np.zeros(Y.shape[1], dtype=bool)
+        self.X, self.Y = X[known], Y[known][:, varies]
+        self.weights = None if weights is None else weights[self.numbers]
+        names = [str(name) for name in second.names or [f"{stem}{j + 1}" for j in range(second.shape[1])]]
+        self.y_names = [name for name, varied in zip(names, varies, strict=True) if varied]
+        #: Columns of the second table that do not vary, and are left out.
+        self.constant = [name for name, varied in zip(names, varies, strict=True) if not varied]
+        #: Whether there are enough rows to leave some out, and a column of the second table that varies.
+        self.is_enough = len(self.X) >= FEWEST_ROWS and len(self.y_names) > 0
 
 
 def section(a: Analysis) -> Section | None:
@@ -119,10 +100,9 @@ def _about(pair: Pair, n: int, what: str) -> list[Block]:
     if pair.n_drawn < n:
         said.append(f"This part is about a random sample of {pair.n_drawn:,} of the {n:,} rows.")
     if pair.n_missing:
-        verb = "is" if pair.n_missing == 1 else "are"
         said.append(
-            f"{count(pair.n_missing, 'row')} {verb} left out here, because entries of the {what} are missing; "
-            f"{count(len(pair.X), 'row')} remain."
+            f"{count(pair.n_missing, 'row')} {be(pair.n_missing)} left out here, because entries of the {what} are "
+            f"missing; {count(len(pair.X), 'row')} remain."
         )
     if pair.constant:
         columns = "column" if len(pair.constant) == 1 else "columns"
@@ -130,7 +110,7 @@ def _about(pair: Pair, n: int, what: str) -> list[Block]:
     if not pair.is_enough:
         why = "nothing in it varies" if not pair.y_names else f"fewer than {FEWEST_ROWS} complete rows are too few"
         said.append(f"No more is said about the {what}: {why}.")
-    return [Prose(" ".join(said))] if said else []
+    return prose(" ".join(said))
 
 
 def _menu(key: str, label: str, names: Sequence[str], charts: list[Chart]) -> Block:
