@@ -16,7 +16,7 @@ from ..models.pca import PCA
 from ..selection.kernel_width import choose_width
 from ..table import Table
 from .blocks import Block, Chart, Listing, Prose, Section, count, listed, number, prose, share
-from .charts import axis, plain, points
+from .charts import axis, heading, plain, points
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -370,8 +370,7 @@ def _maps(a: Analysis, b: Beyond) -> Chart:
         ends = [i * width + (0.06 if i else 0.0), (i + 1) * width - (0.02 if i + 1 < len(maps) else 0.0)]
         layout[f"xaxis{end}"] = axis(plain(flat.axes[0]), domain=ends, anchor=f"y{end}", zeroline=False)
         layout[f"yaxis{end}"] = axis(plain(flat.axes[1]), anchor=f"x{end}", zeroline=False)
-        place = {"x": float(np.mean(ends)), "y": 1.06, "xref": "paper", "yref": "paper"}
-        titles.append({"text": flat.name, **place, "showarrow": False, "xanchor": "center"})
+        titles.append(heading(flat.name, float(np.mean(ends)), 1.06, showarrow=False, xanchor="center"))
     layout |= {"annotations": titles, "legend": {"orientation": "h", "y": -0.2}}
     rows = {f"{flat.name} {name}": flat.scores[:, j] for flat in maps for j, name in enumerate(flat.axes)}
     coloured = f" Colours are by {group.name}." if group is not None else ""

@@ -66,6 +66,16 @@ def bar(hover: str, **more: Any) -> dict[str, Any]:
     return {"type": "bar", **more, "hovertemplate": f"{hover}<extra></extra>"}
 
 
+def error_bars(above: np.ndarray, below: np.ndarray, **more: Any) -> dict[str, Any]:
+    """Bars of an interval, given by its lengths above and below each value."""
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **more}
+
+
+def heading(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
+    """Text at a place that is given as fractions of the whole chart."""
+    return {"text": text, "x": x, "y": y, "xref": "paper", "yref": "paper", **more}
+
+
 def points(
     x: np.ndarray,
     y: np.ndarray,
@@ -80,9 +90,11 @@ def points(
     """
     traces = []
     for i, level in [(0, None)] if codes is None else [*enumerate(levels), (-1, "no label")]:
-        own = np.arange(len(x)) if codes is None else np.flatnonzero(codes == i)
-        if len(own) == 0:
+        own: Any = slice(None) if codes is None else np.flatnonzero(codes == i)
+        text = [plain(name) for name in np.array(hover, dtype=object)[own]]
+        if not text:
             continue
+        size = 8 if len(text) <= 300 else 6 if len(text) <= 1000 else 5
         look = {"color": color(i), "symbol": symbol(i)} if i >= 0 else {"color": GREY, "symbol": "circle-open"}
         named = {} if level is None else {"name": plain(level), "legendgroup": plain(level)}
         traces.append(
@@ -90,8 +102,8 @@ def points(
                 "markers",
                 x=np.asarray(x[own], dtype=np.float64),
                 y=np.asarray(y[own], dtype=np.float64),
-                text=[plain(hover[int(j)]) for j in own],
-                marker={**look, "size": 8 if len(own) <= 300 else 6 if len(own) <= 1000 else 5, "opacity": 0.75},
+                text=text,
+                marker={**look, "size": size, "opacity": 0.75},
                 hovertemplate="%{text}<br>%{x:.4~g}, %{y:.4~g}<extra></extra>",
                 showlegend=level is not None,
                 **named,
@@ -101,34 +113,29 @@ def points(
     return traces
 
 
-# Values of columns: bars or dots, one above the other with their names, or a curve over columns in order.
+def column_chart(kind: str, names: list[str], values: np.ndarray, title: str, line: float) -> dict[str, Any]:
+    """Data, layout and height of a chart of the values of columns, with a dashed line at one value.
 
-
-def column_values(kind: str, names: list[str], values: np.ndarray) -> dict[str, Any]:
-    """A trace of "bars", "dots" or a "curve". Columns are numbered, since their names may be anything."""
-    places, text = np.arange(len(values), dtype=np.int32), [plain(name) for name in names]
-    end: Any = {"hovertemplate": "%{text}: %{x:.4~g}<extra></extra>", "showlegend": False}
-    if kind == "bars":
-        start = {"type": "bar", "orientation": "h", "x": values, "y": places, "text": text, "textposition": "none"}
-        return {**start, "marker": {"color": color(0)}, **end}
-    if kind == "dots":
-        return scatter("markers", x=values, y=places, text=text, marker={"color": color(0), "size": 8}, **end)
-    end["hovertemplate"] = "%{text}: %{y:.4~g}<extra></extra>"
-    return scatter("lines", x=places, y=values, text=text, line={"color": color(0), "width": 2}, **end)
-
-
-def column_axes(title: str, curve: bool, names: list[str], line: float) -> dict[str, Any]:
-    """The layout for values of columns, whose names are at the marks, with a dashed line at one value."""
-    places = np.arange(len(names)) if not curve else np.unique(np.linspace(0, len(names) - 1, 9).round().astype(int))
-    marks = {"tickmode": "array", "tickvals": places.tolist(), "ticktext": [plain(names[i], 24) for i in places]}
+    They are "bars" or "dots", one above the other with their names, or a "curve" over columns in order. Columns are
+    numbered, since their names may be anything.
+    """
+    n, text, curve = len(names), [plain(name) for name in names], kind == "curve"
+    hover = f"%{{text}}: %{{{'y' if curve else 'x'}:.4~g}}<extra></extra>"
+    places = np.arange(n, dtype=np.int32)
+    end: Any = {"hovertemplate": hover, "showlegend": False}
+    if curve:
+        trace = scatter("lines", x=places, y=values, text=text, line={"color": color(0), "width": 2}, **end)
+    elif kind == "dots":
+        trace = scatter("markers", x=values, y=places, text=text, marker={"color": color(0), "size": 8}, **end)
+    else:
+        trace = {"type": "bar", "orientation": "h", "x": values, "y": places, "text": text, "textposition": "none"}
+        trace |= {"marker": {"color": color(0)}, **end}
+    marked = np.unique(np.linspace(0, n - 1, 9).round().astype(int)) if curve else np.arange(n)
+    marks = {"tickmode": "array", "tickvals": marked.tolist(), "ticktext": [plain(names[i], 24) for i in marked]}
     of_values, of_columns = axis(title), axis("", automargin=True, **marks)
     along, across = ("y", "x") if curve else ("x", "y")
     ends = {f"{along}0": line, f"{along}1": line, f"{across}0": 0, f"{across}1": 1}
     look = {"type": "line", f"{across}ref": "paper", "line": {"dash": "dash", "width": 1, "color": GREY}}
     x, y = (of_columns, of_values) if curve else (of_values, of_columns)
-    return axes(x, y, shapes=[look | ends])
-
-
-def column_height(n: int, curve: bool) -> int:
-    """The height of a chart of n columns."""
-    return 380 if curve else max(240, 120 + 22 * n)
+    height = 380 if curve else max(240, 120 + 22 * n)
+    return {"data": [trace], "layout": axes(x, y, shapes=[look | ends]), "height": height}

@@ -219,14 +219,13 @@ def section(a: Analysis) -> Section:
 def _size(a: Analysis) -> str:
     """Rows, columns and kinds."""
     kinds = Counter(a.columns.kinds[j] for j in a.used)
-    parts = [f"{'holds' if n == 1 else 'hold'} {_KINDS[kind][1]}" for kind, n in kinds.most_common()]
+    parts = [f"{n:,} {'holds' if n == 1 else 'hold'} {_KINDS[kind][1]}" for kind, n in kinds.most_common()]
+    told = f"Of these, {listed(parts)}"
     if len(kinds) == 1:
-        told = f"{'It' if a.p == 1 else 'All of them'} {parts[0]}"
-    else:
-        told = f"Of these, {listed([f'{n:,} {part}' for (_, n), part in zip(kinds.most_common(), parts, strict=True)])}"
-    which = (
-        f"of which {a.p:,} {be(a.p)}" if a.p < a.opened.n_columns else "which is" if a.p == 1 else "all of which are"
-    )
+        told = f"{'It' if a.p == 1 else 'All of them'} {parts[0].partition(' ')[2]}"
+    which = f"{'which' if a.p == 1 else 'all of which'} {be(a.p)}"
+    if a.p < a.opened.n_columns:
+        which = f"of which {a.p:,} {be(a.p)}"
     said = [
         f"The table has {count(a.n, 'row')} and {count(a.opened.n_columns, 'column')}, {which} analysed.",
         f"{told}.",

@@ -337,7 +337,6 @@ def _scree(a: Analysis) -> Chart:
             },
         )
     )
-    names = {answer.rule: _called(answer.rule) for answer in a.choices.answers}
     beyond = f" Answers above {m} are drawn at {m}." if largest > m else ""
     return Chart(
         key="scree",
@@ -355,7 +354,7 @@ def _scree(a: Analysis) -> Chart:
             table,
             K,
             title="Eigenvalues and thresholds",
-            notes=[f"{names[c.rule][0].upper()}{names[c.rule][1:]}: {c.assumes}" for c in a.choices.answers],
+            notes=[f"{_called(c.rule)[0].upper()}{_called(c.rule)[1:]}: {c.assumes}" for c in a.choices.answers],
             row_name="component",
         ),
         height=780,

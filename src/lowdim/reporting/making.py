@@ -146,7 +146,8 @@ REFERENCES: dict[str, list[str]] = {
     "other": [
         "CCA: Hotelling (1936), Relations between two sets of variates.",
         "Canonical ridge: Vinod (1976), Canonical ridge and econometrics of joint production.",
-        "Test of CCA: Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation analysis.",
+        "Test of CCA: Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation "
+        "analysis.",
     ],
     "holes": ["Missing entries: Tipping, Bishop (1999), Probabilistic principal component analysis."],
     "beyond": [

@@ -217,7 +217,7 @@ def second_pass(a: Analysis) -> SecondPass:
     size = points_of_map(n, a.p)
     beside = ArraySource(np.column_stack([np.arange(n), *(group.codes for group in groups)]).astype(np.float64))
     beside.table = "the numbers of the rows"
-    deviations = _deviations(a.scoring, a.rows) if size < n else None
+    deviations = _deviations(a) if size < n else None
     counts = [len(group.levels) for group in groups]
     summary = ScoredRows(a.p, a.scoring, chosen_rows(n, size, groups, a.seed), counts, deviations)
     return SecondPass(summarize(BesideSource([a.rows, beside]), summary, weights=a.opened.weights))
@@ -347,14 +347,13 @@ class ScoredRows(Summary):
         return np.array(flat).reshape(self.histograms.shape)
 
 
-def _deviations(scoring: Scoring, rows: Source) -> np.ndarray:
+def _deviations(a: Analysis) -> np.ndarray:
     """The standard deviations of the scores, which give the densities their range: those of all rows where the model
     knows them, otherwise those of the first rows."""
-    model, k = scoring.mapped, scoring.n_components
-    if has_scores(model):
-        return np.sqrt(np.maximum(floats(model.explained_variance_)[:k], 0.0))
-    first = floats(dense(next(iter(rows.blocks(_FIRST_ROWS)))))
-    return scoring(first, np.arange(len(first))).scores.std(axis=0)
+    if has_scores(a.scoring.mapped):
+        return np.sqrt(np.maximum(floats(a.scoring.mapped.explained_variance_)[: a.n_mapped], 0.0))
+    first = floats(dense(next(iter(a.rows.blocks(_FIRST_ROWS)))))
+    return a.scoring(first, np.arange(len(first))).scores.std(axis=0)
 
 
 def _settled(waiting: tuple[SomeRows, ...]) -> tuple[SomeRows, ...]:

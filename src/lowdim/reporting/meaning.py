@@ -16,7 +16,7 @@ from ..sources.base import Source
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, share
-from .charts import COLORS, axes, axis, color, plain, scatter, symbol
+from .charts import COLORS, axes, axis, color, error_bars, heading, plain, scatter, symbol
 from .map import largest
 from .passes import floats
 
@@ -396,15 +396,9 @@ def _bars(a: Analysis, k: int, title: str) -> Chart:
         "deviation."
     )
     if found.low is not None:
-        trace["error_x"] = {
-            "type": "data",
-            "symmetric": False,
-            "array": np.maximum(found.high[order, k] - sizes, 0.0),
-            "arrayminus": np.maximum(sizes - found.low[order, k], 0.0),
-            "thickness": 1.2,
-            "width": 3,
-            "color": "#888888",
-        }
+        above = np.maximum(found.high[order, k] - sizes, 0.0)
+        below = np.maximum(sizes - found.low[order, k], 0.0)
+        trace["error_x"] = error_bars(above, below, thickness=1.2, width=3, color="#888888")
         caption += (
             f" Lines are intervals that hold 95% of {found.n_boot} bootstrap samples; pale bars are those whose "
             "interval holds zero."
@@ -495,19 +489,8 @@ def _pictures(a: Analysis, n: int) -> Chart:
         layout[f"xaxis{end}"] = {"domain": [left, right], "anchor": f"y{end}", **hidden, "constrain": "domain"}
         alike = {"anchor": f"x{end}", "scaleanchor": f"x{end}", "constrain": "domain"}
         layout[f"yaxis{end}"] = {"domain": [bottom, top], **alike, **hidden}
-        titles.append(
-            {
-                "text": a.component_title(k),
-                "x": (left + right) / 2,
-                "y": top,
-                "xref": "paper",
-                "yref": "paper",
-                "xanchor": "center",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": 12},
-            }
-        )
+        look: Any = {"xanchor": "center", "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
+        titles.append(heading(a.component_title(k), (left + right) / 2, top, **look))
     names = model.component_names_
     return Chart(
         key="component-pictures",

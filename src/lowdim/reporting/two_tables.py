@@ -18,7 +18,7 @@ from ..selection.permutation import permutation_test
 from ..sources.base import Source
 from ..table import Table
 from .blocks import Block, Chart, Listing, Menu, Prose, Section, be, count, listed, number, prose, share
-from .charts import GREY, axes, axis, color, column_axes, column_height, column_values, plain, points, scatter, symbol
+from .charts import GREY, axes, axis, color, column_chart, error_bars, plain, points, scatter, symbol
 from .passes import sampled_rows
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def _curves(r: Regression) -> Chart:
                 name=name,
                 x=cv.n_components.astype(np.int32),
                 y=middle,
-                error_y={"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low},
+                error_y=error_bars(high - middle, middle - low),
                 line={"color": color(i)},
                 marker={"color": color(i), "symbol": symbol(i), "size": 7},
             )
@@ -413,10 +413,8 @@ def _vip(a: Analysis, r: Regression) -> Chart:
         key="vip",
         title="Importance of the columns for the prediction (VIP)",
         alt=f"The importance of columns; the largest are {listed([a.names[i] for i in order[:3]])}.",
-        data=[column_values("curve" if a.is_curve else "bars", names, found[shown])],
-        layout=column_axes("VIP", a.is_curve, names, line=1.0),
+        **column_chart("curve" if a.is_curve else "bars", names, found[shown], "VIP", line=1.0),
         table=Table({"VIP": found[order]}, [a.names[i] for i in order], title="VIP", row_name="column"),
-        height=column_height(len(shown), a.is_curve),
         caption=(
             "Variable importance in projection: the weight of a column in the components, counted by what these "
             f"explain of the response. The average of the squares is 1, the dashed line.{some}"
@@ -430,32 +428,29 @@ def _coefficients(a: Analysis, r: Regression, j: int) -> Chart:
     effect, low, high = r.effect[j], r.low[j], r.high[j]
     shown = _columns_drawn(a, effect)
     names = [a.names[i] for i in shown]
-    trace = column_values("curve" if curve else "dots", names, effect[shown])
-    data = [trace]
+    drawn = column_chart("curve" if curve else "dots", names, effect[shown], f"change of {plain(name)}", line=0.0)
+    (trace,) = drawn["data"]
     if curve:
         band = {"fill": "tonexty", "fillcolor": "rgba(59, 125, 216, 0.3)"}
-        data = [
-            {**column_values("curve", names, end[shown]), "line": {"width": 0}, **more, "hoverinfo": "skip"}
+        drawn["data"][:0] = [
+            {**trace, "y": end[shown], "line": {"width": 0}, **more, "hoverinfo": "skip"}
             for end, more in ((low, {}), (high, band))
-        ] + data
+        ]
     else:
-        ends = {"array": (high - effect)[shown], "arrayminus": (effect - low)[shown]}
-        trace["error_x"] = {"type": "data", "symmetric": False, **ends}
+        trace["error_x"] = error_bars((high - effect)[shown], (effect - low)[shown])
     some = f" The {len(shown)} largest of {a.p:,} columns are shown." if len(shown) < a.p else ""
     order = np.argsort(-np.abs(effect), kind="stable")
     return Chart(
         key=f"coefficients-{j}",
         title=f"{name}: coefficients",
         alt=f"Coefficients of the columns for {name}; the largest is that of {a.names[int(order[0])]}.",
-        data=data,
-        layout=column_axes(f"change of {plain(name)}", curve, names, line=0.0),
+        **drawn,
         table=Table(
             {"coefficient": effect[order], "low": low[order], "high": high[order]},
             [a.names[i] for i in order],
             title=f"Change of {name} for one standard deviation more of the column",
             row_name="column",
         ),
-        height=column_height(len(shown), curve),
         caption=(
             f"By how much the prediction of {name} changes if a column is one standard deviation larger and the others "
             f"stay as they are. {'The band shows' if curve else 'Bars are'} 95% intervals of {r.n_draws} bootstrap "
@@ -683,8 +678,9 @@ def _structure(a: Analysis, c: Canonical, j: int) -> Chart:
         tables += [what] * len(order)
         columns += [of_table[m] for m in order]
         correlations += structure[order].tolist()
-    layout = column_axes("correlation with the variate of its table", False, names, line=0.0)
-    layout["xaxis"]["range"] = [-1.05, 1.05]
+    drawn = column_chart("bars", names, np.array(values), "correlation with the variate of its table", line=0.0)
+    drawn["data"][0]["marker"] = {"color": colours}
+    drawn["layout"]["xaxis"]["range"] = [-1.05, 1.05]
     most = max(len(c.pair.y_names), a.p)
     some = f" At most {_BARS_OF_EACH} columns of each table are shown." if most > _BARS_OF_EACH else ""
     title = f"Structure of pair {j + 1}"
@@ -692,10 +688,8 @@ def _structure(a: Analysis, c: Canonical, j: int) -> Chart:
         key=f"structure-{j}",
         title=f"Pair {j + 1}: what the variates consist of",
         alt=f"Correlations of the columns of both tables with the variates of pair {j + 1}.",
-        data=[column_values("bars", names, np.array(values)) | {"marker": {"color": colours}}],
-        layout=layout,
+        **drawn,
         table=Table({"table": tables, "correlation": correlations}, columns, title=title, row_name="column"),
-        height=column_height(len(names), False),
         caption=(
             "Structure correlations: of each column with the variate of its own table; the columns of the table are "
             f"above in the first colour, those of the other table below in the second.{some}"

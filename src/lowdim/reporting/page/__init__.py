@@ -267,6 +267,7 @@ def render(document: Document) -> str:
     require_packages()
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
 
     environment = Environment(
         loader=FunctionLoader(_text),
@@ -277,7 +278,8 @@ def render(document: Document) -> str:
         # Whatever the template shows is made visible, so that no place of it can forget to.
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
-    plotly = _plotly()
+    # With the line breaks that a browser sees, since the hash of each script is taken.
+    plotly = get_plotlyjs().replace("\r\n", "\n")
     scripts = [plotly, *(_text(f"scripts/{name}") for name in SCRIPTS)]
     style = "".join(_text(f"styles/{name}") for name in STYLES)
     return environment.get_template("template.html").render(
@@ -308,10 +310,3 @@ def _style_ids(plotly: str) -> list[str]:
     They are for geographical maps, and the policy forbids them. The page has empty ones, so that Plotly adds none.
     """
     return sorted(set(re.findall(r'document\.getElementById\("([0-9a-f]{32,128})"\)', plotly)))
-
-
-def _plotly() -> str:
-    """Plotly's JavaScript, with the line breaks that a browser sees, since its hash is taken."""
-    from plotly.offline import get_plotlyjs
-
-    return get_plotlyjs().replace("\r\n", "\n")
