@@ -20,13 +20,7 @@ import sklearn
 
 from .._core import __version__
 from .._core.paths import local_path, moved_when_whole, require_free
-from ..errors import (
-    HoldsRowsWarning,
-    LowdimWarning,
-    n_components_out_of_range,
-    output_is_no_path,
-    without_warnings,
-)
+from ..errors import HoldsRowsWarning, LowdimWarning, n_components_out_of_range, output_is_no_path, without_warnings
 from ..files import header, save
 from ..models.pca import PCA
 from ..selection.parallel_analysis import seed_of
@@ -129,16 +123,14 @@ REFERENCES: dict[str, list[str]] = {
     "FactorAnalysis": ["Factor analysis: Joreskog (1967), Some contributions to maximum likelihood factor analysis."],
     "ICA": ["Independent components: Hyvarinen, Karhunen, Oja (2001), Independent component analysis."],
     "KernelPCA": [
-        "Kernel PCA: Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem.",
+        "Kernel PCA: Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem."
     ],
     "how-many": ["Parallel analysis: Horn (1965), A rationale and test for the number of factors."],
     "meaning": [
         "Biplot: Gabriel (1971), The biplot graphic display of matrices.",
         "Bootstrap intervals: Efron, Tibshirani (1993), An introduction to the bootstrap.",
     ],
-    "misfits": [
-        "Q and its limit: Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA.",
-    ],
+    "misfits": ["Q and its limit: Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA."],
     "response": [
         "PLS: Wold, Sjostrom, Eriksson (2001), PLS-regression: a basic tool of chemometrics.",
         "One standard error: Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees.",

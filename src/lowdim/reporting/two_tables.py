@@ -301,9 +301,7 @@ def _curves(r: Regression) -> Chart:
         for what, k, look in marks:
             title, at = f"{name}: {what}, K = {k}", np.array([k], dtype=np.int32)
             marker = {"color": color(i), "symbol": look, "size": 15, "line": {"width": 2}}
-            traces.append(
-                scatter("markers", title, name=title, x=at, y=middle[cv.n_components == k], marker=marker),
-            )
+            traces.append(scatter("markers", title, name=title, x=at, y=middle[cv.n_components == k], marker=marker))
         columns |= {f"{name} error": middle, f"{name} std. error of the MSE": cv.standard_error[0]}
     counts = r.pls.n_components
     if r.pls.of_means is not None:
