@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 
 from lowdim.reporting.analysis import Analysis, Request
-from lowdim.reporting.opening import open_table
+from lowdim.reporting.opening import OpenedTable
 
 
 def analysis(X, *, labels=None, ids=None, sample_weight=None, supplementary=None, **request):
     """The analysis of a table."""
-    opened = open_table(X, labels=labels, ids=ids, sample_weight=sample_weight, supplementary=supplementary)
+    opened = OpenedTable(X, labels=labels, ids=ids, sample_weight=sample_weight, supplementary=supplementary)
     return Analysis(opened, Request(**request))
 
 

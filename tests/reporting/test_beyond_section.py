@@ -8,12 +8,12 @@ from lowdim.errors import LowdimWarning, without_warnings
 from lowdim.reporting import beyond
 from lowdim.reporting.analysis import Analysis, Request
 from lowdim.reporting.blocks import Chart, Listing, Prose
-from lowdim.reporting.opening import open_table
+from lowdim.reporting.opening import OpenedTable
 
 
 def section_of(X, k=2, **given):
     with without_warnings(LowdimWarning):
-        a = Analysis(open_table(X, **given), Request(n_components=k))
+        a = Analysis(OpenedTable(X, **given), Request(n_components=k))
         return a, beyond.section(a)
 
 
@@ -76,7 +76,7 @@ def test_large_tables_are_a_sample_and_small_ones_say_nothing(monkeypatch):
 def test_columns_are_compared_in_the_units_of_the_report(standardize):
     X = np.random.default_rng(0).standard_normal((60, 3)) * [1.0, 2.0, 3.0]
     with without_warnings(LowdimWarning):
-        a = Analysis(open_table(X), Request(standardize=standardize))
+        a = Analysis(OpenedTable(X), Request(standardize=standardize))
         found = a.beyond.pca.scores
     centred = X - X.mean(axis=0)
     centred = centred / X.std(axis=0, ddof=1) if standardize else centred

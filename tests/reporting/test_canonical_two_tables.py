@@ -6,15 +6,15 @@ import pytest
 from sklearn.datasets import load_diabetes, load_linnerud
 
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.reporting import canonical as two_tables
+from lowdim.reporting import two_tables
 from lowdim.reporting.analysis import Analysis, Request
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
-from lowdim.reporting.opening import open_table
+from lowdim.reporting.opening import OpenedTable
 
 
 def section_of(X, **given):
     with without_warnings(LowdimWarning):
-        a = Analysis(open_table(X, **given), Request())
+        a = Analysis(OpenedTable(X, **given), Request())
         return a, two_tables.section(a)
 
 
@@ -111,7 +111,7 @@ def test_rows_without_a_response_are_left_out_and_that_is_said():
 
 
 def test_large_tables_are_a_sample_and_that_is_said(monkeypatch):
-    monkeypatch.setattr("lowdim.reporting.regression.MOST_ENTRIES", 200)
+    monkeypatch.setattr("lowdim.reporting.two_tables.MOST_ENTRIES", 200)
     X = np.random.default_rng(0).standard_normal((90, 3))
     _, section = section_of(X, response=X[:, 0])
     assert "a random sample of 50 of the 90 rows" in words(section)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lowdim.reporting import correlations as module
+from lowdim.reporting import data as module
 from lowdim.reporting import opening
 from reporting.tables import analysis
 

@@ -55,7 +55,7 @@ def test_digits_are_pictures_although_some_pixels_are_constant():
 def test_spectra_are_curves_and_not_standardized():
     spectra = _spectra()
     a = analysis(spectra)
-    assert a.layout is not None and a.layout.is_curve and a.image_shape is None and not a.standardize
+    assert a.is_curve and a.image_shape is None and not a.standardize
     # A column of other units beside them is no point of the curve.
     assert analysis(np.column_stack([100 * RANDOM.standard_normal(len(spectra)), spectra])).layout is None
     # The order of the columns is what makes a curve.
@@ -64,7 +64,7 @@ def test_spectra_are_curves_and_not_standardized():
 
 def test_random_walks_and_waves_are_no_pictures():
     walks = np.cumsum(RANDOM.standard_normal((300, 100)), axis=1)
-    assert analysis(walks).layout.is_curve
+    assert analysis(walks).is_curve
     waves = np.sin(8 * WAVES + RANDOM.uniform(0, 6, (300, 1))) + 0.3 * RANDOM.standard_normal((300, 96))
     assert analysis(waves).image_shape is None
 

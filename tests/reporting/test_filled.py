@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, Moments, summarize
-from lowdim.reporting import filled as module
+from lowdim.reporting import missing as module
 from lowdim.reporting import opening
 from lowdim.summaries.base import union
 from reporting.tables import analysis
@@ -20,14 +20,14 @@ ROWS, COLUMNS = np.nonzero(REMOVED)
 
 def test_the_table_is_complete_and_observed_entries_stay():
     a = analysis(X)
-    assert a.has_holes
+    assert a.has_missing
     np.testing.assert_array_equal(a.values[~REMOVED], X[~REMOVED])
     assert np.isfinite(a.values).all()
     assert a.rows.names == a.names
 
 
 def test_entries_are_expectations_of_the_model():
-    found = analysis(X).holes
+    found = analysis(X).filled
     entries = found.entries
     np.testing.assert_array_equal(entries.rows, ROWS)
     np.testing.assert_array_equal(entries.columns, COLUMNS)
@@ -38,7 +38,7 @@ def test_entries_are_expectations_of_the_model():
 
 
 def test_hidden_entries_tell_the_error_of_missing_ones():
-    found = analysis(X).holes
+    found = analysis(X).filled
     assert found.model.n_components_ == 2
     assert found.tried == [1, 2, 3, 4]
     away = found.entries.values - COMPLETE[ROWS, COLUMNS]
@@ -54,7 +54,7 @@ def test_hidden_entries_tell_the_error_of_missing_ones():
 
 
 def test_hidden_entries_are_observed_ones_that_the_model_has_not_seen():
-    hidden = analysis(X).holes.hidden
+    hidden = analysis(X).filled.hidden
     rows, columns = hidden.entries.rows, hidden.entries.columns
     assert not REMOVED[rows, columns].any()
     np.testing.assert_array_equal(hidden.truth, X[rows, columns])
@@ -82,7 +82,7 @@ def test_errors_are_in_units_of_the_columns():
 def test_without_structure_means_are_filled_in():
     noise = RANDOM.normal(size=(200, 30))
     a = analysis(np.where(RANDOM.random(noise.shape) < 0.05, np.nan, noise))
-    hidden = a.holes.hidden
+    hidden = a.filled.hidden
     assert hidden.error == pytest.approx(hidden.error_of_means, rel=0.01)
     # Filling in has made no component.
     assert a.choices["parallel"].k == 0
@@ -92,8 +92,8 @@ def test_units_do_not_matter_where_they_differ():
     factors = 10.0 ** np.arange(-4, 4)
     one, other = analysis(X * factors), analysis(X, standardize=True)
     assert one.standardize and other.standardize
-    np.testing.assert_allclose(one.holes.entries.values / factors[COLUMNS], other.holes.entries.values, rtol=1e-6)
-    assert one.holes.hidden.error == pytest.approx(other.holes.hidden.error, rel=1e-6)
+    np.testing.assert_allclose(one.filled.entries.values / factors[COLUMNS], other.filled.entries.values, rtol=1e-6)
+    assert one.filled.hidden.error == pytest.approx(other.filled.hidden.error, rel=1e-6)
 
 
 def test_rows_that_are_not_in_memory_are_filled_in_on_the_way(monkeypatch):
@@ -101,7 +101,7 @@ def test_rows_that_are_not_in_memory_are_filled_in_on_the_way(monkeypatch):
     monkeypatch.setattr(opening, "_HELD_BYTES", 0)
     a = analysis(X)
     assert not a.opened.held and a.values is None
-    np.testing.assert_allclose(a.holes.entries.values, held.holes.entries.values, rtol=1e-9)
+    np.testing.assert_allclose(a.filled.entries.values, held.filled.entries.values, rtol=1e-9)
     np.testing.assert_allclose(np.concatenate(list(a.rows.blocks(100))), held.values, rtol=1e-9)
     expected = summarize(held.values, Moments(8))
     np.testing.assert_allclose(union(a.pieces).scatter, expected.scatter, rtol=1e-7, atol=1e-6)
@@ -114,7 +114,7 @@ def test_rows_that_are_not_in_memory_are_filled_in_on_the_way(monkeypatch):
 def test_large_tables_are_filled_in_by_a_model_of_some_rows(monkeypatch):
     monkeypatch.setattr(module, "_FITTED_TO", 150)
     monkeypatch.setattr(module, "_CHOSEN_FROM", 100)
-    found = analysis(X).holes
+    found = analysis(X).filled
     assert found.fitted_to == 150 and not found.all_rows
     assert found.model.n_samples_ == 150
     assert np.isfinite(found.completed).all()
@@ -123,7 +123,7 @@ def test_large_tables_are_filled_in_by_a_model_of_some_rows(monkeypatch):
 
 def test_weights_repeat_rows():
     weights = RANDOM.integers(1, 3, 400)
-    found = analysis(X, sample_weight=weights.astype(float)).holes
+    found = analysis(X, sample_weight=weights.astype(float)).filled
     model = PPCA(found.model.n_components_, prior="vb").fit(np.repeat(X, weights, axis=0))
     np.testing.assert_allclose(found.completed, model.impute(X), rtol=1e-4)
 
@@ -133,7 +133,7 @@ def test_empty_rows_and_columns_with_two_entries():
     table[5] = np.nan
     table[2:, 3] = np.nan
     table[:2, 3] = [1.0, 2.0]
-    found = analysis(table).holes
+    found = analysis(table).filled
     assert np.isfinite(found.completed).all()
     # Nothing is known of an empty row but the means.
     np.testing.assert_allclose(found.completed[5], found.model.mean_)
@@ -141,10 +141,10 @@ def test_empty_rows_and_columns_with_two_entries():
 
 
 def test_a_complete_table_has_no_holes():
-    assert analysis(COMPLETE).holes is None
+    assert analysis(COMPLETE).filled is None
 
 
 def test_too_few_entries_to_hide():
-    found = analysis(np.array([[1.0, np.nan, 2.0], [2.0, 3.0, 1.0], [np.nan, 4.0, 5.0]])).holes
+    found = analysis(np.array([[1.0, np.nan, 2.0], [2.0, 3.0, 1.0], [np.nan, 4.0, 5.0]])).filled
     assert found.hidden is None and found.tried == []
     assert np.isfinite(found.completed).all()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.reporting import filled as holes
+from lowdim.reporting import missing as holes
 from lowdim.reporting import opening
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
 from reporting.tables import analysis
@@ -32,9 +32,9 @@ def _text(section):
 def test_sentences_hold_the_numbers(a, section):
     text = _text(section)
     assert f"{REMOVED.sum()} missing entries were filled in by probabilistic PCA with 2 components" in text
-    relative = a.holes.entries.deviations / np.nanstd(X, axis=0, ddof=1)[a.holes.entries.columns]
+    relative = a.filled.entries.deviations / np.nanstd(X, axis=0, ddof=1)[a.filled.entries.columns]
     assert f"typically {np.median(relative):.2f} times that of its column" in text
-    hidden = a.holes.hidden
+    hidden = a.filled.hidden
     error = np.sqrt(np.mean(((hidden.entries.values - hidden.truth) / hidden.spread) ** 2))
     means = np.sqrt(np.mean(((hidden.column_means - hidden.truth) / hidden.spread) ** 2))
     assert f"The error was {error:.2f} standard deviations" in text
@@ -49,7 +49,7 @@ def test_sentences_hold_the_numbers(a, section):
 def test_each_column_with_holes_has_its_intervals(a, section):
     menu = next(block for block in section.blocks if isinstance(block, Menu) and block.key == "imputed")
     assert list(menu.charts) == ["x1", "x2", "x5"]
-    filled, spread = a.holes.model.impute(X, return_std=True)
+    filled, spread = a.filled.model.impute(X, return_std=True)
     for name, j in (("x1", 0), ("x5", 4)):
         chart = menu.charts[name]
         rows = np.flatnonzero(REMOVED[:, j])
@@ -71,13 +71,13 @@ def test_the_widest_intervals_come_first(a, section):
     (table,) = (block.table for block in section.blocks if isinstance(block, Listing))
     relative = table["std. deviation, of the column's"]
     assert np.all(np.diff(relative) <= 0)
-    expected = a.holes.entries.deviations / np.nanstd(X, axis=0, ddof=1)[a.holes.entries.columns]
+    expected = a.filled.entries.deviations / np.nanstd(X, axis=0, ddof=1)[a.filled.entries.columns]
     assert relative[0] == pytest.approx(expected.max(), rel=1e-9)
 
 
 def test_hidden_entries_are_drawn(a, section):
     chart = next(block for block in section.blocks if isinstance(block, Chart) and block.key == "hidden")
-    hidden = a.holes.hidden
+    hidden = a.filled.hidden
     np.testing.assert_allclose(chart.data[0]["x"], (hidden.truth - hidden.column_means) / hidden.spread)
 
 
@@ -88,7 +88,7 @@ def test_impossible_entries_are_told():
     )
     table = np.where(random.random(positive.shape) < 0.2, np.nan, positive)
     a = analysis(table, standardize=True)
-    below = np.count_nonzero(a.holes.completed < 0)
+    below = np.count_nonzero(a.filled.completed < 0)
     assert below > 0
     text = _text(holes.section(a))
     assert f"\n{below} filled-in entr" in text

@@ -34,7 +34,7 @@ def not_computed(monkeypatch):
     def opened(*args, **more):
         raise AssertionError("the table was opened")
 
-    monkeypatch.setattr(making, "open_table", opened)
+    monkeypatch.setattr(making, "OpenedTable", opened)
 
 
 def test_the_result_says_what_was_written(sections, tmp_path):

@@ -12,14 +12,14 @@ from lowdim.reporting import making as computed
 from lowdim.reporting.analysis import Analysis, Request
 from lowdim.reporting.blocks import Listing, Prose, Section, Widget
 from lowdim.reporting.making import REFERENCES, SECTIONS, references_of
-from lowdim.reporting.opening import open_table
+from lowdim.reporting.opening import OpenedTable
 
 IRIS = load_iris(as_frame=True).data
 
 
 def section_of(X=IRIS, others=(), request=None, **given):
     with without_warnings(LowdimWarning):
-        a = Analysis(open_table(X, **given), request or Request(n_components=2))
+        a = Analysis(OpenedTable(X, **given), request or Request(n_components=2))
         return computed.computed_section(a, others, {"reading the table": 0.25})
 
 

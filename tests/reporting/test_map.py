@@ -106,8 +106,8 @@ def test_of_many_columns_those_with_most_weight_are_offered(monkeypatch):
 def test_sentences_on_groups():
     text = _text(section(analysis(X, labels=GROUPS, standardize=False)))
     a = analysis(X, labels=GROUPS, standardize=False)
-    best = int(np.argmax(a.seen.between(0)))
-    assert f"differ most along PC{best + 1}: {100 * a.seen.between(0)[best]:.1f}% of its variance" in text
+    best = int(np.argmax(a.second.between(0)))
+    assert f"differ most along PC{best + 1}: {100 * a.second.between(0)[best]:.1f}% of its variance" in text
     shuffled = np.random.default_rng(0).permutation(GROUPS)
     assert "hardly differ" in _text(section(analysis(X, labels=shuffled)))
 

@@ -8,8 +8,8 @@ from scipy import stats
 from lowdim.inspect import diagnose
 from lowdim.reporting import map as seen_module
 from lowdim.reporting import opening
-from lowdim.reporting.data import groupings
-from lowdim.reporting.map import REACH, SeenRows, chosen_rows, points_of_map
+from lowdim.reporting.map import REACH, ScoredRows, SecondPass, chosen_rows, points_of_map
+from lowdim.reporting.opening import groupings
 from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(900)
@@ -25,7 +25,7 @@ def few_points(monkeypatch):
 
 def test_of_a_small_table_every_row_is_seen():
     a = analysis(X, labels=GROUPS, n_components=2)
-    found = a.seen
+    found = a.second
     assert not found.is_sample and found.densities is None and found.chosen.all()
     np.testing.assert_array_equal(found.rows.numbers, np.arange(900))
     np.testing.assert_array_equal(found.rows.entries, X)
@@ -40,19 +40,19 @@ def test_of_a_small_table_every_row_is_seen():
 def test_groups_are_described_by_all_their_rows(few_points):
     a = analysis(X, labels=GROUPS, n_components=2)
     Z = np.asarray(a.full.scores(named(X)))
-    for spread, name in zip(a.seen.groups[0], np.unique(GROUPS), strict=True):
+    for spread, name in zip(a.second.groups[0], np.unique(GROUPS), strict=True):
         of_group = Z[name == GROUPS]
         assert spread.rows == len(of_group)
         np.testing.assert_allclose(spread.mean, of_group.mean(axis=0), atol=1e-10)
         np.testing.assert_allclose(spread.covariance, np.cov(of_group.T), atol=1e-10)
-    np.testing.assert_allclose(a.seen.spread.covariance, np.cov(Z.T), atol=1e-10)
+    np.testing.assert_allclose(a.second.spread.covariance, np.cov(Z.T), atol=1e-10)
 
 
 def test_the_share_between_groups_is_that_of_an_analysis_of_variance():
     a = analysis(X, labels=GROUPS, n_components=2)
     Z = np.asarray(a.full.scores(named(X)))
     names = np.unique(GROUPS)
-    for k, found in enumerate(a.seen.between(0)):
+    for k, found in enumerate(a.second.between(0)):
         F = stats.f_oneway(*(Z[name == GROUPS, k] for name in names)).statistic
         ratio = F * (len(names) - 1) / (len(X) - len(names))
         np.testing.assert_allclose(found, ratio / (1 + ratio), rtol=1e-9)
@@ -60,7 +60,7 @@ def test_the_share_between_groups_is_that_of_an_analysis_of_variance():
 
 def test_a_sample_keeps_the_ends_the_misfits_and_the_groups(few_points):
     a = analysis(X, labels=GROUPS, n_components=2)
-    found, kept = a.seen, set(a.seen.rows.numbers.tolist())
+    found, kept = a.second, set(a.second.rows.numbers.tolist())
     assert found.is_sample and found.n == 900 and len(kept) < 600
     whole = a.scoring(X, np.arange(900))
     for column in whole.scores.T:
@@ -82,19 +82,19 @@ def test_densities_count_all_rows(few_points):
     a = analysis(X, n_components=2)
     Z = np.asarray(a.full.scores(named(X)))
     deviations = Z.std(axis=0, ddof=1)
-    assert [(d.x, d.y) for d in a.seen.densities] == [(i, j) for i in range(5) for j in range(i + 1, 5)]
-    for density in a.seen.densities:
-        assert density.counts.sum() == 900
+    assert [(d["x"], d["y"]) for d in a.second.densities] == [(i, j) for i in range(5) for j in range(i + 1, 5)]
+    for density in a.second.densities:
+        assert density["counts"].sum() == 900
         np.testing.assert_allclose(
-            density.x_edges[[0, -1]], [-REACH * deviations[density.x], REACH * deviations[density.x]]
+            density["x_edges"][[0, -1]], [-REACH * deviations[density["x"]], REACH * deviations[density["x"]]]
         )
         inside = [
             np.clip(Z[:, k], -0.999 * REACH * deviations[k], 0.999 * REACH * deviations[k])
-            for k in (density.x, density.y)
+            for k in (density["x"], density["y"])
         ]
-        counts, _, _ = np.histogram2d(*inside, bins=[density.x_edges, density.y_edges])
+        counts, _, _ = np.histogram2d(*inside, bins=[density["x_edges"], density["y_edges"]])
         # A row on an edge may be counted on either side of it.
-        assert np.abs(density.counts - counts.T).sum() <= 4
+        assert np.abs(density["counts"] - counts.T).sum() <= 4
 
 
 def _assert_same(one, other):
@@ -106,25 +106,25 @@ def _assert_same(one, other):
         assert mine.rows == theirs.rows
         np.testing.assert_allclose(mine.mean, theirs.mean, rtol=1e-7, atol=1e-7)
     for mine, theirs in zip(one.densities, other.densities, strict=True):
-        assert np.abs(mine.counts - theirs.counts).sum() <= 4
+        assert np.abs(mine["counts"] - theirs["counts"]).sum() <= 4
 
 
 def test_rows_that_are_not_in_memory_give_the_same(few_points, monkeypatch, tmp_path):
     dask = pytest.importorskip("dask.array")
-    expected = analysis(X, labels=GROUPS, n_components=2, standardize=False).seen
+    expected = analysis(X, labels=GROUPS, n_components=2, standardize=False).second
     monkeypatch.setattr(opening, "_HELD_BYTES", 0)
     np.save(tmp_path / "rows.npy", X)
     for rows in (tmp_path / "rows.npy", dask.from_array(X, chunks=(170, 6))):
         a = analysis(rows, labels=GROUPS, n_components=2, standardize=False)
         assert not a.opened.held
-        _assert_same(a.seen, expected)
+        _assert_same(a.second, expected)
 
 
 def test_any_cut_of_the_rows_gives_the_same(few_points):
     a = analysis(X, labels=GROUPS, n_components=2)
     groups = groupings(a.opened.groups)
     table = np.column_stack([X, np.arange(900), groups[0].codes])
-    empty = SeenRows(6, a.scoring, chosen_rows(900, 100, groups, 0), [3], np.sqrt(a.full.explained_variance_))
+    empty = ScoredRows(6, a.scoring, chosen_rows(900, 100, groups, 0), [3], np.sqrt(a.full.explained_variance_))
     random = np.random.default_rng(1)
     for _ in range(3):
         parts = []
@@ -136,18 +136,18 @@ def test_any_cut_of_the_rows_gives_the_same(few_points):
         total = empty.fresh()
         for i in random.permutation(len(parts)):
             total.merge(parts[i])
-        _assert_same(total.result(), a.seen)
+        _assert_same(SecondPass(total), a.second)
 
 
 def test_weights_count_rows_and_rows_without_weight_are_not_seen():
     weights = np.random.default_rng(2).integers(0, 3, 900)
     a = analysis(X, labels=GROUPS, n_components=2, sample_weight=weights.astype(float), standardize=False)
     repeated = np.repeat(X, weights, axis=0)
-    np.testing.assert_array_equal(a.seen.rows.numbers, np.flatnonzero(weights))
+    np.testing.assert_array_equal(a.second.rows.numbers, np.flatnonzero(weights))
     Z = np.asarray(a.full.scores(named(repeated)))
-    np.testing.assert_allclose(a.seen.spread.covariance, np.cov(Z.T), atol=1e-9)
+    np.testing.assert_allclose(a.second.spread.covariance, np.cov(Z.T), atol=1e-9)
     twin = analysis(repeated, labels=np.repeat(GROUPS, weights), n_components=2, standardize=False)
-    np.testing.assert_allclose(a.seen.between(0), twin.seen.between(0), atol=1e-9)
+    np.testing.assert_allclose(a.second.between(0), twin.second.between(0), atol=1e-9)
 
 
 def test_chosen_rows_are_distinct_and_follow_the_seed():
@@ -179,6 +179,6 @@ def test_missing_groups_have_no_spread():
     labels = np.where(np.arange(900) == 0, "single", GROUPS).astype(object)
     labels[GROUPS == "cedar"] = None
     a = analysis(X, labels=labels, n_components=2)
-    spreads = dict(zip(a.groupings[0].levels, a.seen.groups[0], strict=True))
+    spreads = dict(zip(a.groupings[0].levels, a.second.groups[0], strict=True))
     assert spreads["single"].rows == 1 and spreads["single"].covariance is None
     assert sum(spread.rows for spread in spreads.values()) == int(np.sum([label is not None for label in labels]))

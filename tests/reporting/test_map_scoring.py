@@ -51,4 +51,4 @@ def test_the_largest_values_come_first_and_ties_by_their_numbers():
 def test_too_few_rows_for_limits():
     a = analysis(X[:3], n_components=2)
     assert np.isinf(a.scoring.t2_limit) and np.isinf(a.scoring.q_limit)
-    assert not np.any(a.seen.rows.misfit > 0)
+    assert not np.any(a.second.rows.misfit > 0)

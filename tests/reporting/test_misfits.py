@@ -96,7 +96,7 @@ def test_bars_of_many_columns_end_with_the_sum_of_the_others():
     a = analysis(random.standard_normal((60, 30)), n_components=2)
     entry = _widget(section(a))["explained"][0]
     assert len(entry["q"]) == 13 and entry["q"][-1][0] == "18 other columns"
-    np.testing.assert_allclose(sum(bar[1] for bar in entry["q"]), a.seen.rows.q[entry["point"]], rtol=1e-5)
+    np.testing.assert_allclose(sum(bar[1] for bar in entry["q"]), a.second.rows.q[entry["point"]], rtol=1e-5)
 
 
 def test_a_group_that_is_over_represented_is_named():

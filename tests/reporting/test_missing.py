@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from lowdim.reporting import opening
-from lowdim.reporting.missing import missing_in
+from lowdim.reporting.missing import Missing
 from reporting.tables import analysis
 
 RANDOM = np.random.default_rng(7)
@@ -25,7 +25,7 @@ def _with_holes(at_random):
 
 
 def _missing(X):
-    return missing_in(X, np.isnan(X).sum(axis=0))
+    return Missing(X, np.isnan(X).sum(axis=0))
 
 
 def test_counts_and_patterns():

@@ -75,12 +75,13 @@ def test_weights_count_rows(held):
 
 
 def test_ranges_merge():
+    rows = np.column_stack([HOLES, np.arange(len(HOLES))])
     both, first, second = Ranges(5), Ranges(5), Ranges(5)
-    both.update(HOLES)
-    first.update(HOLES[:100])
-    second.update(HOLES[100:])
+    both.update(rows)
+    first.update(rows[:100])
+    second.update(rows[100:])
     first.merge(second)
-    for name in ("low", "high", "count", "whole"):
+    for name in ("low", "high", "count", "whole", "least", "most"):
         np.testing.assert_array_equal(getattr(both, name), getattr(first, name))
 
 

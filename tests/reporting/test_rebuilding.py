@@ -69,7 +69,7 @@ def test_typical_best_and_worst_rows_are_chosen():
     chosen = a.rebuilding.chosen
     typical = [row.number for row in chosen if row.kind == "typical"]
     assert sorted(GROUPS[typical]) == ["ash", "beech", "cedar"]
-    rows = a.seen.rows
+    rows = a.second.rows
     worst = set(np.argsort(rows.kept)[:4].tolist())
     assert {row.number for row in chosen if row.kind == "worst"} <= worst
     assert worst <= {row.number for row in chosen}

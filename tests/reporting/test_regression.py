@@ -6,7 +6,7 @@ from sklearn.cross_decomposition import PLSRegression as SklearnPLS
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import KFold
 
-from lowdim.reporting.regression import MOST_ENTRIES, paired, regression
+from lowdim.reporting.two_tables import MOST_ENTRIES, Pair, Regression
 from lowdim.sources.opening import open_source
 
 DIABETES = load_diabetes()
@@ -15,12 +15,12 @@ DIABETES = load_diabetes()
 def pair_of(X, Y, **more):
     Y = np.asarray(Y, dtype=float)
     second = open_source(Y.reshape(len(Y), -1))
-    return paired(open_source(X), second, [f"x{j}" for j in range(X.shape[1])], n=len(X), stem="y", **more)
+    return Pair(open_source(X), second, n=len(X), stem="y", **more)
 
 
 @pytest.fixture(scope="module")
 def diabetes():
-    return regression(pair_of(DIABETES.data, DIABETES.target), True, 0)
+    return Regression(pair_of(DIABETES.data, DIABETES.target), True, 0)
 
 
 def test_rows_with_missing_responses_are_left_out():
@@ -35,7 +35,7 @@ def test_rows_with_missing_responses_are_left_out():
 
 
 def test_large_tables_are_sampled(monkeypatch):
-    monkeypatch.setattr("lowdim.reporting.regression.MOST_ENTRIES", 90)
+    monkeypatch.setattr("lowdim.reporting.two_tables.MOST_ENTRIES", 90)
     X = np.random.default_rng(0).standard_normal((100, 2))
     pair = pair_of(X, X[:, 0])
     assert pair.n_drawn == 30 and np.array_equal(pair.X, X[pair.numbers]) and MOST_ENTRIES > 1e6
@@ -70,8 +70,8 @@ def test_several_responses_count_equally_whatever_their_units():
     y = np.column_stack(
         [DIABETES.target, 1e-3 * DIABETES.target + 1e-3 * np.random.default_rng(0).standard_normal(442)]
     )
-    found = regression(pair_of(X, y), True, 0)
-    alone = regression(pair_of(X, y[:, 1]), True, 0)
+    found = Regression(pair_of(X, y), True, 0)
+    alone = Regression(pair_of(X, y[:, 1]), True, 0)
     assert np.isclose(found.rmsep[1], alone.rmsep[0], rtol=0.05)
     errors = np.mean(((y - found.predicted) / y.std(axis=0, ddof=1)) ** 2)
     assert np.isclose(found.pls.mean[0, found.k - 1], errors)
@@ -79,7 +79,7 @@ def test_several_responses_count_equally_whatever_their_units():
 
 def test_noise_cannot_be_predicted():
     random = np.random.default_rng(1)
-    found = regression(pair_of(random.standard_normal((80, 6)), random.standard_normal(80)), True, 0)
+    found = Regression(pair_of(random.standard_normal((80, 6)), random.standard_normal(80)), True, 0)
     assert found.k == 1 and found.r2[0] < 0.1 and found.better[0] < 2
 
 
@@ -88,7 +88,7 @@ def test_weights_count_as_rows():
     X = random.standard_normal((60, 3))
     y = X[:, 0] + random.standard_normal(60)
     weights = random.integers(1, 4, 60).astype(float)
-    found = regression(pair_of(X, y, weights=weights), False, 0)
+    found = Regression(pair_of(X, y, weights=weights), False, 0)
     means = np.empty(60)
     for train, test in KFold(10, shuffle=True, random_state=0).split(X):
         means[test] = np.average(y[train], weights=weights[train])

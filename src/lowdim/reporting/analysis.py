@@ -1,53 +1,39 @@
-"""Everything that a report computes, each thing when it is first asked for. No words, no charts, no HTML."""
+"""Everything that a report knows of a table, each thing computed when it is first asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._core.arrays import dense, to_numpy
-from ..inspect.limits import q_limit, t2_limit
+from .._core.arrays import dense
 from ..models.base import first_components
 from ..models.pca import PCA
-from ..selection.rules import Choices
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import ColumnsSource
+from ..sources.derived import MappedSource
 from ..summaries.base import union
 from ..summaries.moments import Moments
 from .beyond import MOST_ROWS, Beyond, beyond
-from .canonical import Canonical, canonical
-from .correlations import Correlations, columns_to_correlate, correlations_of, covariances
-from .data import (
-    ColumnLayout,
-    Columns,
-    Grouping,
-    column_facts,
-    correlations_of_rows,
-    found_layout,
-    groupings,
-    layout_given,
-    why_not_analysed,
-)
-from .filled import Holes, fill_holes
-from .how_many import choices_of_pieces, choices_of_rows, followed
-from .map import MOST_FURTHER, Scoring, Seen, SomeRows, see
-from .meaning import Meaning, bootstrapped, meaning_of_other, meaning_of_principal
-from .misfits import ALPHA
-from .missing import Missing, missing_in
-from .opening import LeftOut, Opened, columns_of, fit_given, is_fitted
-from .passes import FirstPass, first_pass, moments_of, pieces_of, sampled_rows
-from .rebuilding import Rebuilding, rebuilding
-from .regression import Pair, Regression, paired, regression
+from .blocks import brief, share
+from .data import Columns, Correlations, found_layout
+from .how_many import choices_of, followed
+from .map import MOST_FURTHER, Scoring, SomeRows, second_pass
+from .meaning import Meaning
+from .missing import Filled, Missing
+from .opening import Grouping, LeftOut, OpenedTable, columns_of, fit_given, groupings, is_fitted
+from .passes import FirstPass, first_pass, floats, moments_of, pieces_of, sampled_rows
+from .rebuilding import Rebuilding
+from .two_tables import Canonical, Pair, Regression
 
-# The rows as they are analysed: which columns, whether they are rescaled, and with missing entries filled in.
-
-
-#: The number of rows that tell whether the columns are pixels.
-_LOOK = 1000
+#: The largest number of components that can be axes of the map.
+_MAPPED = 10
+#: The largest number of components from which rows are rebuilt: of tables, and of pictures.
+_OF_TABLES, _OF_PICTURES = 50, 100
 
 
 @dataclass(frozen=True)
@@ -66,23 +52,28 @@ class Request:
     command: str = ""
 
 
-class PreparedTable:
-    """The table before the model of the report is fitted. Attributes are computed when they are first asked for."""
+class Analysis:
+    """What is known of a table. Attributes are computed when they are first asked for."""
 
-    def __init__(self, opened: Opened, request: Request) -> None:
-        self.opened = opened
-        self.request = request
+    def __init__(self, opened: OpenedTable, request: Request) -> None:
+        self.opened, self.request, self.seed = opened, request, request.random_state
+
+    # The rows as they are analysed: which columns, whether they are rescaled, and with missing entries filled in.
 
     @cached_property
     def first(self) -> FirstPass:
         """Counts, means, deviations and ranges of all columns that are numbers."""
-        opened = self.opened
-        return first_pass(opened.rows, opened.held, opened.weights, self.request.random_state)
+        return first_pass(self.opened.rows, self.opened.held, self.opened.weights, self.seed)
 
     @property
     def n(self) -> int:
         """The number of rows."""
         return self.first.n
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Kinds and skewness of all columns that are numbers, and which of them identify the rows."""
+        return Columns(self.first, self.opened.names)
 
     @cached_property
     def used(self) -> np.ndarray:
@@ -109,125 +100,30 @@ class PreparedTable:
     def left_out(self) -> list[LeftOut]:
         """The columns that are not analysed, and why."""
         names, others = self.opened.names, np.setdiff1d(np.arange(len(self.opened.names)), self.used)
-        found = [LeftOut(names[j], why_not_analysed(self.first, self.columns, j)) for j in others]
-        return [*self.opened.left_out, *found]
+        return [*self.opened.left_out, *(LeftOut(names[j], self.columns.why_not_analysed(j)) for j in others)]
 
     @cached_property
-    def has_holes(self) -> bool:
-        """Whether entries of the columns that are analysed are missing."""
-        return bool(np.any(self.first.missing[self.used] > 0))
-
-    @cached_property
-    def given(self) -> Source:
-        """The rows of the columns that are analysed, in which entries may be missing."""
-        opened = self.opened
-        if opened.held:
-            (X,) = opened.rows.blocks(int(opened.rows.shape[0] or 1))
-            held = ArraySource(X if self.p == X.shape[1] else X[:, self.used])
-            held.names = self.names
-            return held
-        return opened.rows if self.p == opened.rows.shape[1] else ColumnsSource(opened.rows, self.used.tolist())
-
-    @cached_property
-    def columns(self) -> Columns:
-        """Kinds and skewness of all columns that are numbers, and which of them identify the rows."""
-        return column_facts(self.first, self.opened.names)
-
-    @cached_property
-    def missing(self) -> Missing | None:
-        """Where entries are missing; None if none is."""
-        first = self.first
-        return missing_in(first.sample[:, self.used], first.missing[self.used]) if self.has_holes else None
-
-    @cached_property
-    def holes(self) -> Holes | None:
-        """How missing entries were filled in; None if there are none."""
-        if not self.has_holes:
-            return None
-        held = self.opened.held
-        return fill_holes(
-            self.first.sample[:, self.used],
-            self.opened.weights if held else None,
-            self.first.deviation[self.used],
-            standardize=self.standardize or self.scales_differ,
-            held=held,
-            n_rows=self.n,
-            seed=self.request.random_state,
-        )
-
-    @cached_property
-    def rows(self) -> Source:
-        """The same rows, complete: missing entries are filled in."""
-        if self.holes is None:
-            return self.given
-        rows = self.holes.filled(self.given) if self.holes.completed is None else ArraySource(self.holes.completed)
-        rows.names = self.names
-        return rows
-
-    @cached_property
-    def values(self) -> np.ndarray | None:
-        """The complete rows as an array, if they are in memory."""
-        if not self.opened.held:
-            return None
-        (X,) = self.rows.blocks(self.n)
-        return X
-
-    @cached_property
-    def pieces(self) -> list[Moments] | None:
-        """Moments of random pieces of the rows, if they are not in memory; see `first_pass`."""
-        if self.opened.held:
-            return None
-        if self.has_holes:
-            return pieces_of(self.rows, self.n, self.opened.weights, self.request.random_state)
-        pieces = self.first.pieces
-        return None if pieces is None else [moments_of(part, self.used, self.names) for part in pieces]
-
-    @cached_property
-    def correlations(self) -> Correlations:
-        """Correlations of the columns that are analysed."""
-        among = columns_to_correlate(self.p)
-        if self.pieces is not None:
-            scatter = to_numpy(union(self.pieces).scatter)[np.ix_(among, among)]
-        elif self.values is not None:
-            scatter = covariances(self.values[:, among], self.opened.weights)
-        else:
-            sample = self.first.sample[:, self.used]
-            scatter = covariances(sample if self.holes is None else self.holes.model.impute(sample))[
-                np.ix_(among, among)
-            ]
-        return correlations_of(scatter, among, self.first.mean[self.used[among]], self.n)
-
-    @cached_property
-    def standardize(self) -> bool:
-        """Whether the columns are divided by their standard deviations."""
-        if self.request.model is not None:
-            return bool(
-                getattr(self.request.model, "standardize", False) or getattr(self.request.model, "scale", False)
-            )
-        return self.request.standardize if self.request.standardize is not None else self.scales_differ
+    def deviation(self) -> np.ndarray:
+        """The standard deviations of the columns that are analysed."""
+        return self.first.deviation[self.used]
 
     @property
     def units(self) -> np.ndarray:
-        """The standard deviations of the columns that are analysed, and 1 for those that do not vary in this table."""
-        deviation = self.first.deviation[self.used]
-        return np.where(deviation > 0, deviation, 1.0)
+        """The same, and 1 for columns that do not vary in this table."""
+        return np.where(self.deviation > 0, self.deviation, 1.0)
 
-    @cached_property
-    def layout(self) -> ColumnLayout | None:
-        """Whether the columns are the pixels of a picture or the points of a curve; None if they are neither."""
-        asked, p = self.request.image_shape, len(self.opened.names)
-        if asked is not None and asked is not False:
-            return layout_given(asked, p)
-        sample = self.first.sample
-        # Some rows are enough, from all over the table.
-        found = correlations_of_rows(sample[:: -(-len(sample) // _LOOK), self.used], self.used, p)
-        layout = found_layout(found, np.nan_to_num(self.first.deviation), self.n)
-        return None if asked is False and layout is not None and not layout.is_curve else layout
+    #: The shape of the picture in each row; () if the columns are the points of a curve, and None otherwise.
+    layout = cached_property(found_layout)
 
     @property
     def image_shape(self) -> tuple[int, ...] | None:
         """The shape of the picture in each row, or None."""
-        return None if self.layout is None else self.layout.shape
+        return self.layout or None
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether the columns are the points of a curve."""
+        return self.layout == ()
 
     @cached_property
     def scales_differ(self) -> bool:
@@ -237,19 +133,82 @@ class PreparedTable:
         """
         if self.layout is not None:
             return False
-        deviations = np.sort(self.first.deviation[self.used])
+        deviations = np.sort(self.deviation)
         edge = max(1, len(deviations) // 20)
         return bool(deviations[-edge] > 5 * deviations[edge - 1])
 
+    @cached_property
+    def standardize(self) -> bool:
+        """Whether the columns are divided by their standard deviations."""
+        model = self.request.model
+        if model is not None:
+            return bool(getattr(model, "standardize", False) or getattr(model, "scale", False))
+        return self.request.standardize if self.request.standardize is not None else self.scales_differ
 
-#: The largest number of components that can be axes of the map.
-_MAPPED = 10
-#: The largest number of components from which rows are rebuilt: of tables, and of pictures.
-_OF_TABLES, _OF_PICTURES = 50, 100
+    @cached_property
+    def has_missing(self) -> bool:
+        """Whether entries of the columns that are analysed are missing."""
+        return bool(np.any(self.first.missing[self.used] > 0))
 
+    @cached_property
+    def missing(self) -> Missing | None:
+        """Where entries are missing; None if none is."""
+        first = self.first
+        return Missing(first.sample[:, self.used], first.missing[self.used]) if self.has_missing else None
 
-class Analysis(PreparedTable):
-    """What is known of a table: models, and what they say. Attributes are computed when they are first asked for."""
+    @cached_property
+    def filled(self) -> Filled | None:
+        """How missing entries were filled in; None if there are none."""
+        return Filled(self) if self.has_missing else None
+
+    @cached_property
+    def given(self) -> Source:
+        """The rows of the columns that are analysed, in which entries may be missing."""
+        rows = self.opened.rows
+        if self.opened.held:
+            (X,) = rows.blocks(int(rows.shape[0] or 1))
+            held = ArraySource(X if self.p == X.shape[1] else X[:, self.used])
+            held.names = self.names
+            return held
+        return rows if self.p == rows.shape[1] else ColumnsSource(rows, self.used.tolist())
+
+    @cached_property
+    def rows(self) -> Source:
+        """The same rows, complete: missing entries are filled in, on the way if the rows are not in memory."""
+        if self.filled is None:
+            return self.given
+        completed = self.filled.completed
+        rows = MappedSource(self.given, self.filled.model.impute) if completed is None else ArraySource(completed)
+        rows.names = self.names
+        return rows
+
+    @cached_property
+    def values(self) -> np.ndarray | None:
+        """The complete rows as an array, if they are in memory."""
+        return next(iter(self.rows.blocks(self.n))) if self.opened.held else None
+
+    @cached_property
+    def pieces(self) -> list[Moments] | None:
+        """Moments of random pieces of the rows, if they are not in memory; see `first_pass`."""
+        if self.opened.held:
+            return None
+        if self.has_missing:
+            return pieces_of(self.rows, self.n, self.opened.weights, self.seed)
+        pieces = self.first.pieces
+        return None if pieces is None else [moments_of(part, self.used, self.names) for part in pieces]
+
+    #: Correlations of the columns that are analysed.
+    correlations = cached_property(Correlations)
+
+    # Models, and what they say.
+
+    @property
+    def rank(self) -> int:
+        """The largest number of components that the rows can have."""
+        return max(1, min(self.n - 1, self.p))
+
+    #: The number of components according to every rule.
+    choices = cached_property(choices_of)
 
     @cached_property
     def k(self) -> int:
@@ -262,33 +221,27 @@ class Analysis(PreparedTable):
         answer = followed(self.choices)
         return 1 if answer is None or answer.k is None else min(max(answer.k, 1), self.rank)
 
-    @cached_property
-    def choices(self) -> Choices:
-        """The number of components according to every rule."""
-        options: Any = {"standardize": self.standardize, "seed": self.request.random_state}
+    def _principal(self, k: int) -> Any:
+        """PCA with k components, from the pieces of the first pass where there are any."""
+        model = PCA(k, standardize=self.standardize)
         if self.pieces is not None:
-            return choices_of_pieces(self.pieces, **options)
-        return choices_of_rows(self.rows, self.n, self.p, self.opened.weights, **options)
-
-    @property
-    def rank(self) -> int:
-        """The largest number of components that the rows can have."""
-        return max(1, min(self.n - 1, self.p))
+            return model.fit_summary(union(self.pieces))
+        return model.fit(self.rows, sample_weight=self.opened.weights)
 
     @cached_property
     def model(self) -> Any:
         """The fitted model that the report is about."""
         given = self.request.model
-        if given is not None:
-            second = self.opened.response or self.opened.other
-            return given if is_fitted(given) else fit_given(given, self.rows, second, self.opened.weights)
-        return self.fitted(PCA(self.k, standardize=self.standardize))
+        if given is None:
+            return self._principal(self.k)
+        second = self.opened.response or self.opened.other
+        return given if is_fitted(given) else fit_given(given, self.rows, second, self.opened.weights)
 
     @cached_property
     def full(self) -> Any:
         """PCA with more components than `model`, for the spectrum and for rebuilding rows."""
         most = _OF_TABLES if self.image_shape is None else _OF_PICTURES
-        return self.fitted(PCA(min(self.rank, max(self.k, most)), standardize=self.standardize))
+        return self._principal(min(self.rank, max(self.k, most)))
 
     @cached_property
     def subspace(self) -> Any:
@@ -296,8 +249,7 @@ class Analysis(PreparedTable):
         is a PCA."""
         if isinstance(self.model, PCA):
             return self.model
-        k = min(int(self.model.n_components_), self.rank)
-        return self.fitted(PCA(k, standardize=self.standardize))
+        return self._principal(min(int(self.model.n_components_), self.rank))
 
     @cached_property
     def mapped(self) -> Any:
@@ -310,12 +262,17 @@ class Analysis(PreparedTable):
     def variance_shares(self) -> np.ndarray | None:
         """The share of the variance of each component of `mapped`; None if the model does not know it."""
         shares = getattr(self.mapped, "explained_variance_ratio_", None)
-        return None if shares is None else np.asarray(to_numpy(shares), dtype=np.float64)
+        return None if shares is None else floats(shares)
 
     @cached_property
     def n_mapped(self) -> int:
         """The number of components that can be axes of the map."""
         return min(_MAPPED, len(self.mapped.component_names_))
+
+    @cached_property
+    def n_explained(self) -> int:
+        """The number of components whose meaning is told: those of the model, but at least two and at most ten."""
+        return min(self.n_mapped, max(2, int(getattr(self.model, "n_components_", 2))))
 
     @cached_property
     def groupings(self) -> list[Grouping]:
@@ -324,46 +281,12 @@ class Analysis(PreparedTable):
 
     @cached_property
     def scoring(self) -> Scoring:
-        """How rows are scored; limits are exceeded by 5% of usual rows, and infinite if there are too few rows."""
-        model = self.subspace
-        t2, q = np.inf, np.inf
-        if self.n > model.n_components_ + 1 and model.rank_ > 0:
-            t2 = t2_limit(model, ALPHA)
-            known = model.tail_.squares is not None
-            q = q_limit(model, ALPHA) if known else q_limit(model, ALPHA, self.rows, sample_weight=self.opened.weights)
-        # Of many components, only the axes of the map are computed.
+        """How rows are scored. Of many components, only the axes of the map are computed."""
         axes = first_components(self.mapped, self.n_mapped) if isinstance(self.mapped, PCA) else self.mapped
-        return Scoring(axes, self.n_mapped, model, t2, q)
+        return Scoring(axes, self.n_mapped, self.subspace, self.n, self.rows, self.opened.weights)
 
-    @cached_property
-    def seen(self) -> Seen:
-        """The points of the map, the rows at the ends, and statistics of groups, from the second pass."""
-        opened = self.opened
-        return see(self.rows, self.n, self.scoring, self.groupings, opened.weights, self.request.random_state)
-
-    @cached_property
-    def n_explained(self) -> int:
-        """The number of components whose meaning is told: those of the model, but at least two and at most ten."""
-        return min(self.n_mapped, max(2, int(getattr(self.model, "n_components_", 2))))
-
-    @cached_property
-    def meaning(self) -> Meaning:
-        """What the columns have to do with the first components."""
-        model, count = self.mapped, self.n_explained
-        if not isinstance(model, PCA):
-            return meaning_of_other(model, count, self.seen)
-        draws = None
-        if self.image_shape is None:
-            seed = self.request.random_state
-            few_more = min(count + 2, self.rank)
-            draws = bootstrapped(model, few_more, self.rows, self.pieces, self.opened.weights, seed)
-        return meaning_of_principal(model, count, self.first.deviation[self.used], self.standardize, draws)
-
-    @cached_property
-    def rebuilding(self) -> Rebuilding:
-        """Some rows, and what is needed to rebuild them from more and more components."""
-        whole = self.image_shape is not None
-        return rebuilding(self.full, self.first, self.used, whole, self.seen, self.groupings)
+    #: The points of the map, the rows at the ends, and statistics of groups, from the second pass.
+    second = cached_property(second_pass)
 
     @cached_property
     def further(self) -> SomeRows | None:
@@ -371,21 +294,20 @@ class Analysis(PreparedTable):
         source = self.opened.supplementary
         if source is None:
             return None
-        X = np.asarray(to_numpy(dense(next(iter(source.blocks(MOST_FURTHER))))), dtype=np.float64)[:, self.used]
+        X = floats(dense(next(iter(source.blocks(MOST_FURTHER)))))[:, self.used]
         complete = np.flatnonzero(np.isfinite(X).all(axis=1))
         # Rows that are too far away are refused with an error that names the entry.
         with np.errstate(over="ignore", invalid="ignore"):
             return self.scoring(X[complete], complete) if len(complete) else None
 
-    def row_name(self, number: int) -> str:
-        """What a row is called: its name, or its number, from 0."""
-        return f"row {number}" if self.opened.ids is None else str(self.opened.ids[number])
+    #: What the columns have to do with the first components.
+    meaning = cached_property(Meaning)
 
-    def fitted(self, model: Any) -> Any:
-        """A model of one table fitted to the rows, from the pieces of the first pass where there are any."""
-        if self.pieces is not None:
-            return model.fit_summary(union(self.pieces))
-        return model.fit(self.rows, sample_weight=self.opened.weights)
+    #: Some rows, and what is needed to rebuild them from more and more components.
+    rebuilding = cached_property(Rebuilding)
+
+    def _pair(self, second: Source | None, stem: str) -> Pair | None:
+        return None if second is None else Pair(self.rows, second, self.n, stem, self.opened.weights, self.seed)
 
     @cached_property
     def with_response(self) -> Pair | None:
@@ -397,32 +319,46 @@ class Analysis(PreparedTable):
         """The rows with those of another table, if there is one."""
         return self._pair(self.opened.other, "z")
 
-    def _pair(self, second: Source | None, stem: str) -> Pair | None:
-        if second is None:
-            return None
-        weights, seed = self.opened.weights, self.request.random_state
-        return paired(self.rows, second, self.names, n=self.n, stem=stem, weights=weights, seed=seed)
-
     @cached_property
     def regression(self) -> Regression | None:
         """How well the responses can be predicted; None if there are none, or too few rows."""
         pair = self.with_response
-        if pair is None or not pair.is_enough:
-            return None
-        return regression(pair, self.standardize, self.request.random_state)
+        return None if pair is None or not pair.is_enough else Regression(pair, self.standardize, self.seed)
 
     @cached_property
     def canonical(self) -> Canonical | None:
         """What the other table has in common with this one; None if there is none, or there are too few rows."""
         pair = self.with_other
-        return canonical(pair, self.request.random_state) if pair is not None and pair.is_enough else None
+        return None if pair is None or not pair.is_enough else Canonical(pair, self.seed)
 
     @cached_property
     def beyond(self) -> Beyond | None:
         """Kernel PCA and ICA beside PCA, of at most 1,500 rows; None if there are too few."""
-        seed = self.request.random_state
-        numbers, (X,) = sampled_rows([self.rows], self.n, MOST_ROWS, seed)
-        if self.standardize:
-            X = X / self.units
+        numbers, (X,) = sampled_rows([self.rows], self.n, MOST_ROWS, self.seed)
         codes = self.groupings[0].codes[numbers] if self.groupings else None
-        return beyond(X, numbers, codes, self.k, seed)
+        return beyond(X / self.units if self.standardize else X, numbers, codes, self.k, self.seed)
+
+    # What rows, columns and components are called in sentences, tables and charts.
+
+    def row_name(self, number: int) -> str:
+        """What a row is called: its name, or its number, from 0."""
+        return f"row {number}" if self.opened.ids is None else str(self.opened.ids[number])
+
+    def group_of(self, row: int) -> str:
+        """The group of a row by the first labels; empty if it has none."""
+        code = int(self.groupings[0].codes[row]) if self.groupings else -1
+        return brief(self.groupings[0].levels[code]) if code >= 0 else ""
+
+    def called(self, row: int) -> str:
+        """The name of a row, with its group by the first labels: "row 138 (virginica)"."""
+        group, name = self.group_of(row), brief(self.row_name(row))
+        return f"{name} ({group})" if group else name
+
+    def brief_names(self, columns: Iterable[int]) -> list[str]:
+        """The names of columns in sentences."""
+        return [brief(self.names[j]) for j in columns]
+
+    def component_title(self, k: int) -> str:
+        """The name of a component with its share of the variance, if that is known: "PC1 (72.9%)"."""
+        name, shares = self.mapped.component_names_[k], self.variance_shares
+        return name if shares is None else f"{name} ({share(shares[k])})"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +15,14 @@ from ..models.kernel_pca import KernelPCA
 from ..models.pca import PCA
 from ..selection.kernel_width import choose_width
 from ..table import Table
-from .blocks import Block, Chart, Listing, Prose, Section, axis, count, listed, number, plain, points, share
+from .blocks import Block, Chart, Listing, Prose, Section, count, listed, number, prose, share
+from .charts import axis, heading, plain, points
 
 if TYPE_CHECKING:
     from .analysis import Analysis
 
 
-# What kernel PCA and ICA show beyond PCA: three maps of the same rows, and measures of what each of them keeps.
+# Three maps of the same rows, and measures of what each of them keeps.
 
 
 #: How many rows are compared at most, and how many there must be.
@@ -36,104 +35,94 @@ FOLDS = 5
 LN_COSH, SLOPE = 0.37456720749, 0.60570551
 
 
-@dataclass(frozen=True)
 class Flat:
-    """A map of the rows in two dimensions."""
+    """A map of the rows in two dimensions, with what it keeps of the neighbours in all columns and of the labels."""
 
-    name: str
-    #: The positions of the rows, of shape (rows, 2), and what the axes are called.
-    scores: np.ndarray
-    axes: tuple[str, str]
-    #: For each row, the share of its nearest neighbours in all columns that are also among the nearest on the map.
-    kept: np.ndarray
-    #: For each row with a label, whether most of its nearest neighbours on the map have that label, and whether the
-    #: nearest mean of a group is that of its own group; None without labels.
-    by_neighbours: np.ndarray | None
-    by_means: np.ndarray | None
+    def __init__(
+        self, name: str, scores: Any, axes: tuple[str, str], near: np.ndarray, codes: np.ndarray | None
+    ) -> None:
+        self.name, self.axes = name, axes
+        #: The positions of the rows, of shape (rows, 2).
+        self.scores = np.asarray(scores)
+        found = nearest(scores)
+        #: For each row, the share of its nearest neighbours in all columns that are also among the nearest on the map.
+        self.kept = np.array([len(np.intersect1d(a, b)) for a, b in zip(near, found, strict=True)]) / found.shape[1]
+        #: For each row with a label, whether most of its nearest neighbours on the map have that label, and whether the
+        #: nearest mean of a group is that of its own group; None without labels.
+        self.by_neighbours: Any = None if codes is None else right_by_neighbours(found, codes)
+        self.by_means: Any = None if codes is None else right_by_means(scores, codes)
 
 
-@dataclass(frozen=True)
 class Sources:
-    """How far from Gaussian the sources of ICA are, and the principal components of the same rows."""
+    """The sources S of ICA beside the principal components of the same rows: how far from Gaussian both are.
 
-    #: The excess kurtosis of each source and of each principal component, those of largest magnitude first.
-    kurtosis: np.ndarray
-    of_components: np.ndarray
-    #: How far from Gaussian the sources of rows left out are, and the components: means of `from_gaussian`.
-    held_out: float
-    baseline: float
-    #: The difference of the two in its standard errors.
-    certainty: float
+    `left_out` are the sources of rows that were left out of the fit.
+    """
+
+    def __init__(self, S: np.ndarray, components: np.ndarray, left_out: np.ndarray) -> None:
+        #: The excess kurtosis of each source and of each principal component, those of largest magnitude first.
+        self.kurtosis, self.of_components = (
+            values[np.argsort(-np.abs(values), kind="stable")] for values in (_kurtosis(S), _kurtosis(components))
+        )
+        usual = from_gaussian(_standardized(components))
+        # Components were not chosen by this measure, so their own rows may decide on its sign; not so those of sources.
+        sides = np.sign(usual.mean(axis=0)), np.sign(from_gaussian(_standardized(S)).mean(axis=0))
+        per_row = [(usual * sides[0]).mean(axis=1), (from_gaussian(left_out) * sides[1]).mean(axis=1)]
+        #: How far from Gaussian the components are, and the sources of rows left out: means of `from_gaussian`.
+        self.baseline, self.held_out = (float(values.mean()) for values in per_row)
+        gain = per_row[1] - per_row[0]
+        spread = float(gain.std(ddof=1)) / math.sqrt(len(gain))
+        #: The difference of the two in its standard errors.
+        self.certainty = float(gain.mean()) / spread if spread > 0 else 0.0
+        #: Whether the sources are less Gaussian than the components in rows left out, beyond chance.
+        self.matter = self.certainty >= _CERTAIN and self.held_out >= _LESS_GAUSSIAN * self.baseline
 
 
-@dataclass(frozen=True)
 class Beyond:
-    """Three maps of the same rows."""
+    """Three maps of the same rows. With n rows and p columns, this takes a few n x n matrices, and the times of the
+    three fits, of the search for a width, and of five fits of ICA."""
 
-    #: The numbers of the rows.
-    numbers: np.ndarray
-    pca: Flat
-    kernel: Flat
-    #: None if ICA found no sources.
-    ica: Flat | None
-    sources: Sources | None
-    #: The kernel of kernel PCA, as text.
-    width: str
-    #: Shares of right labels by the nearest neighbours in all columns, and by always taking the most frequent label.
-    right_in_all: float | None
-    right_by_chance: float | None
+    def __init__(self, X: np.ndarray, numbers: np.ndarray, codes: np.ndarray | None, k: int, seed: int) -> None:
+        n, p = X.shape
+        #: The numbers of the rows.
+        self.numbers = numbers
+        # In units of the largest distance from the mean, no square is lost; neither are digits of rows far from zero.
+        X = X - X.mean(axis=0)
+        unit = float(np.abs(X).max())
+        X = X / unit
+        near = nearest(X)
+        self.pca = Flat("PCA", PCA(2).fit_transform(X) * unit, ("PC1", "PC2"), near, codes)
+        choice = choose_width(X, 2, random_state=seed)
+        #: The kernel of kernel PCA, as text.
+        self.width = str(choice.kernel.widened(unit))
+        scores = KernelPCA(2, kernel=choice.kernel).fit_transform(X)
+        self.kernel = Flat("kernel PCA", scores, ("kernel PC1", "kernel PC2"), near, codes)
+        #: The map and the sources of ICA; None if it found no sources.
+        self.ica: Flat | None = None
+        self.sources: Sources | None = None
+        independent = _sources(X, min(max(k, 2), MOST_SOURCES, p, max(2, n // 20)), seed)
+        if independent is not None:
+            S, self.sources = independent
+            order = np.argsort(-np.abs(_kurtosis(S)), kind="stable")[:2]
+            self.ica = Flat("ICA", S[:, order], (f"IC{order[0] + 1}", f"IC{order[1] + 1}"), near, codes)
+        self.maps = [flat for flat in (self.pca, self.kernel, self.ica) if flat is not None]
+        #: Shares of right labels by the nearest neighbours in all columns, and by always taking the most frequent
+        #: label.
+        self.right_in_all: float | None = None
+        self.right_by_chance: float | None = None
+        if codes is not None:
+            counts = np.bincount(codes[codes >= 0])
+            self.right_in_all = float(right_by_neighbours(near, codes).mean())
+            self.right_by_chance = float(counts.max() / counts.sum())
 
 
 def beyond(X: np.ndarray, numbers: np.ndarray, codes: np.ndarray | None, k: int, seed: int) -> Beyond | None:
     """The maps of rows that are complete and in the units in which they are compared; None if there are too few.
 
-    `codes` are the labels of the rows, -1 for none, and k the number of components of the report. With n rows and p
-    columns, this takes a few n x n matrices, and the times of the three fits, of the search for a width, and of five
-    fits of ICA.
+    `codes` are the labels of the rows, -1 for none, and k the number of components of the report.
     """
-    n, p = X.shape
-    if n < FEWEST_ROWS or len(np.unique(X, axis=0)) < FEWEST_ROWS:
-        return None
-    # In units of the largest distance from the mean, no square is lost; neither are digits of rows far from zero.
-    X = X - X.mean(axis=0)
-    unit = float(np.abs(X).max())
-    X = X / unit
-    near = nearest(X)
-    maps = _Judge(near, codes)
-    pca = maps("PCA", PCA(2).fit_transform(X) * unit, ("PC1", "PC2"))
-    choice = choose_width(X, 2, random_state=seed)
-    kernel = maps("kernel PCA", KernelPCA(2, kernel=choice.kernel).fit_transform(X), ("kernel PC1", "kernel PC2"))
-    m = min(max(k, 2), MOST_SOURCES, p, max(2, n // 20))
-    independent, ica = _sources(X, m, seed), None
-    if independent is not None:
-        S, sources = independent
-        order = np.argsort(-np.abs(_kurtosis(S)), kind="stable")[:2]
-        ica = maps("ICA", S[:, order], (f"IC{order[0] + 1}", f"IC{order[1] + 1}"))
-    return Beyond(
-        numbers=numbers,
-        pca=pca,
-        kernel=kernel,
-        ica=ica,
-        sources=None if independent is None else sources,
-        width=str(choice.kernel.widened(unit)),
-        right_in_all=None if codes is None else float(right_by_neighbours(near, codes).mean()),
-        right_by_chance=None if codes is None else _most_frequent(codes),
-    )
-
-
-class _Judge:
-    """Makes maps with what they keep of the neighbours in all columns and of the labels."""
-
-    def __init__(self, near: np.ndarray, codes: np.ndarray | None) -> None:
-        self._near, self._codes = near, codes
-
-    def __call__(self, name: str, scores: np.ndarray, axes: tuple[str, str]) -> Flat:
-        found = nearest(scores)
-        kept = np.array([len(np.intersect1d(a, b)) for a, b in zip(self._near, found, strict=True)]) / found.shape[1]
-        if self._codes is None:
-            return Flat(name, np.asarray(scores), axes, kept, None, None)
-        by_neighbours, by_means = right_by_neighbours(found, self._codes), right_by_means(scores, self._codes)
-        return Flat(name, np.asarray(scores), axes, kept, by_neighbours, by_means)
+    enough = len(X) >= FEWEST_ROWS and len(np.unique(X, axis=0)) >= FEWEST_ROWS
+    return Beyond(X, numbers, codes, k, seed) if enough else None
 
 
 def nearest(Z: np.ndarray) -> np.ndarray:
@@ -181,11 +170,6 @@ def right_by_means(Z: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return (np.argmin(distances, axis=1) == codes).astype(float)
 
 
-def _most_frequent(codes: np.ndarray) -> float:
-    counts = np.bincount(codes[codes >= 0])
-    return float(counts.max() / counts.sum())
-
-
 def _sources(X: np.ndarray, m: int, seed: int) -> tuple[np.ndarray, Sources] | None:
     """The sources of ICA with m components, judged by rows left out; None if there are fewer than two."""
     ica = _ica(X, m, seed)
@@ -203,19 +187,7 @@ def _sources(X: np.ndarray, m: int, seed: int) -> tuple[np.ndarray, Sources] | N
         # Sources have no order: each is compared with the source of all rows that it is most like.
         alike = np.abs(_standardized(S[train]).T @ _standardized(inside))
         left_out[test] = outside[:, linear_sum_assignment(-alike)[1]]
-    usual = from_gaussian(_standardized(components))
-    # Components were not chosen by this measure, so their own rows may decide on its sign; those of sources may not.
-    sides = np.sign(usual.mean(axis=0)), np.sign(from_gaussian(_standardized(S)).mean(axis=0))
-    per_row = [(usual * sides[0]).mean(axis=1), (from_gaussian(left_out) * sides[1]).mean(axis=1)]
-    gain = per_row[1] - per_row[0]
-    spread = float(gain.std(ddof=1)) / math.sqrt(len(gain))
-    return S, Sources(
-        kurtosis=_by_size(_kurtosis(S)),
-        of_components=_by_size(_kurtosis(components)),
-        held_out=float(per_row[1].mean()),
-        baseline=float(per_row[0].mean()),
-        certainty=float(gain.mean()) / spread if spread > 0 else 0.0,
-    )
+    return S, Sources(S, components, left_out)
 
 
 def _ica(X: np.ndarray, m: int, seed: int) -> Any:
@@ -249,12 +221,7 @@ def _kurtosis(Z: np.ndarray) -> np.ndarray:
     return np.asarray((centred**4).mean(axis=0) / np.where(squares > 0, squares, 1.0) ** 2 - 3.0)
 
 
-def _by_size(values: np.ndarray) -> np.ndarray:
-    """Values in descending order of their magnitudes."""
-    return values[np.argsort(-np.abs(values), kind="stable")]
-
-
-# Beyond straight lines: kernel PCA and ICA beside PCA, and whether they show more.
+# The section.
 
 
 #: A difference counts from so many standard errors on, if it is at least so large.
@@ -272,21 +239,19 @@ def section(a: Analysis) -> Section | None:
     found = a.beyond
     if found is None:
         return None
-    kernel, independent = _kernel_said(a, found), _sources_said(found.sources)
-    blocks: list[Block] = [Prose(_conclusion(a, found)), _maps(a, found), Listing(_measures(a, found)), Prose(kernel)]
-    if independent:
-        blocks.append(Prose(independent))
-    some = f" This section is about a random sample of {len(found.numbers):,} rows." if _is_sample(a, found) else ""
+    gains = {flat.name: _gains(found, flat) for flat in found.maps[1:]}
+    blocks: list[Block] = [Prose(_conclusion(a, found, gains)), _maps(a, found), Listing(_measures(a, found))]
+    blocks += prose(_kernel_said(a, found), _sources_said(found.sources))
+    n = len(found.numbers)
+    some = f" This section is about a random sample of {n:,} rows." if n < a.n else ""
     lead = (
         "PCA places rows by weighted sums of the columns: a flat view. Kernel PCA bends the view to bring out groups "
         "that no flat view separates, and ICA turns it to directions along which the rows are least like a Gaussian "
         f"cloud, such as single causes that were mixed. Here both are held against PCA, with the same rows.{some}"
     )
-    return Section("beyond", "Beyond straight lines", lead, blocks, summary=_summary(found))
-
-
-def _is_sample(a: Analysis, b: Beyond) -> bool:
-    return len(b.numbers) < a.n
+    more = gains["kernel PCA"].get("groups", 0.0)
+    said = f"A curved map, that of kernel PCA, sets the groups apart for {share(more)} more of the rows than PCA's map."
+    return Section("beyond", "Beyond straight lines", lead, blocks, said if more >= _WORTH_SAYING else "")
 
 
 def _difference(one: np.ndarray, other: np.ndarray) -> tuple[float, bool]:
@@ -296,56 +261,35 @@ def _difference(one: np.ndarray, other: np.ndarray) -> tuple[float, bool]:
     return mean, abs(mean) >= _LARGE and abs(mean) >= _CERTAIN * spread
 
 
-def _gains(b: Beyond, flat: Flat | None) -> dict[str, float]:
+def _gains(b: Beyond, flat: Flat) -> dict[str, float]:
     """What a map gains over PCA's, as far as that is certain: neighbours and groups; losses are negative."""
-    if flat is None:
-        return {}
     found = {"neighbours": _difference(flat.kept, b.pca.kept)}
-    if flat.by_means is not None and b.pca.by_means is not None:
+    if flat.by_means is not None:
         found["groups"] = _difference(flat.by_means, b.pca.by_means)
     return {name: mean for name, (mean, certain) in found.items() if certain}
 
 
-def _ica_matters(s: Sources | None) -> bool:
-    """Whether the sources are less Gaussian than the principal components in rows left out, beyond chance."""
-    if s is None:
-        return False
-    return s.certainty >= _CERTAIN and s.held_out >= _LESS_GAUSSIAN * s.baseline
-
-
-def _conclusion(a: Analysis, b: Beyond) -> str:
-    """What to do, in a few sentences."""
-    found = {"kernel PCA": _gains(b, b.kernel), "ICA": _gains(b, b.ica)}
-    better = {name: gains for name, gains in found.items() if any(gain > 0 for gain in gains.values())}
-    sources = _ica_matters(b.sources)
-    if not better and not sources:
-        return "A straight-line map shows as much as the others: keep PCA."
-    parts = [f"In two dimensions, {name} {_compared(a, gains)} than PCA does." for name, gains in better.items()]
-    if not better:
-        parts.append("As a map, PCA shows as much as the others.")
-    if sources:
-        parts.append("The sources of ICA are farther from Gaussian than chance explains: they may be worth a name.")
-    return " ".join(parts)
-
-
-def _compared(a: Analysis, gains: Mapping[str, float]) -> str:
-    """What a map does better than PCA's, and what less well."""
+def _conclusion(a: Analysis, b: Beyond, gains: dict[str, dict[str, float]]) -> str:
+    """What to do, in a few sentences: what each map does better than PCA's, and what less well."""
     words = {"neighbours": ("keeps more neighbours", "keeps fewer neighbours")}
     if a.groupings:
         groups = f"the groups by {a.groupings[0].name}"
         words["groups"] = (f"sets {groups} apart better", f"sets {groups} apart less well")
-    ahead = [words[name][0] for name, gain in gains.items() if gain > 0]
-    behind = [words[name][1] for name, gain in gains.items() if gain < 0]
-    return " but ".join(part for part in (" and ".join(ahead), " and ".join(behind)) if part)
-
-
-def _summary(b: Beyond) -> str:
-    """The sentence for the top of the page; nothing if PCA is enough."""
-    gains = _gains(b, b.kernel)
-    if gains.get("groups", 0.0) >= _WORTH_SAYING:
-        more = share(gains["groups"])
-        return f"A curved map, that of kernel PCA, sets the groups apart for {more} more of the rows than PCA's map."
-    return ""
+    sources = b.sources is not None and b.sources.matter
+    parts = []
+    for name, of_map in gains.items():
+        ahead = [words[what][0] for what, gain in of_map.items() if gain > 0]
+        behind = [words[what][1] for what, gain in of_map.items() if gain < 0]
+        if ahead:
+            compared = " but ".join(" and ".join(part) for part in (ahead, behind) if part)
+            parts.append(f"In two dimensions, {name} {compared} than PCA does.")
+    if not parts and not sources:
+        return "A straight-line map shows as much as the others: keep PCA."
+    if not parts:
+        parts.append("As a map, PCA shows as much as the others.")
+    if sources:
+        parts.append("The sources of ICA are farther from Gaussian than chance explains: they may be worth a name.")
+    return " ".join(parts)
 
 
 def _kernel_said(a: Analysis, b: Beyond) -> str:
@@ -355,7 +299,7 @@ def _kernel_said(a: Analysis, b: Beyond) -> str:
         f"and kernel PCA's {share(b.kernel.kept.mean())}"
     )
     neighbours += _verdict(*_difference(b.kernel.kept, b.pca.kept))
-    if b.kernel.by_means is None or b.pca.by_means is None:
+    if b.kernel.by_means is None:
         return neighbours
     group = a.groupings[0].name
     return (
@@ -375,13 +319,16 @@ def _sources_said(s: Sources | None) -> str:
     """How far from Gaussian the sources are, and whether that is more than chance."""
     if s is None:
         return ""
-    first, usual = (listed([_signed(v) for v in values[:2]]) for values in (s.kurtosis, s.of_components))
+    first, usual = (
+        listed([f"{'+' if value > 0 else ''}{number(value, 2)}" for value in values[:2]])
+        for values in (s.kurtosis, s.of_components)
+    )
     text = (
         f"ICA with {count(len(s.kurtosis), 'source')}: the two farthest from Gaussian have the excess kurtosis {first};"
         f" of the principal components it is {usual}. (It is 0 for a Gaussian, positive for heavy tails or a few rows "
         "far out, and negative where rows form two clusters or spread evenly.)"
     )
-    if _ica_matters(s):
+    if s.matter:
         return (
             f"{text} In rows left out, the sources are clearly less Gaussian than the components, so this is more than "
             "a fit to chance."
@@ -389,63 +336,42 @@ def _sources_said(s: Sources | None) -> str:
     return f"{text} In rows left out, the sources are not clearly less Gaussian than the principal components."
 
 
-def _signed(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{number(value, 2)}"
-
-
 def _measures(a: Analysis, b: Beyond) -> Table:
     """What each map keeps."""
-    maps = [flat for flat in (b.pca, b.kernel, b.ica) if flat is not None]
-    columns: dict[str, Any] = {"neighbours kept": [float(flat.kept.mean()) for flat in maps]}
+    columns: dict[str, Any] = {"neighbours kept": [float(flat.kept.mean()) for flat in b.maps]}
     notes = [f"Kernel PCA has the kernel {b.width}, whose width was chosen without the labels."]
     if b.right_in_all is not None and b.right_by_chance is not None:
-        columns["right by means"] = [float(flat.by_means.mean()) for flat in maps if flat.by_means is not None]
-        by_neighbours = [flat.by_neighbours for flat in maps if flat.by_neighbours is not None]
-        columns["right by neighbours"] = [float(right.mean()) for right in by_neighbours]
+        columns["right by means"] = [float(flat.by_means.mean()) for flat in b.maps]
+        columns["right by neighbours"] = [float(flat.by_neighbours.mean()) for flat in b.maps]
         notes.append(
             f"Right: the share of rows whose group by {a.groupings[0].name} is that of the nearest mean, or of most of "
             f"the {NEIGHBOURS} nearest rows, on the map. By the nearest rows in all columns {share(b.right_in_all)} "
             f"are right, and always guessing the most frequent group {share(b.right_by_chance)}."
         )
-    return Table(
-        columns,
-        [flat.name for flat in maps],
-        title=f"Maps of two dimensions, {count(len(b.numbers), 'row')}",
-        notes=notes,
-        row_name="map",
-    )
+    title = f"Maps of two dimensions, {count(len(b.numbers), 'row')}"
+    return Table(columns, [flat.name for flat in b.maps], title=title, notes=notes, row_name="map")
 
 
 def _maps(a: Analysis, b: Beyond) -> Chart:
     """The maps beside each other, with the same rows in the same colours."""
-    maps = [flat for flat in (b.pca, b.kernel, b.ica) if flat is not None]
+    maps = b.maps
     group = a.groupings[0] if a.groupings and len(a.groupings[0].levels) <= _COLOURED else None
     hover = [a.row_name(int(i)) for i in b.numbers]
+    colours = () if group is None else (group.codes[b.numbers], group.levels)
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
+    titles: list[dict[str, Any]] = []
     width = 1.0 / len(maps)
     for i, flat in enumerate(maps):
         x, y = flat.scores.T
         end = "" if i == 0 else str(i + 1)
-        colours = () if group is None else (group.codes[b.numbers], group.levels)
         for trace in points(x, y, hover, *colours, xaxis=f"x{end}", yaxis=f"y{end}"):
             data.append({**trace, "showlegend": group is not None and i == 0})
         ends = [i * width + (0.06 if i else 0.0), (i + 1) * width - (0.02 if i + 1 < len(maps) else 0.0)]
         layout[f"xaxis{end}"] = axis(plain(flat.axes[0]), domain=ends, anchor=f"y{end}", zeroline=False)
         layout[f"yaxis{end}"] = axis(plain(flat.axes[1]), anchor=f"x{end}", zeroline=False)
-    layout["annotations"] = [
-        {
-            "text": flat.name,
-            "x": float(np.mean(layout[f"xaxis{i + 1 if i else ''}"]["domain"])),
-            "y": 1.06,
-            "xref": "paper",
-            "yref": "paper",
-            "showarrow": False,
-            "xanchor": "center",
-        }
-        for i, flat in enumerate(maps)
-    ]
-    layout["legend"] = {"orientation": "h", "y": -0.2}
+        titles.append(heading(flat.name, float(np.mean(ends)), 1.06, showarrow=False, xanchor="center"))
+    layout |= {"annotations": titles, "legend": {"orientation": "h", "y": -0.2}}
     rows = {f"{flat.name} {name}": flat.scores[:, j] for flat in maps for j, name in enumerate(flat.axes)}
     coloured = f" Colours are by {group.name}." if group is not None else ""
     return Chart(

@@ -1,20 +1,25 @@
-"""The data: rows, columns and their kinds, scales, groups, and what was left out and why."""
+"""The data: rows, columns and their kinds, scales and correlations, what was left out and why."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import squareform
+from scipy.stats import norm
 
-from ..inspect.diagnostics import categories, checked_image_shape
+from .._core.arrays import to_numpy
+from ..inspect.diagnostics import checked_image_shape
+from ..summaries.base import union
 from ..table import Table
-from .blocks import Block, Chart, Listing, Prose, Section, axis, brief, color, count, labels, listed, number, share
-from .correlations import correlation_blocks
+from .blocks import Block, Chart, Listing, Prose, Section, be, brief, count, listed, number, prose, share
+from .charts import COLORS, axes, axis, color, labels, scatter
 from .missing import missing_blocks
 from .passes import FirstPass
 
@@ -27,6 +32,17 @@ if TYPE_CHECKING:
 
 #: The kinds of columns.
 EMPTY, CONSTANT, BINARY, FEW, COUNTS, WHOLE, DECIMAL = "empty", "constant", "0/1", "few", "counts", "whole", "decimal"
+#: What they are called in the table of the columns, and what such columns hold. A model that is already fitted may have
+#: columns that are constant or empty in this table.
+_KINDS = {
+    DECIMAL: ("decimal", "decimal numbers"),
+    WHOLE: ("whole numbers", "whole numbers"),
+    COUNTS: ("counts", "counts (whole numbers from 0 on)"),
+    FEW: ("few whole numbers", "a few different whole numbers"),
+    BINARY: ("0 or 1", "0 and 1 only"),
+    CONSTANT: ("constant", "one number only"),
+    EMPTY: ("empty", "nothing"),
+}
 #: A column of whole numbers with at most this many different entries holds grades or codes.
 _FEW_VALUES = 10
 #: Skewness and different entries are those of about this many numbers, but at least of so many rows.
@@ -36,103 +52,67 @@ _SKEWED = 2.0
 #: With fewer rows, different whole numbers that grow from row to row may well be a measurement.
 _FEWEST_IDENTIFIED = 20
 #: Words that name columns of identifiers.
-_IDENTIFIERS = set(
-    [
-        "id",
-        "ids",
-        "ident",
-        "identifier",
-        "index",
-        "idx",
-        "nr",
-        "no",
-        "num",
-        "number",
-        "row",
-        "rows",
-        "rowid",
-        "rowname",
-        "rownames",
-        "rownumber",
-        "unnamed",
-        "key",
-        "uuid",
-        "guid",
-        "person",
-        "subject",
-        "participant",
-        "patient",
-        "respondent",
-        "case",
-        "sample",
-        "observation",
-        "record",
-        "serial",
-    ]
+_IDENTIFIER = re.compile(
+    "ids?|ident|identifier|index|idx|nr|no|num|number|rows?|rowid|rownames?|rownumber|unnamed|key|uuid|guid|person|"
+    "subject|participant|patient|respondent|case|sample|observation|record|serial"
 )
 
 
-@dataclass(frozen=True)
 class Columns:
-    """Facts of all columns that are numbers, whether they are analysed or not."""
+    """Facts of all columns that are numbers, whether they are analysed or not, from the first pass and its sample.
 
-    kinds: list[str]
-    #: The third standardized moment; NaN for columns that do not vary.
-    skewness: np.ndarray
-    #: Positive columns that are strongly skewed, and far less so after a logarithm (of 1 + x if x may be zero).
-    for_logarithm: np.ndarray
-    #: Columns that certainly only identify the rows.
-    identifiers: np.ndarray
-    #: Columns of different whole numbers that may identify the rows, and those that grow by one from row to row.
-    suspects: np.ndarray
-    sequences: np.ndarray
+    Columns that identify rows are known by their names, too.
+    """
 
+    def __init__(self, first: FirstPass, names: Sequence[str]) -> None:
+        self._first = first
+        some = thinned(first.sample)
+        self.kinds = [_kind(first, some[:, j], j) for j in range(len(names))]
+        #: Columns of grades or 0/1, whose whole numbers are codes.
+        self.codes = np.array([kind in (BINARY, FEW) for kind in self.kinds], dtype=bool)
+        #: The third standardized moment; NaN for columns that do not vary.
+        self.skewness = _skewness(some)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            positive = np.where(first.low == 0, np.log1p(some), np.nan)
+            after = _skewness(np.where(first.low > 0, np.log(some), positive))
+        #: Positive columns that are strongly skewed, and far less so after a logarithm (of 1 + x if x may be zero).
+        measured = np.array([kind in (COUNTS, WHOLE, DECIMAL) for kind in self.kinds], dtype=bool)
+        with np.errstate(invalid="ignore"):
+            far_less = (self.skewness > _SKEWED) & (np.abs(after) < self.skewness / 2)
+            self.for_logarithm = measured & (first.low >= 0) & far_less
+        self._grow = np.array([_grows(first, j) for j in range(len(names))], dtype=bool)
+        recounts = np.array([_recounts(first, j) for j in range(len(names))], dtype=bool)
+        named = np.array([_names_rows(name) for name in names], dtype=bool)
+        from_the_first = first.numbering & ((first.low == 0) | (first.low == 1))
+        #: Columns that certainly only identify the rows.
+        self.identifiers = from_the_first | ((first.numbering | self._grow | recounts) & named)
+        #: Columns of different whole numbers that may identify the rows, and those that grow by one from row to row.
+        self.suspects = self._grow & ~self.identifiers & ~first.numbering
+        self.sequences = first.numbering & ~self.identifiers
 
-def column_facts(first: FirstPass, names: Sequence[str]) -> Columns:
-    """Facts of the columns, from the first pass and its sample; columns that identify rows are known by their names,
-    too."""
-    sample = first.sample
-    some = thinned(sample)
-    kinds = [_kind(first, some[:, j], j) for j in range(len(names))]
-    skewness, after = _skewness(some), _skewness(_logarithms(some, first.low))
-    # Grades and 0/1 are codes, of which a logarithm makes no sense.
-    measured = np.array([kind in (COUNTS, WHOLE, DECIMAL) for kind in kinds], dtype=bool)
-    with np.errstate(invalid="ignore"):
-        for_logarithm = measured & (first.low >= 0) & (skewness > _SKEWED) & (np.abs(after) < skewness / 2)
-    different = np.array([_grows(first, j) for j in range(len(names))], dtype=bool)
-    recounts = np.array([_recounts(first, j) for j in range(len(names))], dtype=bool)
-    named = np.array([_names_rows(name) for name in names], dtype=bool)
-    from_the_first = first.numbering & ((first.low == 0) | (first.low == 1))
-    identifiers = from_the_first | ((first.numbering | different | recounts) & named)
-    return Columns(
-        kinds=kinds,
-        skewness=skewness,
-        for_logarithm=for_logarithm,
-        identifiers=identifiers,
-        suspects=different & ~identifiers & ~first.numbering,
-        sequences=first.numbering & ~identifiers,
-    )
-
-
-def why_not_analysed(first: FirstPass, columns: Columns, j: int) -> str:
-    """Why a column of numbers is not analysed."""
-    low, high = first.low[j], first.high[j]
-    if first.observed[j] == 0:
-        return "all its entries are missing"
-    if low == high:
-        return f"all its entries are {low:g}"
-    if not first.deviation[j] > 0:
-        return "it does not vary among the rows that have a weight, or so little that its variance is below all numbers"
-    if not columns.identifiers[j]:
-        return "the model does not use it"
-    if first.numbering[j]:
-        return f"it just counts the rows, from {low:.0f} to {high:.0f}"
-    if _grows(first, j):
-        return (
-            "by its name and its entries, whole numbers that grow from row to row, it identifies the rows (as ids, it "
-            "would name them)"
-        )
-    return f"by its name and its entries, it counts the rows of each group, from {low:.0f} to {high:.0f}"
+    def why_not_analysed(self, j: int) -> str:
+        """Why a column of numbers is not analysed."""
+        first = self._first
+        low, high = first.low[j], first.high[j]
+        if first.observed[j] == 0:
+            return "all its entries are missing"
+        if low == high:
+            return f"all its entries are {low:g}"
+        if not first.deviation[j] > 0:
+            return (
+                "it does not vary among the rows that have a weight, or so little that its variance is below all "
+                "numbers"
+            )
+        if not self.identifiers[j]:
+            return "the model does not use it"
+        if first.numbering[j]:
+            return f"it just counts the rows, from {low:.0f} to {high:.0f}"
+        if self._grow[j]:
+            return (
+                "by its name and its entries, whole numbers that grow from row to row, it identifies the rows (as ids, "
+                "it would name them)"
+            )
+        return f"by its name and its entries, it counts the rows of each group, from {low:.0f} to {high:.0f}"
 
 
 def thinned(rows: np.ndarray) -> np.ndarray:
@@ -169,12 +149,6 @@ def _skewness(X: np.ndarray) -> np.ndarray:
         return np.asarray(cube / square**1.5)
 
 
-def _logarithms(X: np.ndarray, low: np.ndarray) -> np.ndarray:
-    """log(x), or log(1 + x) for columns with zeros; NaN for columns with negative entries."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(low > 0, np.log(X), np.where(low == 0, np.log1p(X), np.nan))
-
-
 def _grows(first: FirstPass, j: int) -> bool:
     """Whether a column holds whole numbers without gaps that grow from each row of the sample to the next."""
     if not first.whole[j] or first.observed[j] < max(first.n, _FEWEST_IDENTIFIED):
@@ -193,7 +167,7 @@ def _recounts(first: FirstPass, j: int) -> bool:
 def _names_rows(name: str) -> bool:
     """Whether a name says that a column identifies the rows: "id", "person", "patient_nr", "rowNumber"."""
     parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", str(name))
-    return any(part.lower() in _IDENTIFIERS for part in parts)
+    return any(_IDENTIFIER.fullmatch(part.lower()) for part in parts)
 
 
 def equal_rows(X: np.ndarray) -> int:
@@ -215,32 +189,12 @@ def equal_rows(X: np.ndarray) -> int:
     return int(np.count_nonzero(np.all((earlier == later) | (np.isnan(earlier) & np.isnan(later)), axis=1)))
 
 
-# The data: rows, columns and their kinds, scales, missing entries, correlations, and what was left out and why.
+# The section.
 
 
-#: What the kinds of columns are called, for one and for several columns.
-_KINDS = {
-    DECIMAL: ("holds decimal numbers", "hold decimal numbers"),
-    WHOLE: ("holds whole numbers", "hold whole numbers"),
-    COUNTS: ("holds counts (whole numbers from 0 on)", "hold counts (whole numbers from 0 on)"),
-    FEW: ("holds a few different whole numbers", "hold a few different whole numbers"),
-    BINARY: ("holds 0 and 1 only", "hold 0 and 1 only"),
-    # A model that is already fitted may have columns that are constant or empty in this table.
-    CONSTANT: ("holds one number only", "hold one number only"),
-    EMPTY: ("holds nothing", "hold nothing"),
-}
-_SHORT = {
-    DECIMAL: "decimal",
-    WHOLE: "whole numbers",
-    COUNTS: "counts",
-    FEW: "few whole numbers",
-    BINARY: "0 or 1",
-    CONSTANT: "constant",
-    EMPTY: "empty",
-}
 #: The largest number of columns whose distributions are drawn.
 _DRAWN = 40
-#: Reasons of up to this many columns are told in a sentence, those of more in a table.
+#: Reasons of up to this many columns are told in a sentence, those of more in a table; and so are correlations.
 _TOLD = 3
 #: The largest number of sentences on rows and columns that repeat others.
 _GROUPS = 4
@@ -248,43 +202,30 @@ _GROUPS = 4
 
 def section(a: Analysis) -> Section:
     """What the table holds."""
-    blocks: list[Block] = [Prose(_size(a))]
-    blocks += _left_out(a)
-    blocks += [Prose(" ".join(said)) for said in (_identifiers(a), _repeated(a)) if said]
-    blocks += [Prose(_scales(a)), Listing(_table(a), shown=10), _distributions(a)]
-    skewed = _skewed(a)
-    blocks += [Prose(skewed)] if skewed else []
-    blocks += missing_blocks(a)
-    blocks += correlation_blocks(a)
-    return Section(
-        key="data",
-        title="The data",
-        lead=(
-            "What the table holds, before anything is modelled: its rows and columns, what was left out and why, how "
-            "the columns are scaled, what is missing, and which columns go together."
-        ),
-        blocks=blocks,
-        summary=_summary(a),
-    )
-
-
-def _summary(a: Analysis) -> str:
+    blocks: list[Block] = [Prose(_size(a)), *_left_out(a)]
+    blocks += prose(" ".join(_identifiers(a)), " ".join(_repeated(a)), _scales(a))
+    blocks += [Listing(_table(a), shown=10), _distributions(a), *prose(_skewed(a))]
+    blocks += [*missing_blocks(a), *_correlation_blocks(a)]
     missing = int(a.first.missing[a.used].sum())
-    holes = "no entry is missing" if missing == 0 else f"{share(missing / (a.n * a.p))} of the entries are missing"
-    return f"The report is about {count(a.n, 'row')} and {count(a.p, 'column')} of numbers; {holes}."
+    entries = "no entry is missing" if missing == 0 else f"{share(missing / (a.n * a.p))} of the entries are missing"
+    lead = (
+        "What the table holds, before anything is modelled: its rows and columns, what was left out and why, how "
+        "the columns are scaled, what is missing, and which columns go together."
+    )
+    summary = f"The report is about {count(a.n, 'row')} and {count(a.p, 'column')} of numbers; {entries}."
+    return Section("data", "The data", lead, blocks, summary)
 
 
 def _size(a: Analysis) -> str:
     """Rows, columns and kinds."""
     kinds = Counter(a.columns.kinds[j] for j in a.used)
+    parts = [f"{n:,} {'holds' if n == 1 else 'hold'} {_KINDS[kind][1]}" for kind, n in kinds.most_common()]
+    told = f"Of these, {listed(parts)}"
     if len(kinds) == 1:
-        ((kind, n),) = kinds.items()
-        told = f"{'It' if n == 1 else 'All of them'} {_KINDS[kind][n > 1]}"
-    else:
-        parts = [f"{n:,} {_KINDS[kind][n > 1]}" for kind, n in kinds.most_common()]
-        told = f"Of these, {listed(parts)}"
-    verb = "is" if a.p == 1 else "are"
-    which = f"of which {a.p:,} {verb}" if a.p < a.opened.n_columns else "which is" if a.p == 1 else "all of which are"
+        told = f"{'It' if a.p == 1 else 'All of them'} {parts[0].partition(' ')[2]}"
+    which = f"{'which' if a.p == 1 else 'all of which'} {be(a.p)}"
+    if a.p < a.opened.n_columns:
+        which = f"of which {a.p:,} {be(a.p)}"
     said = [
         f"The table has {count(a.n, 'row')} and {count(a.opened.n_columns, 'column')}, {which} analysed.",
         f"{told}.",
@@ -357,34 +298,27 @@ def _identifiers(a: Analysis) -> list[str]:
 def _repeated(a: Analysis) -> list[str]:
     """Equal rows, and columns that say the same as others."""
     said = []
-    if a.opened.held:
-        equal = equal_rows(a.first.sample[:, a.used])
-        if equal:
-            verb = "is" if equal == 1 else "are"
-            said.append(f"{count(equal, 'row')} ({share(equal / a.n)}) {verb} equal to an earlier row in all columns.")
+    equal = equal_rows(a.first.sample[:, a.used]) if a.opened.held else 0
+    if equal:
+        part = share(equal / a.n)
+        said.append(f"{count(equal, 'row')} ({part}) {be(equal)} equal to an earlier row in all columns.")
     for group in a.correlations.copies:
-        names = [brief(a.names[j]) for j in group]
-        said.append(f"{listed(names)} are equal in all rows, so what they have in common counts {_times(len(names))}.")
+        names, times = listed(a.brief_names(group)), "twice" if len(group) == 2 else f"{len(group)} times"
+        said.append(f"{names} are equal in all rows, so what they have in common counts {times}.")
     for group in a.correlations.rescaled:
-        names = [brief(a.names[j]) for j in group]
-        said.append(f"{listed(names)} are the same up to shift and scale: their correlation is 1 or -1.")
-    if len(said) > _GROUPS:
-        rest = len(said) - _GROUPS
-        said = [
-            *said[:_GROUPS],
-            f"{count(rest, 'further group')} of columns {'repeats' if rest == 1 else 'repeat'} others.",
-        ]
+        names = listed(a.brief_names(group))
+        said.append(f"{names} are the same up to shift and scale: their correlation is 1 or -1.")
+    rest = len(said) - _GROUPS
+    if rest > 0:
+        more = f"{count(rest, 'further group')} of columns {'repeats' if rest == 1 else 'repeat'} others."
+        said = [*said[:_GROUPS], more]
     return said
-
-
-def _times(n: int) -> str:
-    return "twice" if n == 2 else f"{n} times"
 
 
 def _scales(a: Analysis) -> str:
     """Deviations, and whether columns were divided by them."""
-    varying = np.flatnonzero(a.first.deviation[a.used] > 0)
-    deviations, names = a.first.deviation[a.used[varying]], [brief(a.names[j]) for j in varying]
+    varying = np.flatnonzero(a.deviation > 0)
+    deviations, names = a.deviation[varying], a.brief_names(varying)
     if len(varying) == 1:
         return f"The standard deviation of {names[0]} is {number(deviations[0])}."
     low, high = int(np.argmin(deviations)), int(np.argmax(deviations))
@@ -400,7 +334,7 @@ def _scales(a: Analysis) -> str:
     if a.request.standardize is not None:
         return f"{said} As was asked for, {divided}."
     if a.layout is not None:
-        what = "points of a curve" if a.layout.is_curve else "pixels of a picture"
+        what = "points of a curve" if a.is_curve else "pixels of a picture"
         return f"{said} The columns look like {what}, which have the same units, so {divided}."
     if a.standardize:
         return (
@@ -417,14 +351,14 @@ def _scales(a: Analysis) -> str:
 def _table(a: Analysis) -> Table:
     first, columns = a.first, a.columns
     facts: dict[str, Any] = {
-        "kind": [_SHORT[columns.kinds[j]] for j in a.used],
+        "kind": [_KINDS[columns.kinds[j]][0] for j in a.used],
         "mean": first.mean[a.used],
-        "std. deviation": first.deviation[a.used],
+        "std. deviation": a.deviation,
         "lowest": first.low[a.used],
         "highest": first.high[a.used],
         "skewness": columns.skewness[a.used],
     }
-    if a.has_holes:
+    if a.has_missing:
         facts["missing"] = first.missing[a.used]
     notes = [] if a.opened.held else ["Skewness is that of a sample of the rows."]
     return Table(facts, a.names, title="The columns that are analysed", notes=notes, row_name="column")
@@ -435,63 +369,44 @@ def _distributions(a: Analysis) -> Chart:
     skewness = np.nan_to_num(np.abs(a.columns.skewness[a.used]))
     shown = np.sort(np.argsort(-skewness, kind="stable")[:_DRAWN])
     at = a.used[shown]
-    sample = thinned(a.first.sample)[:, at]
-    quantiles = np.nanquantile(sample, [0.01, 0.25, 0.5, 0.75, 0.99], axis=0)
+    quantiles = np.nanquantile(thinned(a.first.sample)[:, at], [0.01, 0.25, 0.5, 0.75, 0.99], axis=0)
     mean, deviation = a.first.mean[at], a.units[shown]
-    low, q1, middle, q3, high = (quantiles - mean) / deviation
+    low, q1, middle, q3, high = relative = (quantiles - mean) / deviation
     ends = np.concatenate([a.first.low[at] - mean, a.first.high[at] - mean]) / np.concatenate([deviation, deviation])
     names = labels([a.names[j] for j in shown])
-    data: list[dict[str, Any]] = [
-        {
-            "type": "box",
-            "x": names,
-            "q1": q1,
-            "median": middle,
-            "q3": q3,
-            "lowerfence": low,
-            "upperfence": high,
-            "name": "1%, 25%, 50%, 75%, 99%",
-            "marker": {"color": color(0)},
-            "line": {"width": 1.5},
-        },
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": names + names,
-            "y": ends,
-            "name": "lowest and highest",
-            "marker": {"color": color(1), "symbol": "diamond", "size": 6},
-            "hovertemplate": "%{x}: %{y:.2f}<extra></extra>",
-        },
-    ]
-    table = Table(
-        {
-            name: values * deviation + mean
-            for name, values in zip(("1%", "25%", "50%", "75%", "99%"), (low, q1, middle, q3, high), strict=True)
-        },
-        [a.names[j] for j in shown],
-        title="Quantiles of the columns",
-        row_name="column",
+    boxes = {
+        "type": "box",
+        "x": names,
+        "q1": q1,
+        "median": middle,
+        "q3": q3,
+        "lowerfence": low,
+        "upperfence": high,
+        "name": "1%, 25%, 50%, 75%, 99%",
+        "marker": {"color": color(0)},
+        "line": {"width": 1.5},
+    }
+    diamonds = {"color": color(1), "symbol": "diamond", "size": 6}
+    of_columns = axis(
+        type="category",
+        tickangle=-45 if len(names) > 3 else 0,
+        tickfont={"size": 12 if len(names) <= 12 else 9},
+        dtick=1,
+        automargin=True,
     )
+    columns = dict(zip(("1%", "25%", "50%", "75%", "99%"), relative * deviation + mean, strict=True))
     some = f" The {_DRAWN} most skewed columns are shown." if a.p > _DRAWN else ""
     sampled = "" if a.opened.held else " Quantiles are those of a sample of the rows."
     return Chart(
         key="distributions",
         title="How the entries of each column are distributed",
         alt=f"Box plots of {count(len(names), 'column')}, in standard deviations from the mean of each column.",
-        data=data,
-        layout={
-            "xaxis": axis(
-                type="category",
-                tickangle=-45 if len(names) > 3 else 0,
-                tickfont={"size": 12 if len(names) <= 12 else 9},
-                dtick=1,
-                automargin=True,
-            ),
-            "yaxis": axis("standard deviations from the mean"),
-            "legend": {"orientation": "h", "y": 1.08},
-        },
-        table=table,
+        data=[
+            boxes,
+            scatter("markers", "%{x}: %{y:.2f}", x=names + names, y=ends, name="lowest and highest", marker=diamonds),
+        ],
+        layout=axes(of_columns, "standard deviations from the mean", legend=1.08),
+        table=Table(columns, [a.names[j] for j in shown], title="Quantiles of the columns", row_name="column"),
         height=380,
         caption=(
             "A box holds the middle half of the entries and its line the median; the whiskers reach from 1% to 99%. A "
@@ -504,10 +419,9 @@ def _skewed(a: Analysis) -> str:
     """Columns whose logarithm would be easier to describe by means and deviations."""
     if a.layout is not None:
         return ""
-    found = [j for j in a.used if a.columns.for_logarithm[j]]
+    found = sorted((j for j in a.used if a.columns.for_logarithm[j]), key=lambda j: -a.columns.skewness[j])
     if not found:
         return ""
-    found.sort(key=lambda j: -a.columns.skewness[j])
     names, one = [brief(a.opened.names[j]) for j in found], len(found) == 1
     zeros = any(a.first.low[j] == 0 for j in found)
     whose = ("its logarithm" if one else "their logarithms") + (" (that of 1 + x, for the zeros)" if zeros else "")
@@ -515,6 +429,200 @@ def _skewed(a: Analysis) -> str:
         f"{listed(names)} {'is' if one else 'are'} never negative and strongly skewed (skewness "
         f"{number(float(a.columns.skewness[found[0]]))}{'' if one else ' at most'}): a few large entries make up much "
         f"of the variance. Components of {whose} may say more."
+    )
+
+
+# Correlations of the columns, the order in which a picture of them is readable, and columns that repeat others.
+
+
+#: All correlations of up to this many columns are computed, and those of up to so many are shown.
+_COMPUTED, _SHOWN = 2000, 150
+#: Correlations beyond this are 1, but for rounding.
+_ONE = 1.0 - 1e-10
+#: The number of strongest pairs that are listed.
+_STRONGEST = 12
+#: Names are written beside the picture, and numbers into it, up to this many columns.
+_NAMED, _NUMBERED = 60, 12
+
+
+class ColumnPair(NamedTuple):
+    """Two columns, by their positions among those that are analysed, and their correlation."""
+
+    first: int
+    second: int
+    r: float
+
+
+class Correlations:
+    """Correlations of the columns that are analysed; columns are given by their positions among these."""
+
+    def __init__(self, a: Analysis) -> None:
+        #: The columns whose correlations were computed: all, or some of many at equal distances.
+        among = np.arange(a.p) if a.p <= _COMPUTED else np.linspace(0, a.p - 1, _COMPUTED).round().astype(int)
+        self.among = among
+        if a.pieces is not None:
+            scatter = to_numpy(union(a.pieces).scatter)[np.ix_(among, among)]
+        elif a.values is not None:
+            scatter = _scatter(a.values[:, among], a.opened.weights)
+        else:
+            sample = a.first.sample[:, a.used]
+            scatter = _scatter(sample if a.filled is None else a.filled.model.impute(sample))[np.ix_(among, among)]
+        mean, deviation = a.first.mean[a.used[among]], np.sqrt(np.diagonal(scatter))
+        # A column that does not vary is correlated with none.
+        deviation = np.where(deviation > 0, deviation, 1.0)
+        R = np.clip(scatter / deviation[:, None] / deviation, -1.0, 1.0)
+        np.fill_diagonal(R, 1.0)
+        i, j = np.triu_indices(len(R), 1)
+        r = R[i, j]
+        size = np.abs(r)
+        #: The number of pairs, and how many of them have a correlation beyond 0.5.
+        self.pairs, self.beyond_half = len(r), int(np.count_nonzero(size > 0.5))
+        #: A correlation that pure chance exceeds in only 5% of tables with as many independent columns and rows, by
+        #: Fisher's transformation and Bonferroni's bound; 1 if there are too few rows.
+        enough = self.pairs > 0 and a.n > 3
+        self.chance = float(np.tanh(norm.isf(0.025 / self.pairs) / np.sqrt(a.n - 3))) if enough else 1.0
+        #: Groups of columns that are equal, or that are equal up to shift and scale (including the sign).
+        self.copies: list[list[int]] = []
+        self.rescaled: list[list[int]] = []
+        _, labels = connected_components(np.abs(R) >= _ONE, directed=False)
+        for group in (np.flatnonzero(labels == label) for label in np.flatnonzero(np.bincount(labels) > 1)):
+            unit = np.abs(mean[group]).max() + deviation[group].max()
+            same = np.ptp(deviation[group]) <= 1e-9 * deviation[group].max() and np.ptp(mean[group]) <= 1e-9 * unit
+            are_copies = same and R[group[0], group].min() > 0
+            (self.copies if are_copies else self.rescaled).append([int(among[g]) for g in group])
+        #: The pairs with the largest correlations, apart from those that repeat each other.
+        different = np.flatnonzero(size < _ONE)
+        # Rounding must not decide on the order of pairs with the same correlation.
+        top = different[np.argsort(-size[different].round(12), kind="stable")[:_STRONGEST]]
+        self.strongest = [ColumnPair(int(among[i[t]]), int(among[j[t]]), float(r[t])) for t in top]
+        #: The columns that are shown, and their correlations: all, or those with the largest sum of squared
+        #: correlations, by average linkage on 1 - |r|, turned so that neighbours are as alike as possible.
+        order = np.arange(len(R))
+        if len(R) > _SHOWN:
+            order = np.sort(np.argsort(-(R**2).sum(axis=0), kind="stable")[:_SHOWN])
+        if len(order) >= 3:
+            distances = squareform(np.clip(1.0 - np.abs(R[np.ix_(order, order)]), 0.0, None), checks=False)
+            order = order[leaves_list(linkage(distances, "average", optimal_ordering=True))]
+        self.shown, self.matrix = among[order], R[np.ix_(order, order)]
+
+
+def _scatter(X: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """The scatter of complete rows about their mean."""
+    each = np.ones(len(X)) if weights is None else weights
+    centred = (X - each @ X / each.sum()) * np.sqrt(each)[:, None]
+    return np.asarray(centred.T @ centred)
+
+
+def _correlation_blocks(a: Analysis) -> list[Block]:
+    """The part of the section that shows which columns go together."""
+    if a.p < 2:
+        return []
+    pairs = a.correlations.strongest
+    blocks: list[Block] = [Prose(_correlated(a)), _picture(a)]
+    if len(pairs) > 1:
+        columns = {
+            "first": [a.names[pair.first] for pair in pairs],
+            "second": [a.names[pair.second] for pair in pairs],
+            "correlation": [pair.r for pair in pairs],
+        }
+        places, title = list(range(1, len(pairs) + 1)), "The strongest correlations"
+        blocks.append(Listing(Table(columns, places, title=title, row_name="place"), shown=5))
+    return blocks
+
+
+def _correlation(r: float) -> str:
+    """A correlation in words: "0.96", or "above 0.999"."""
+    if abs(r) > 0.9995:
+        return "above 0.999" if r > 0 else "below -0.999"
+    return f"{r:.3f}" if abs(r) > 0.995 else f"{r:.2f}"
+
+
+def _correlated(a: Analysis) -> str:
+    """The strongest correlations, and whether chance explains them."""
+    found = a.correlations
+    strongest = found.strongest
+    if not strongest:
+        return "All columns have a correlation of 1 or -1 with each other."
+    names = [" and ".join(a.brief_names([pair.first, pair.second])) for pair in strongest[:_TOLD]]
+    told = [
+        f"{name} ({_correlation(pair.r)})"
+        for name, pair in zip(names, strongest, strict=False)
+        if abs(pair.r) > found.chance
+    ]
+    said = []
+    if told:
+        verb = "The strongest correlation is that of" if len(told) == 1 else "The strongest correlations are those of"
+        said.append(f"{verb} {listed(told)}.")
+        if found.beyond_half == found.pairs > 1:
+            said.append(f"All {found.pairs:,} pairs have a correlation beyond 0.5 in size.")
+        else:
+            said.append(
+                f"{count(found.beyond_half, 'pair')} of {found.pairs:,} ({share(found.beyond_half / found.pairs)}) "
+                f"{'has' if found.beyond_half == 1 else 'have'} a correlation beyond 0.5 in size."
+            )
+        if abs(strongest[0].r) < 0.3:
+            said.append("All are weak, so a few components can hold only a small part of the variance.")
+    else:
+        said.append(
+            f"The strongest correlation, that of {names[0]}, is {_correlation(strongest[0].r)}, no more than chance "
+            "could give."
+        )
+    if found.chance > 0.3 or not told:
+        said.append(
+            f"With {count(a.n, 'row')} and {count(found.pairs, 'pair')}, correlations up to {number(found.chance, 2)} "
+            "in size can be due to chance alone."
+        )
+    if a.has_missing:
+        said.append("Correlations are those of the table with its missing entries filled in.")
+    return " ".join(said)
+
+
+def _picture(a: Analysis) -> Chart:
+    found = a.correlations
+    names = [a.names[j] for j in found.shown]
+    shown = labels(names)
+    many = len(names) > _NAMED
+    trace = {
+        "type": "heatmap",
+        "x": shown,
+        "y": shown,
+        "z": found.matrix.astype(np.float32),
+        "zmin": -1,
+        "zmax": 1,
+        # Nearly transparent at zero, on light and on dark pages.
+        "colorscale": [[0.0, COLORS[0]], [0.5, "rgba(128,128,128,0.06)"], [1.0, COLORS[1]]],
+        "colorbar": {"title": {"text": "r"}, "thickness": 12},
+        "hovertemplate": "%{y}<br>%{x}<br>r = %{z:.2f}<extra></extra>",
+        "xgap": 0 if many else 1,
+        "ygap": 0 if many else 1,
+    }
+    if len(names) <= _NUMBERED:
+        trace["texttemplate"] = "%{z:.2f}"
+    hidden: dict[str, Any] = {"showticklabels": not many, "type": "category", "automargin": True, "showgrid": False}
+    if not many:
+        hidden |= {"dtick": 1} | ({"tickfont": {"size": 9}} if len(names) > _NUMBERED else {})
+    some = ""
+    if len(found.among) < a.p:
+        some = f" of {len(found.among):,} columns at equal distances"
+    if len(found.shown) < len(found.among):
+        some = f" The {len(found.shown):,} columns are those with the largest squared correlations{some}."
+    elif some:
+        some = f" The columns are a choice{some}."
+    # Names of the columns of a table must differ.
+    unique = names if len(set(names)) == len(names) else [f"{i + 1}: {name}" for i, name in enumerate(names)]
+    x, y = axis(**hidden, tickangle=-45 if len(names) > 3 else 0), axis(**hidden, autorange="reversed")
+    return Chart(
+        key="correlations",
+        title="Correlations of the columns",
+        alt=f"A heatmap of the correlations of {count(len(names), 'column')}, in clustered order.",
+        data=[trace],
+        layout=axes(x, y),
+        table=Table(dict(zip(unique, found.matrix.T, strict=True)), names),
+        height=min(760, max(320, 26 * len(names) + 160)),
+        caption=(
+            "Columns with similar correlations lie side by side (average linkage of 1 - |r|). A block of one colour "
+            f"along the diagonal is a group of columns that go together.{some}"
+        ),
     )
 
 
@@ -527,6 +635,8 @@ def _skewed(a: Analysis) -> str:
 # Neighbouring points of a curve, such as a spectrum, are nearly the same.
 
 
+#: The number of rows that tell whether the columns are pixels.
+_LOOK = 1000
 #: Fewer rows than this tell nothing of the columns; and the smallest height and width of a picture, and the largest
 #: ratio of the two.
 _ROWS, _SIDE, _RATIO = 20, 4, 4
@@ -540,49 +650,37 @@ _JUMP = 5.0
 _PAIRS = 3000
 
 #: The correlations of pairs of columns, given by their positions; NaN for columns that do not vary.
-Correlations = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Pairwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-@dataclass(frozen=True)
-class ColumnLayout:
-    """What the columns are, side by side."""
-
-    #: (height, width) or (height, width, 3) of the picture in each row; None for a curve.
-    shape: tuple[int, ...] | None = None
-
-    @property
-    def is_curve(self) -> bool:
-        """Whether the columns are points of a curve."""
-        return self.shape is None
-
-
-def layout_given(image_shape: Any, p: int) -> ColumnLayout:
-    """The layout that the user has told; an error if the shape is not that of p columns."""
-    return ColumnLayout(checked_image_shape(image_shape, p, colours=(3,)))
-
-
-def found_layout(correlations: Correlations, deviations: np.ndarray, n: int) -> ColumnLayout | None:
-    """The layout that n rows show of columns with these standard deviations; None if they are in no order."""
-    p = len(deviations)
-    if n < _ROWS or p < min(_SIDE**2, _POINTS):
+def found_layout(a: Analysis) -> tuple[int, ...] | None:
+    """(height, width) or (height, width, 3) of the picture in each row, as asked for or as the rows show; () if the
+    columns are the points of a curve, and None if they are in no order."""
+    asked, p = a.request.image_shape, len(a.opened.names)
+    if asked is not None and asked is not False:
+        return checked_image_shape(asked, p, colours=(3,))
+    if a.n < _ROWS or p < min(_SIDE**2, _POINTS):
         return None
+    # Some rows are enough, from all over the table.
+    sample = a.first.sample
+    correlations = correlations_of_rows(sample[:: -(-len(sample) // _LOOK), a.used], a.used, p)
     random = np.random.default_rng(0)
     first, second = random.integers(0, p, (2, _PAIRS))
     apart = _mean(correlations(first[first != second], second[first != second]))
     found = [(score, shape) for shape in _shapes(p) if (score := _alike(correlations, shape, apart)) is not None]
     if found:
         # Pictures with colours look like wider ones without them, too.
-        return ColumnLayout(max(found, key=lambda each: (len(each[1]), each[0]))[1])
+        return None if asked is False else max(found, key=lambda each: (len(each[1]), each[0]))[1]
     steps = correlations(np.arange(p - 1), np.arange(1, p))
     steps = steps[np.isfinite(steps)]
     smooth = len(steps) >= _POINTS and np.median(steps) > _SMOOTH and np.mean(steps) > apart + _MORE
-    scales = deviations[deviations > 0]
-    jumps = np.abs(np.diff(np.log(scales)))
+    deviations = np.nan_to_num(a.first.deviation)
+    jumps = np.abs(np.diff(np.log(deviations[deviations > 0])))
     # A column of other units beside the curve is not a point of it.
-    return ColumnLayout() if smooth and jumps.max(initial=0.0) < np.log(_JUMP) else None
+    return () if smooth and jumps.max(initial=0.0) < np.log(_JUMP) else None
 
 
-def correlations_of_rows(X: np.ndarray, used: np.ndarray, p: int) -> Correlations:
+def correlations_of_rows(X: np.ndarray, used: np.ndarray, p: int) -> Pairwise:
     """The correlations of columns from rows of the columns `used`, in which entries may be missing."""
     known = ~np.isnan(X)
     counts = np.maximum(known.sum(axis=0), 1)
@@ -612,7 +710,7 @@ def _shapes(p: int) -> Iterator[tuple[int, ...]]:
                 yield (height, width) if colours == 1 else (height, width, 3)
 
 
-def _alike(correlations: Correlations, shape: tuple[int, ...], apart: float) -> float | None:
+def _alike(correlations: Pairwise, shape: tuple[int, ...], apart: float) -> float | None:
     """How alike neighbours in a picture of this shape are; None if the rows do not look like such pictures."""
     p = prod(shape)
     step = shape[2] if len(shape) == 3 else 1
@@ -654,58 +752,3 @@ def _mean(values: np.ndarray) -> float:
     """The mean of the correlations that are known; NaN if there are hardly any."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) >= _SIDE else np.nan
-
-
-# Labels of rows: categories that form groups, and numbers that can only colour the rows.
-
-
-#: Of more categories than this, the most frequent ones are kept and the others become one.
-MOST_LEVELS = 30
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """The groups of the rows by one column of labels."""
-
-    name: str
-    #: What the groups are called.
-    levels: list[str]
-    #: The group of each row; -1 if its label is missing.
-    codes: np.ndarray
-
-
-def groupings(labels: Mapping[str, np.ndarray]) -> list[Grouping]:
-    """The columns of labels that form groups: all but those that `measures` returns."""
-    found = {name: categories(values) for name, values in labels.items()}
-    return [
-        _limited(Grouping(name, [str(level) for level in levels], codes))
-        for name, (levels, codes) in found.items()
-        if len(levels) > 0 and not _are_measured(levels)
-    ]
-
-
-def measures(labels: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The columns of labels that are numbers with too many different values for groups, as float64; NaN if missing."""
-    found = {}
-    for name, values in labels.items():
-        levels, codes = categories(values)
-        if _are_measured(levels):
-            found[name] = np.append(np.asarray(levels, dtype=np.float64), np.nan)[codes]
-    return found
-
-
-def _are_measured(levels: list) -> bool:
-    numbers = all(isinstance(level, int | float | np.number) and not isinstance(level, bool) for level in levels)
-    return len(levels) > MOST_LEVELS and numbers
-
-
-def _limited(grouping: Grouping) -> Grouping:
-    """At most `MOST_LEVELS` groups, the last of which holds all the less frequent ones."""
-    if len(grouping.levels) <= MOST_LEVELS:
-        return grouping
-    counts = np.bincount(grouping.codes[grouping.codes >= 0], minlength=len(grouping.levels))
-    kept = np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1])
-    others = len(counts) - len(kept)
-    place = np.full(len(counts) + 1, len(kept))
-    place[kept], place[-1] = np.arange(len(kept)), -1
-    return Grouping(grouping.name, [*(grouping.levels[i] for i in kept), f"{others} others"], place[grouping.codes])

@@ -17,14 +17,11 @@ from ..solvers.problem import Plan
 from ..summaries.base import union
 from ..summaries.moments import Moments
 from ..table import Table
-from .blocks import GREY, Block, Chart, Listing, Prose, Section, axis, color, count, listed, share, symbol
+from .blocks import Chart, Listing, Prose, Section, count, listed, prose, share
+from .charts import GREY, axes, axis, bar, color, scatter, symbol
 
 if TYPE_CHECKING:
     from .analysis import Analysis
-
-
-# How many components: the answers of all rules, from rows in memory or from the pieces of the first pass.
-
 
 #: The rules that take long if both rows and columns are many, and up to how many of them (or, of the second rule, of
 #: columns) they are applied.
@@ -36,41 +33,40 @@ _FOLDS = 5
 FOLLOWED = ("parallel", "bic", "proportion")
 
 
-def choices_of_rows(X: Any, n: int, p: int, weights: Any, *, standardize: bool, seed: int) -> Choices:
-    """The answers for rows that can be read as often as is needed."""
-    rules, refused = _affordable(n, p)
-    found = choose_n_components(
-        X,
-        rules,
-        standardize=standardize,
-        n_draws=draws(n, p),
-        cv=_FOLDS,
-        sample_weight=weights,
-        random_state=seed,
-    )
-    return _completed(found, refused)
-
-
-def choices_of_pieces(pieces: Sequence[Moments], *, standardize: bool, seed: int) -> Choices:
-    """The answers from moments of random pieces of the rows. No row is read.
+def choices_of(a: Analysis) -> Choices:
+    """The answers of all rules, in their order: from rows that can be read as often as is needed, or else from moments
+    of random pieces of the rows, without reading any.
 
     For cross-validation, the pieces are merged into five folds. Each is scored by the components of the others.
     """
-    total = union(list(pieces))
-    n, p = int(total.n_rows), total.n_features
-    rules, refused = _affordable(n, p)
-    asked = [rule for rule in rules if rule != "cv"]
-    found = choose_n_components(total, asked, standardize=standardize, n_draws=draws(n, p), random_state=seed)
-    if "cv" in rules:
-        refused |= {"cv": "needs at least 2 columns and 10 rows"}
-        if p >= 2 and n >= 10 and len(pieces) >= 2 * _FOLDS:
-            result = cross_validated(pieces, standardize)
-            if np.isfinite(result.mean).any():
-                curve = result.mean[0]
-                answer = Choice("cv", result.best, curve, RULES["cv"].assumes, cross_validation=result)
-                return _completed(Choices(found.eigenvalues, (*found.answers, answer)), refused)
-            refused["cv"] = "the rows without a fold leave no variance for the noise of any model"
-    return _completed(found, refused)
+    pieces = a.pieces
+    total = None if pieces is None else union(list(pieces))
+    n, p = (a.n, a.p) if total is None else (int(total.n_rows), total.n_features)
+    sizes = {"cv": min(n, p), "map": p}
+    slow = [rule for rule, most in _SLOW.items() if sizes[rule] > most]
+    refused = dict.fromkeys(
+        slow, "left out to save time: this table is large, and the rule would take longer than all others"
+    )
+    rules = [rule for rule in RULES if rule not in slow]
+    options: Any = {"standardize": a.standardize, "n_draws": draws(n, p), "random_state": a.seed}
+    if pieces is None:
+        found = choose_n_components(a.rows, rules, cv=_FOLDS, sample_weight=a.opened.weights, **options)
+        answers = {answer.rule: answer for answer in found.answers}
+    else:
+        found = choose_n_components(total, [rule for rule in rules if rule != "cv"], **options)
+        answers = {answer.rule: answer for answer in found.answers}
+        if "cv" in rules:
+            refused["cv"] = "needs at least 2 columns and 10 rows"
+            if p >= 2 and n >= 10 and len(pieces) >= 2 * _FOLDS:
+                result = cross_validated(pieces, a.standardize)
+                refused["cv"] = "the rows without a fold leave no variance for the noise of any model"
+                if np.isfinite(result.mean).any():
+                    assumes = RULES["cv"].assumes
+                    answers["cv"] = Choice("cv", result.best, result.mean[0], assumes, cross_validation=result)
+    for rule in RULES:
+        if rule not in answers:
+            answers[rule] = Choice(rule, None, np.zeros(0), RULES[rule].assumes, refused[rule])
+    return Choices(found.eigenvalues, tuple(answers[rule] for rule in RULES))
 
 
 def cross_validated(pieces: Sequence[Moments], standardize: bool) -> CrossValidation:
@@ -108,23 +104,7 @@ def draws(n: int, p: int) -> int:
     return _FEW_DRAWS if min(n, p) > _MANY else _DRAWS
 
 
-def _affordable(n: int, p: int) -> tuple[list[str], dict[str, str]]:
-    """The rules that are applied, and why others are not."""
-    sizes = {"cv": min(n, p), "map": p}
-    slow = [rule for rule, most in _SLOW.items() if sizes[rule] > most]
-    why = "left out to save time: this table is large, and the rule would take longer than all others"
-    return [rule for rule in RULES if rule not in slow], dict.fromkeys(slow, why)
-
-
-def _completed(found: Choices, refused: dict[str, str]) -> Choices:
-    """All rules in their order, those that were not applied with the reason."""
-    missing = {
-        rule: Choice(rule, None, np.zeros(0), RULES[rule].assumes, refused[rule]) for rule in RULES if rule not in found
-    }
-    return Choices(found.eigenvalues, tuple(found[rule] if rule in found else missing[rule] for rule in RULES))
-
-
-# Charts of eigenvalues and of the rules that count components.
+# The section.
 
 
 #: What rules are called in sentences and charts.
@@ -147,80 +127,216 @@ _FEWEST, _MOST = 10, 60
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
-def rule_name(rule: str) -> str:
-    """What a rule is called."""
+#: The shares of the variance that are told.
+_SHARES = (0.8, 0.9, 0.95)
+#: Rules disagree widely if the largest answer is more than this many times the smallest one.
+_WIDELY = 4
+#: Rules that take noise to have the same variance in all columns.
+_EQUAL_NOISE = ("minka", "bic", "aic")
+
+
+def _called(rule: str) -> str:
     return _NAMES.get(rule, rule)
 
 
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
+def section(a: Analysis) -> Section | None:
+    """What the rules say; None if there can be but one component."""
+    if a.rank < 2:
+        return None
+    e = a.choices.eigenvalues
+    reached = np.cumsum(e.values) / e.total
+    needed = [f"{level:.0%} takes {int(np.searchsorted(reached, level - 1e-12)) + 1:,}" for level in _SHARES]
+    second = f", the first two {share(float(reached[1]))}" if len(reached) > 1 else ""
+    first = f"The first component holds {share(float(reached[0]))} of the variance{second}. To hold {listed(needed)}."
+    blocks = prose(_followed(a), _agreement(a))
+    blocks += [_scree(a), Listing(_rules(a), shown=20), Prose(first), _variances(a)]
+    result = a.choices["cv"].cross_validation
+    if result is not None:
+        blocks += [Prose(_held_out(result)), _scores(result)]
+    blocks += prose(_remarks(a))
+    lead = (
+        "How many components are worth a look. Each rule draws the line between structure and noise in its own "
+        "way; where several agree, the answer is safer. An eigenvalue is the variance along a component."
+    )
+    summary = ""
+    if a.request.model is None:
+        hold, answer = "holds" if a.k == 1 else "together hold", followed(a.choices)
+        doubt = ", although no component stands out from noise" if answer is not None and answer.k == 0 else ""
+        part = share(float(e.values[: a.k].sum() / e.total))
+        summary = f"The report uses {count(a.k, 'component')}, which {hold} {part} of the variance{doubt}."
+    return Section("how-many", "How many components", lead, blocks, summary)
 
 
-def scree(a: Analysis) -> Chart:
+def _followed(a: Analysis) -> str:
+    """How many components the report uses, and why."""
+    k, answer = a.k, followed(a.choices)
+    if a.request.model is not None:
+        k = int(a.model.n_components_)
+        return f"The given model has {count(k, 'component')}. The rules below are about the principal components."
+    uses = f"The report uses {count(k, 'component')}"
+    if a.request.n_components is not None:
+        said = f"{uses}, as was asked for."
+        if answer is None or answer.k == k:
+            return said
+        return f"{said} Without that it would follow {_called(answer.rule)} and use {max(answer.k or 0, 1):,}."
+    if answer is None:
+        return f"{uses}. No rule has an answer for this table."
+    name = _called(answer.rule)
+    if answer.k == 0:
+        reason = (
+            "the largest eigenvalue is no larger than those of unrelated columns would be"
+            if answer.rule == "parallel"
+            else "a model without components describes the rows best"
+        )
+        return f"No component stands out: by {name}, {reason}. {uses} all the same, to have one to show."
+    caveat = answer.assumes.replace("Assumes", "It assumes", 1)
+    if answer.rule == "parallel":
+        first = "eigenvalue is" if k == 1 else f"{k:,} eigenvalues are"
+        return (
+            f"{uses}, as {name} says: only the first {first} larger than in 95% of simulated tables "
+            "of the same size whose columns have nothing to do with each other. The report follows this rule because "
+            f"it asks neither for a share of the variance nor for equal noise in all columns. {caveat}"
+        )
+    return f"{uses}, as {name} says; parallel analysis, which would come first, has no answer for this table. {caveat}"
+
+
+def _agreement(a: Analysis) -> str:
+    """Which rules say the same."""
+    groups: defaultdict[int, list[str]] = defaultdict(list)
+    for answer in a.choices.answers:
+        if answer.k is not None:
+            groups[int(answer.k)].append(answer.rule)
+    n = sum(map(len, groups.values()))
+    if n < 2:
+        return ""
+    if len(groups) == 1:
+        return f"All {n} rules that have an answer agree on {min(groups):,}."
+    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    parts = [
+        f"{len(rules)} say {k:,} ({listed([_called(rule) for rule in rules], 8)})"
+        for k, rules in ordered
+        if len(rules) > 1
+    ]
+    said = f"Of {n} rules, {listed(parts, 8)}." if parts else f"No two of {n} rules agree."
+    low, high = min(groups), max(groups)
+    alone = [f"{_called(rules[0])} says {k:,}" for k, rules in sorted(groups.items()) if len(rules) == 1]
+    if alone:
+        joined = listed(alone, 12)
+        said += f" {joined[0].upper()}{joined[1:]}."
+    if high > _WIDELY * max(low, 1):
+        said += f" They disagree widely, from {low:,} to {high:,}: there is no clear edge between structure and noise."
+        greedy = [rule for k, rules in groups.items() if k > high / 2 for rule in rules if rule in _EQUAL_NOISE]
+        if greedy:
+            said += (
+                f" Among the largest numbers are those of rules that take the noise to be equal in all columns "
+                f"({listed([_called(rule) for rule in greedy])}): where it is not, they take noise for components."
+            )
+    return said
+
+
+def _rules(a: Analysis) -> Table:
+    """What each rule says and assumes."""
+    answers = a.choices.answers
+    columns = {
+        "components": [answer.k for answer in answers],
+        "what it assumes, in short": [rule_of(answer.rule).brief for answer in answers],
+    }
+    silent: defaultdict[str, list[str]] = defaultdict(list)
+    for answer in answers:
+        if answer.k is None:
+            silent[answer.note].append(_called(answer.rule))
+    notes = [f"No answer from {listed(names, 12)}: {why}." for why, names in silent.items()]
+    notes.append("What each assumes and where it fails is told in full below the numbers of the chart.")
+    names = [_called(answer.rule) for answer in answers]
+    return Table(columns, names, title="What each rule says", notes=notes, row_name="rule")
+
+
+def _held_out(result: CrossValidation) -> str:
+    """What cross-validation says."""
+    best, within, most = result.best, result.one_standard_error, int(result.n_components[-1])
+    how = "without components" if best == 0 else f"with {count(best, 'component')}"
+    said = f"Rows that were left out of the fit are described best {how}"
+    if within < best:
+        said += f"; {within or 'none'} would do, within one standard error of that"
+    if best == most and most > 1:
+        said += (
+            ". That is the largest number that was tried: even the last components are more than equal noise, which "
+            "says more about the noise than about structure"
+        )
+    return f"{said}."
+
+
+def _remarks(a: Analysis) -> str:
+    said = []
+    if a.has_missing:
+        said.append(
+            "Eigenvalues and rules are those of the table with its missing entries filled in, which makes columns look "
+            "a little more alike than they are."
+        )
+    simulated = draws(a.n, a.p)
+    if a.choices["parallel"].k is not None and simulated < 100:
+        said.append(f"Parallel analysis simulated {simulated} tables, because this one is large.")
+    if a.pieces is not None:
+        said.append("All rules were applied to sums of the first pass over the rows, which were not read again.")
+    return " ".join(said)
+
+
+def _scree(a: Analysis) -> Chart:
     """The eigenvalues, the thresholds of rules above, and the answers of all rules below."""
-    e, answers = a.choices.eigenvalues, [answer for answer in a.choices.answers if answer.k is not None]
-    largest = max((answer.k or 0 for answer in answers), default=1)
+    e, chosen = a.choices.eigenvalues, followed(a.choices)
+    answers = {answer: int(answer.k) for answer in a.choices.answers if answer.k is not None}
+    largest = max(answers.values(), default=1)
     m = min(len(e.values), _MOST, max(_FEWEST, largest + 3))
     K = np.arange(1, m + 1)
-    chosen = followed(a.choices)
     data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "x": K,
-            "y": e.values[:m],
-            "name": "eigenvalues",
-            "line": {"color": color(0), "width": 2},
-            "marker": {"color": color(0), "size": 7},
-            "hovertemplate": "component %{x}: %{y:.4g}<extra></extra>",
-        }
-    ]
-    lines = [answer for answer in answers if answer.kind == "thresholds"]
-    lines += [answer for answer in answers if answer.kind != "thresholds"]
-    for i, answer in enumerate(lines):
-        is_curve = answer.kind == "thresholds"
-        x = K[: len(answer.curve)] if is_curve else np.array([answer.k, answer.k])
-        y = answer.curve[:m] if is_curve else np.array([0.0, float(e.values[0])])
-        name = rule_name(answer.rule)
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": x,
-                "y": y,
-                "name": f"{name}: {answer.k}",
-                "visible": True if answer is chosen else "legendonly",
-                "line": {"color": color(i + 1), "width": 2, "dash": _DASHES[(i + 1) % len(_DASHES)]},
-                "hovertemplate": f"{name}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
-            }
+        scatter(
+            "lines+markers",
+            "component %{x}: %{y:.4g}",
+            x=K,
+            y=e.values[:m],
+            name="eigenvalues",
+            line={"color": color(0), "width": 2},
+            marker={"color": color(0), "size": 7},
         )
-    shown = sorted(answers, key=lambda answer: -(answer.k or 0))
+    ]
+    table: dict[str, Any] = {"eigenvalue": e.values[:m]}
+    for i, (answer, k) in enumerate(sorted(answers.items(), key=lambda item: item[0].kind != "thresholds")):
+        name = _called(answer.rule)
+        x, y = np.array([k, k]), np.array([0.0, float(e.values[0])])
+        if answer.kind == "thresholds":
+            x, y = K[: len(answer.curve)], answer.curve[:m]
+            table[f"threshold of {name}"] = np.concatenate([y, np.full(max(0, m - len(answer.curve)), np.nan)])
+        data.append(
+            scatter(
+                "lines",
+                f"{name}<br>%{{x}}: %{{y:.4g}}",
+                x=x,
+                y=y,
+                name=f"{name}: {k}",
+                visible=True if answer is chosen else "legendonly",
+                line={"color": color(i + 1), "width": 2, "dash": _DASHES[(i + 1) % len(_DASHES)]},
+            )
+        )
+    shown = sorted(answers, key=lambda answer: -answers[answer])
     data.append(
-        {
-            "type": "scatter",
-            "mode": "markers+text",
-            "x": np.array([min(answer.k or 0, m) for answer in shown]),
-            "y": [rule_name(answer.rule) for answer in shown],
-            "text": [f"{answer.k}" for answer in shown],
-            "textposition": "middle right",
-            "cliponaxis": False,
-            "xaxis": "x",
-            "yaxis": "y2",
-            "showlegend": False,
-            "marker": {
+        scatter(
+            "markers+text",
+            "%{y}: %{text}",
+            x=np.array([min(answers[answer], m) for answer in shown]),
+            y=[_called(answer.rule) for answer in shown],
+            text=[f"{answers[answer]}" for answer in shown],
+            textposition="middle right",
+            cliponaxis=False,
+            xaxis="x",
+            yaxis="y2",
+            showlegend=False,
+            marker={
                 "size": 10,
                 "color": [color(1) if answer is chosen else color(0) for answer in shown],
                 "symbol": [symbol(2) if answer is chosen else symbol(0) for answer in shown],
             },
-            "hovertemplate": "%{y}: %{text}<extra></extra>",
-        }
+        )
     )
-    table: dict[str, Any] = {"eigenvalue": e.values[:m]}
-    for answer in answers:
-        if answer.kind == "thresholds":
-            table[f"threshold of {rule_name(answer.rule)}"] = np.concatenate(
-                [answer.curve[:m], np.full(max(0, m - len(answer.curve)), np.nan)]
-            )
     beyond = f" Answers above {m} are drawn at {m}." if largest > m else ""
     return Chart(
         key="scree",
@@ -238,128 +354,85 @@ def scree(a: Analysis) -> Chart:
             table,
             K,
             title="Eigenvalues and thresholds",
-            notes=[f"{_capital(rule_name(answer.rule))}: {answer.assumes}" for answer in a.choices.answers],
+            notes=[f"{_called(c.rule)[0].upper()}{_called(c.rule)[1:]}: {c.assumes}" for c in a.choices.answers],
             row_name="component",
         ),
         height=780,
         caption=(
             "Above: eigenvalues, and the line of each rule that is chosen in the legend: a threshold that an "
             "eigenvalue has to exceed, or an upright line at the number. Below: the number that each rule says"
-            f"{'' if chosen is None else f'; the diamond is {rule_name(chosen.rule)}'}.{beyond}"
+            f"{'' if chosen is None else f'; the diamond is {_called(chosen.rule)}'}.{beyond}"
         ),
     )
 
 
-def variances(a: Analysis, levels: Sequence[float]) -> Chart:
+def _variances(a: Analysis) -> Chart:
     """The share of the variance of each component, and of the first ones together."""
     e = a.choices.eigenvalues
     each = e.values / e.total
     reached = np.cumsum(each)
-    enough = int(np.searchsorted(reached, max(levels) - 1e-12)) + 2
+    enough = int(np.searchsorted(reached, max(_SHARES) - 1e-12)) + 2
     m = min(len(each), _MOST, max(_FEWEST, enough))
-    K = np.arange(1, m + 1)
-    data: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "x": K,
-            "y": 100 * each[:m],
-            "name": "each component",
-            "marker": {"color": color(0)},
-            "hovertemplate": "component %{x}: %{y:.2f}%<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "x": K,
-            "y": 100 * reached[:m],
-            "name": "all up to it",
-            "line": {"color": color(1), "width": 2},
-            "marker": {"color": color(1), "size": 6, "symbol": symbol(1)},
-            "hovertemplate": "first %{x}: %{y:.2f}%<extra></extra>",
-        },
+    K, each, reached = np.arange(1, m + 1), 100 * each[:m], 100 * reached[:m]
+    data = [
+        bar("component %{x}: %{y:.2f}%", x=K, y=each, name="each component", marker={"color": color(0)}),
+        scatter(
+            "lines+markers",
+            "first %{x}: %{y:.2f}%",
+            x=K,
+            y=reached,
+            name="all up to it",
+            line={"color": color(1), "width": 2},
+            marker={"color": color(1), "size": 6, "symbol": symbol(1)},
+        ),
     ]
+    line = {"color": GREY, "width": 1, "dash": "dot"}
     lines = [
-        {
-            "type": "line",
-            "xref": "paper",
-            "x0": 0,
-            "x1": 1,
-            "y0": 100 * level,
-            "y1": 100 * level,
-            "line": {"color": GREY, "width": 1, "dash": "dot"},
-        }
-        for level in levels
+        {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 100 * level, "y1": 100 * level, "line": line}
+        for level in _SHARES
     ]
+    x, y = axis("component", dtick=1 if m <= 20 else 5), axis("percent of the variance", range=[0, 102])
+    title = "Variance of the components"
     return Chart(
         key="variance",
-        title="Variance of the components",
+        title=title,
         alt=f"Bars of the share of the variance of the first {m} components, and a rising line of their sum.",
         data=data,
-        layout={
-            "xaxis": axis("component", dtick=1 if m <= 20 else 5),
-            "yaxis": axis("percent of the variance", range=[0, 102]),
-            "shapes": lines,
-            "legend": {"orientation": "h", "y": 1.08},
-        },
-        table=Table(
-            {"percent": 100 * each[:m], "percent up to it": 100 * reached[:m]},
-            K,
-            title="Variance of the components",
-            row_name="component",
-        ),
+        layout=axes(x, y, legend=1.08, shapes=lines),
+        table=Table({"percent": each, "percent up to it": reached}, K, title=title, row_name="component"),
         height=380,
-        caption=f"The dotted lines are at {', '.join(f'{100 * level:g}%' for level in levels)}.",
+        caption=f"The dotted lines are at {', '.join(f'{100 * level:g}%' for level in _SHARES)}.",
     )
 
 
-def scores(a: Analysis) -> Chart:
+def _scores(result: CrossValidation) -> Chart:
     """Held-out scores with their standard errors."""
-    result = a.choices["cv"].cross_validation
-    assert result is not None
     mean, error, K = result.mean[0], result.standard_error[0], result.n_components
     known = np.isfinite(mean) & np.isfinite(error)
     mean, error, K = mean[known], error[known], K[known]
-    marks = {"best": result.best, "within one standard error": result.one_standard_error}
     data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "x": K,
-            "y": mean,
-            "error_y": {"type": "data", "array": error, "visible": True, "color": color(0), "thickness": 1},
-            "name": "mean and standard error",
-            "line": {"color": color(0), "width": 2},
-            "marker": {"color": color(0), "size": 6},
-            "hovertemplate": "%{x} components: %{y:.4g}<extra></extra>",
-        }
-    ]
-    for i, (name, k) in enumerate(marks.items()):
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": np.array([k]),
-                "y": mean[k == K],
-                "name": f"{name}: {k}",
-                "marker": {
-                    "size": 14,
-                    "symbol": f"{symbol(i + 1)}-open",
-                    "color": color(i + 1),
-                    "line": {"width": 2.5},
-                },
-                "hovertemplate": f"{name}: %{{x}}<extra></extra>",
-            }
+        scatter(
+            "lines+markers",
+            "%{x} components: %{y:.4g}",
+            x=K,
+            y=mean,
+            error_y={"type": "data", "array": error, "visible": True, "color": color(0), "thickness": 1},
+            name="mean and standard error",
+            line={"color": color(0), "width": 2},
+            marker={"color": color(0), "size": 6},
         )
+    ]
+    marks = {"best": result.best, "within one standard error": result.one_standard_error}
+    for i, (name, k) in enumerate(marks.items(), 1):
+        look = {"size": 14, "symbol": f"{symbol(i)}-open", "color": color(i), "line": {"width": 2.5}}
+        at = {"x": np.array([k]), "y": mean[k == K]}
+        data.append(scatter("markers", f"{name}: %{{x}}", **at, name=f"{name}: {k}", marker=look))
     return Chart(
         key="cross-validation",
         title="How well rows that were left out are described",
         alt="The average log-likelihood of left-out rows against the number of components, with standard errors.",
         data=data,
-        layout={
-            "xaxis": axis("number of components"),
-            "yaxis": axis("log-likelihood of a row"),
-            "legend": {"orientation": "h", "y": 1.08},
-        },
+        layout=axes("number of components", "log-likelihood of a row", legend=1.08),
         table=Table({"mean": mean, "std. error": error}, K, title="Cross-validation", row_name="components"),
         height=380,
         caption=(
@@ -367,192 +440,3 @@ def scores(a: Analysis) -> Chart:
             "others. Higher is better; the bars are one standard error up and down."
         ),
     )
-
-
-# How many components: every rule over the eigenvalues, what each assumes, and which one the report follows.
-
-
-#: The shares of the variance that are told.
-_SHARES = (0.8, 0.9, 0.95)
-#: Rules disagree widely if the largest answer is more than this many times the smallest one.
-_WIDELY = 4
-#: Rules that take noise to have the same variance in all columns.
-_EQUAL_NOISE = ("minka", "bic", "aic")
-
-
-def section(a: Analysis) -> Section | None:
-    """What the rules say; None if there can be but one component."""
-    if a.rank < 2:
-        return None
-    answered = [answer for answer in a.choices.answers if answer.k is not None]
-    blocks: list[Block] = [Prose(_followed(a))]
-    agreement = _agreement(answered)
-    blocks += [Prose(agreement)] if agreement else []
-    blocks += [scree(a), Listing(_rules(a), shown=20), Prose(_variance(a)), variances(a, _SHARES)]
-    held_out = _held_out(a)
-    if held_out:
-        blocks += [Prose(held_out), scores(a)]
-    remarks = _remarks(a)
-    blocks += [Prose(remarks)] if remarks else []
-    return Section(
-        key="how-many",
-        title="How many components",
-        lead=(
-            "How many components are worth a look. Each rule draws the line between structure and noise in its own "
-            "way; where several agree, the answer is safer. An eigenvalue is the variance along a component."
-        ),
-        blocks=blocks,
-        summary=_summary(a),
-    )
-
-
-def _number(a: Analysis) -> int:
-    """The number of components of the model that the report is about."""
-    return a.k if a.request.model is None else int(a.model.n_components_)
-
-
-def _explained(a: Analysis, k: int) -> float:
-    e = a.choices.eigenvalues
-    return float(e.values[:k].sum() / e.total)
-
-
-def _summary(a: Analysis) -> str:
-    k = _number(a)
-    if a.request.model is not None:
-        return ""
-    hold = "holds" if k == 1 else "together hold"
-    none = followed(a.choices)
-    doubt = ", although no component stands out from noise" if none is not None and none.k == 0 else ""
-    return f"The report uses {count(k, 'component')}, which {hold} {share(_explained(a, k))} of the variance{doubt}."
-
-
-def _followed(a: Analysis) -> str:
-    """How many components the report uses, and why."""
-    k, answer = _number(a), followed(a.choices)
-    if a.request.model is not None:
-        return f"The given model has {count(k, 'component')}. The rules below are about the principal components."
-    uses = f"The report uses {count(k, 'component')}"
-    if a.request.n_components is not None:
-        said = f"{uses}, as was asked for."
-        if answer is None or answer.k == k:
-            return said
-        return f"{said} Without that it would follow {rule_name(answer.rule)} and use {max(answer.k or 0, 1):,}."
-    if answer is None or answer.k is None:
-        return f"{uses}. No rule has an answer for this table."
-    if answer.k == 0:
-        reason = (
-            "the largest eigenvalue is no larger than those of unrelated columns would be"
-            if answer.rule == "parallel"
-            else "a model without components describes the rows best"
-        )
-        return (
-            f"No component stands out: by {rule_name(answer.rule)}, {reason}. {uses} all the same, to have one to show."
-        )
-    if answer.rule == "parallel":
-        first = "eigenvalue is" if k == 1 else f"{k:,} eigenvalues are"
-        return (
-            f"{uses}, as {rule_name(answer.rule)} says: only the first {first} larger than in 95% of simulated tables "
-            "of the same size whose columns have nothing to do with each other. The report follows this rule because "
-            f"it asks neither for a share of the variance nor for equal noise in all columns. {_caveat(answer)}"
-        )
-    return (
-        f"{uses}, as {rule_name(answer.rule)} says; parallel analysis, which would come first, has no answer for this "
-        f"table. {_caveat(answer)}"
-    )
-
-
-def _caveat(answer: Choice) -> str:
-    """What the rule assumes, and where it fails."""
-    return answer.assumes.replace("Assumes", "It assumes", 1)
-
-
-def _agreement(answered: list[Choice]) -> str:
-    """Which rules say the same."""
-    if len(answered) < 2:
-        return ""
-    groups: defaultdict[int, list[str]] = defaultdict(list)
-    for answer in answered:
-        groups[int(answer.k or 0)].append(answer.rule)
-    if len(groups) == 1:
-        (k,) = groups
-        return f"All {len(answered)} rules that have an answer agree on {k:,}."
-    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    parts = [
-        f"{len(rules)} say {k:,} ({listed([rule_name(r) for r in rules], 8)})" for k, rules in ordered if len(rules) > 1
-    ]
-    said = f"Of {len(answered)} rules, {listed(parts, 8)}." if parts else f"No two of {len(answered)} rules agree."
-    low, high = min(groups), max(groups)
-    alone = [f"{rule_name(rules[0])} says {k:,}" for k, rules in sorted(groups.items()) if len(rules) == 1]
-    if alone:
-        joined = listed(alone, 12)
-        said += f" {joined[0].upper()}{joined[1:]}."
-    if high > _WIDELY * max(low, 1):
-        said += f" They disagree widely, from {low:,} to {high:,}: there is no clear edge between structure and noise."
-        greedy = [rule for k, rules in groups.items() if k > high / 2 for rule in rules if rule in _EQUAL_NOISE]
-        if greedy:
-            said += (
-                f" Among the largest numbers are those of rules that take the noise to be equal in all columns "
-                f"({listed([rule_name(rule) for rule in greedy])}): where it is not, they take noise for components."
-            )
-    return said
-
-
-def _rules(a: Analysis) -> Table:
-    """What each rule says and assumes."""
-    answers = a.choices.answers
-    columns = {
-        "components": [answer.k for answer in answers],
-        "what it assumes, in short": [rule_of(answer.rule).brief for answer in answers],
-    }
-    silent: defaultdict[str, list[str]] = defaultdict(list)
-    for answer in answers:
-        if answer.k is None:
-            silent[answer.note].append(rule_name(answer.rule))
-    notes = [f"No answer from {listed(names, 12)}: {why}." for why, names in silent.items()]
-    notes.append("What each assumes and where it fails is told in full below the numbers of the chart.")
-    names = [rule_name(answer.rule) for answer in answers]
-    return Table(columns, names, title="What each rule says", notes=notes, row_name="rule")
-
-
-def _variance(a: Analysis) -> str:
-    e = a.choices.eigenvalues
-    reached = np.cumsum(e.values) / e.total
-    needed = [f"{level:.0%} takes {int(np.searchsorted(reached, level - 1e-12)) + 1:,}" for level in _SHARES]
-    first = f"The first component holds {share(float(reached[0]))} of the variance"
-    second = f", the first two {share(float(reached[1]))}" if len(reached) > 1 else ""
-    return f"{first}{second}. To hold {listed(needed, 5)}."
-
-
-def _held_out(a: Analysis) -> str:
-    """What cross-validation says."""
-    result = a.choices["cv"].cross_validation if "cv" in a.choices else None
-    if result is None:
-        return ""
-    best, within = result.best, result.one_standard_error
-    how = "without components" if best == 0 else f"with {count(best, 'component')}"
-    said = f"Rows that were left out of the fit are described best {how}"
-    most = int(result.n_components[-1])
-    if within < best:
-        said += f"; {within or 'none'} would do, within one standard error of that"
-    if best == most and most > 1:
-        said += (
-            ". That is the largest number that was tried: even the last components are more than equal noise, which "
-            "says more about the noise than about structure"
-        )
-    return f"{said}."
-
-
-def _remarks(a: Analysis) -> str:
-    said = []
-    if a.has_holes:
-        said.append(
-            "Eigenvalues and rules are those of the table with its missing entries filled in, which makes columns look "
-            "a little more alike than they are."
-        )
-    if "parallel" in a.choices and a.choices["parallel"].k is not None:
-        simulated = draws(a.n, a.p)
-        if simulated < 100:
-            said.append(f"Parallel analysis simulated {simulated} tables, because this one is large.")
-    if a.pieces is not None:
-        said.append("All rules were applied to sums of the first pass over the rows, which were not read again.")
-    return " ".join(said)

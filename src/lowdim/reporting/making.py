@@ -20,25 +20,17 @@ import sklearn
 
 from .._core import __version__
 from .._core.paths import local_path, moved_when_whole, require_free
-from ..errors import (
-    HoldsRowsWarning,
-    LowdimWarning,
-    n_components_out_of_range,
-    not_html,
-    not_one_for_each_row,
-    output_is_no_path,
-    without_warnings,
-)
+from ..errors import HoldsRowsWarning, LowdimWarning, n_components_out_of_range, output_is_no_path, without_warnings
 from ..files import header, save
 from ..models.pca import PCA
 from ..selection.parallel_analysis import seed_of
 from ..sources.scan import Scan
 from ..table import Table
-from . import beyond, canonical, data, filled, how_many, meaning, misfits, rebuilding
+from . import beyond, data, how_many, meaning, misfits, missing, rebuilding, two_tables
 from . import map as map_section
 from .analysis import Analysis, Request
 from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number
-from .opening import check_model, is_fitted, open_table
+from .opening import OpenedTable, check_model, is_fitted
 from .page import plotly_js_version, render, require_packages
 
 # The call of `report` that makes the same page, as text.
@@ -104,20 +96,15 @@ def check_table(a: Analysis) -> None:
     if a.n < _ROWS:
         raise ValueError(f"a report is about at least {_ROWS} rows, and the table has {a.n}.")
     # Columns of a model that is fitted need not vary in this table.
-    varying = [name for name, deviation in zip(a.names, a.first.deviation[a.used], strict=True) if deviation > 0]
+    varying = [name for name, deviation in zip(a.names, a.deviation, strict=True) if deviation > 0]
     if len(varying) < _COLUMNS:
         have = f"only {listed(varying)}" if varying else "none"
         why = "".join(f"; {each.name}: {each.why}" for each in a.left_out[:5])
         raise ValueError(
             f"a report is about at least {_COLUMNS} columns of numbers that vary, and the table has {have}{why}."
         )
-    opened = a.opened
-    vectors: list[tuple[str, Any]] = [("labels", values) for values in opened.groups.values()]
-    vectors += [("ids", opened.ids), ("sample_weight", opened.weights)]
-    for name, vector in vectors:
-        if vector is not None and len(vector) != a.n:
-            raise not_one_for_each_row(name, len(vector), a.n)
-    for name, table in (("response", opened.response), ("other", opened.other)):
+    a.opened.check_lengths(a.n)
+    for name, table in (("response", a.opened.response), ("other", a.opened.other)):
         if table is not None and table.shape[0] not in (None, a.n):
             raise ValueError(f"{name} has {table.shape[0]} rows, X has {a.n}; pass one row for each row of X.")
     k = a.request.n_components
@@ -130,42 +117,36 @@ def check_table(a: Analysis) -> None:
 
 #: What each section uses (that about two tables: for a response, and for another table), and the model that the report
 #: is about, by the name of its class.
-REFERENCES: dict[str, tuple[tuple[str, str], ...]] = {
-    "PCA": (("principal components", "Jolliffe (2002), Principal component analysis, 2nd edition."),),
-    "PPCA": (("probabilistic PCA", "Tipping, Bishop (1999), Probabilistic principal component analysis."),),
-    "FactorAnalysis": (
-        ("factor analysis", "Joreskog (1967), Some contributions to maximum likelihood factor analysis."),
-    ),
-    "ICA": (("independent components", "Hyvarinen, Karhunen, Oja (2001), Independent component analysis."),),
-    "KernelPCA": (
-        ("kernel PCA", "Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem."),
-    ),
-    "how-many": (("parallel analysis", "Horn (1965), A rationale and test for the number of factors."),),
-    "meaning": (
-        ("biplot", "Gabriel (1971), The biplot graphic display of matrices."),
-        ("bootstrap intervals", "Efron, Tibshirani (1993), An introduction to the bootstrap."),
-    ),
-    "misfits": (
-        ("Q and its limit", "Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA."),
-    ),
-    "response": (
-        ("PLS", "Wold, Sjostrom, Eriksson (2001), PLS-regression: a basic tool of chemometrics."),
-        ("one standard error", "Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees."),
-    ),
-    "other": (
-        ("CCA", "Hotelling (1936), Relations between two sets of variates."),
-        ("canonical ridge", "Vinod (1976), Canonical ridge and econometrics of joint production."),
-        (
-            "test of CCA",
-            "Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation analysis.",
-        ),
-    ),
-    "holes": (("missing entries", "Tipping, Bishop (1999), Probabilistic principal component analysis."),),
-    "beyond": (
-        ("kernel PCA", "Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem."),
-        ("ICA", "Hyvarinen, Karhunen, Oja (2001), Independent component analysis."),
-        ("kept neighbours", "Venna, Kaski (2001), Neighborhood preservation in nonlinear projection methods."),
-    ),
+REFERENCES: dict[str, list[str]] = {
+    "PCA": ["Principal components: Jolliffe (2002), Principal component analysis, 2nd edition."],
+    "PPCA": ["Probabilistic PCA: Tipping, Bishop (1999), Probabilistic principal component analysis."],
+    "FactorAnalysis": ["Factor analysis: Joreskog (1967), Some contributions to maximum likelihood factor analysis."],
+    "ICA": ["Independent components: Hyvarinen, Karhunen, Oja (2001), Independent component analysis."],
+    "KernelPCA": [
+        "Kernel PCA: Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem."
+    ],
+    "how-many": ["Parallel analysis: Horn (1965), A rationale and test for the number of factors."],
+    "meaning": [
+        "Biplot: Gabriel (1971), The biplot graphic display of matrices.",
+        "Bootstrap intervals: Efron, Tibshirani (1993), An introduction to the bootstrap.",
+    ],
+    "misfits": ["Q and its limit: Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA."],
+    "response": [
+        "PLS: Wold, Sjostrom, Eriksson (2001), PLS-regression: a basic tool of chemometrics.",
+        "One standard error: Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees.",
+    ],
+    "other": [
+        "CCA: Hotelling (1936), Relations between two sets of variates.",
+        "Canonical ridge: Vinod (1976), Canonical ridge and econometrics of joint production.",
+        "Test of CCA: Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation "
+        "analysis.",
+    ],
+    "holes": ["Missing entries: Tipping, Bishop (1999), Probabilistic principal component analysis."],
+    "beyond": [
+        "Kernel PCA: Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem.",
+        "ICA: Hyvarinen, Karhunen, Oja (2001), Independent component analysis.",
+        "Kept neighbours: Venna, Kaski (2001), Neighborhood preservation in nonlinear projection methods.",
+    ],
 }
 
 
@@ -173,10 +154,9 @@ def references_of(model: Any, keys: Sequence[str]) -> list[str]:
     """The references of a model and of the sections with these keys, each of them once, with what it is about."""
     found: dict[str, str] = {}
     for key in (type(model).__name__, *keys):
-        for what, text in REFERENCES.get(key, ()):
-            if text not in found.values():
-                found[what] = text
-    return [f"{what[0].upper()}{what[1:]}: {text}" for what, text in found.items()]
+        for line in REFERENCES.get(key, ()):
+            found.setdefault(line.partition(": ")[2], line)
+    return list(found.values())
 
 
 # How it was computed: solver, accuracy, versions, the same again, references, the model, and what the page holds.
@@ -189,31 +169,31 @@ _LARGEST_MODEL, _LARGEST_WITH_ROWS = 8 << 20, 1 << 20
 def computed_section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]) -> Section:
     """The last section, which is about the whole page: its other sections, and how long they took."""
     stored, said = _model_file(a.model)
+    times = Table(
+        {"seconds": [round(value, 3) for value in seconds.values()]},
+        list(seconds),
+        title="How long the parts took",
+        notes=["What several sections need is counted where it is first needed."],
+        row_name="part",
+    )
+    second = {"response": a.opened.response, "other": a.opened.other}
+    keys = [*(other.key for other in others), *(name for name, table in second.items() if table is not None)]
     blocks: list[Block] = [
         Prose(_solved(a)),
         Listing(_facts(a), shown=20),
         Prose(f"The same page is made by: {a.request.command}"),
-        Listing(_times(seconds), shown=20),
+        Listing(times, shown=20),
         Prose(said),
         Prose(_held(a, others)),
         Prose(
             f"To cite lowdim: The lowdim developers, lowdim {__version__}, a Python package. The methods on this page "
             "are described in:"
         ),
-        *(Prose(text) for text in references_of(a.model, [*(other.key for other in others), *_second_tables(a)])),
+        *(Prose(text) for text in references_of(a.model, keys)),
     ]
-    return Section(
-        key="computed",
-        title="How it was computed",
-        lead="What ran, how accurate it was, how to make the same page again, and what the file contains.",
-        blocks=blocks,
-        downloads=[] if stored is None else [stored],
-    )
-
-
-def _second_tables(a: Analysis) -> list[str]:
-    given = {"response": a.opened.response, "other": a.opened.other}
-    return [name for name, table in given.items() if table is not None]
+    lead = "What ran, how accurate it was, how to make the same page again, and what the file contains."
+    downloads = [] if stored is None else [stored]
+    return Section("computed", "How it was computed", lead, blocks, downloads=downloads)
 
 
 def _solved(a: Analysis) -> str:
@@ -261,17 +241,6 @@ def _facts(a: Analysis) -> Table:
     return Table({"value": list(facts.values())}, list(facts), title="What was used")
 
 
-def _times(seconds: Mapping[str, float]) -> Table:
-    """How long the parts took. What several sections need is counted where it is first needed."""
-    return Table(
-        {"seconds": [round(value, 3) for value in seconds.values()]},
-        list(seconds),
-        title="How long the parts took",
-        notes=["What several sections need is counted where it is first needed."],
-        row_name="part",
-    )
-
-
 def _model_file(model: Any) -> tuple[Download | None, str]:
     """The model as a file to download, and what is said of it."""
     kind = type(model).__name__
@@ -307,19 +276,16 @@ def _held(a: Analysis, sections: Sequence[Section]) -> str:
     parts = ["This file contains more than statistics, and whoever gets it gets these too."]
     if rows:
         which = f"all {rows:,} rows" if rows == a.n else f"{rows:,} of the {a.n:,} rows"
-        what = [f"their entries in {count(columns, 'column')}"] if columns else []
+        what = ["their positions on the map"]
+        what += [f"their entries in {count(columns, 'column')}"] if columns else []
         what += ["their names"] if has_ids else []
         what += [f"their {'categories' if len(groups) > 1 else 'category'} ({listed(groups)})"] if groups else []
-        parts.append(f"For {which} it holds their positions on the map{_and(what)}.")
+        parts.append(f"For {which} it holds {listed(what)}.")
     parts.append(
         "It also holds the names of the columns and the entries of the rows that are shown as examples. It sends "
         "nothing anywhere: no part of the page is loaded from a network."
     )
     return " ".join(parts)
-
-
-def _and(what: Sequence[str]) -> str:
-    return "" if not what else f" and {what[0]}" if len(what) == 1 else f", {', '.join(what[:-1])} and {what[-1]}"
 
 
 # The sections of a report, in their order.
@@ -333,8 +299,8 @@ SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
     "meaning": meaning.section,
     "misfits": misfits.section,
     "rebuilding": rebuilding.section,
-    "two-tables": canonical.section,
-    "holes": filled.section,
+    "two-tables": two_tables.section,
+    "holes": missing.section,
     "beyond": beyond.section,
 }
 
@@ -482,8 +448,8 @@ def report(
     check_request(request)
     # What a fit warns of is said on the page, where it matters.
     with without_warnings(LowdimWarning):
-        stopwatch = Stopwatch()
-        opened = open_table(
+        started = perf_counter()
+        opened = OpenedTable(
             X,
             labels=labels,
             ids=ids,
@@ -494,8 +460,7 @@ def report(
         )
         a = Analysis(opened, request)
         check_table(a)
-        stopwatch.note("reading the table")
-        document = _document(a, title or opened.label, stopwatch)
+        document = _document(a, title or opened.label, {"reading the table": perf_counter() - started})
     with moved_when_whole(where) as unfinished:
         unfinished.write_text(render(document), encoding="utf-8")
     return Report(os.fspath(where), tuple(document.sections), tuple(document.summary), a.model)
@@ -523,46 +488,30 @@ def _checked_path(path: Any, overwrite: bool) -> Any:
         raise output_is_no_path(path)
     where = local_path(path)
     if not str(where).lower().endswith((".html", ".htm")):
-        raise not_html(path)
+        raise ValueError(f"the report {str(path)!r} must end with .html, as in 'report.html'.")
     require_free(where, overwrite, path)
     return where
 
 
-def _document(a: Analysis, title: str, stopwatch: Stopwatch) -> Document:
+def _document(a: Analysis, title: str, seconds: dict[str, float]) -> Document:
     """The sections that have something to say, and what each of them gives to the top of the page."""
     sections = []
+    last = perf_counter()
     for make in SECTIONS.values():
         section = make(a)
         if section is not None:
-            stopwatch.note(section.title)
+            now = perf_counter()
+            seconds[section.title], last = now - last, now
             sections.append(section)
-    sections.append(computed_section(a, sections, stopwatch.seconds))
+    sections.append(computed_section(a, sections, seconds))
+    # The sentences of the most important sections, in the order of the page.
+    said = {section.key: section.summary for section in sections if section.summary}
+    order = sorted(said, key=lambda key: _IMPORTANCE.index(key) if key in _IMPORTANCE else len(_IMPORTANCE))
     return Document(
         title=title,
         subtitle=f"{count(a.n, 'row')}, {count(a.p, 'column')}",
         sections=sections,
-        summary=_summary(sections),
+        summary=[sentence for key, sentence in said.items() if key in order[:_MOST_SENTENCES]],
         downloads=[download for section in sections for download in section.downloads],
         generator=f"lowdim {__version__}",
     )
-
-
-def _summary(sections: Sequence[Section]) -> list[str]:
-    """The sentences of the most important sections, in the order of the page."""
-    said = {section.key: section.summary for section in sections if section.summary}
-    order = sorted(said, key=lambda key: _IMPORTANCE.index(key) if key in _IMPORTANCE else len(_IMPORTANCE))
-    kept = order[:_MOST_SENTENCES]
-    return [sentence for key, sentence in said.items() if key in kept]
-
-
-class Stopwatch:
-    """The seconds that the parts of a report took."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = perf_counter()
-
-    def note(self, part: str) -> None:
-        """The time since the last note was that of this part."""
-        now = perf_counter()
-        self.seconds[part], self._last = now - self._last, now

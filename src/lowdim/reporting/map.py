@@ -13,7 +13,7 @@ from scipy import special
 from .._core.arrays import dense, to_numpy
 from ..errors import NonFiniteBlock
 from ..inspect.diagnostics import ellipse_radius
-from ..inspect.limits import has_scores, names_expected
+from ..inspect.limits import has_scores, names_expected, q_limit, t2_limit
 from ..reading.summarize import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
@@ -22,17 +22,15 @@ from ..summaries.base import Changes, Layout, Summary, check_columns
 from ..summaries.labelled import Labelled
 from ..summaries.moments import Moments
 from ..table import Table
-from .blocks import LONGEST, Block, Prose, Section, Widget, brief, called, component_title, count, listed, number, share
-from .data import Grouping, measures
+from .blocks import LONGEST, Section, Widget, be, brief, count, listed, number, prose, share
+from .opening import Grouping, measures
 from .passes import compact, floats
 
 if TYPE_CHECKING:
     from .analysis import Analysis
 
-
-# Scores, T2 and Q of rows, and the rows of a table of which they are kept.
-
-
+#: The share of usual rows beyond the limits of T2 and Q.
+ALPHA = 0.05
 #: Of each component, this many rows are kept at both ends; of the rows that fit worst, and of those that are rebuilt
 #: best and worst, this many.
 _ENDS, _FARTHEST, _REBUILT = 10, 200, 10
@@ -88,17 +86,32 @@ def largest(values: np.ndarray, size: int, numbers: np.ndarray) -> np.ndarray:
     return np.asarray(found[np.lexsort((numbers[found], -values[found]))][:size])
 
 
-@dataclass(frozen=True)
 class Scoring:
-    """How rows are scored: on the components of the map, and by T2 and Q of a subspace."""
+    """How rows are scored: on the components of the map, and by T2 and Q of a subspace.
 
-    #: The model whose components are the axes of the map, and the number of these.
-    mapped: Any
-    n_components: int
-    #: PCA with the number of components of the report's model.
-    subspace: Any
-    t2_limit: float
-    q_limit: float
+    Parameters
+    ----------
+    mapped : model
+        The model whose components are the axes of the map.
+    n_components : int
+        The number of these.
+    subspace : PCA
+        PCA with the number of components of the report's model.
+    n : int
+        The number of all rows.
+    rows : source
+        All rows; they are read if the model does not know what the limit of Q is made of.
+    weights : array or None
+    """
+
+    def __init__(self, mapped: Any, n_components: int, subspace: Any, n: int, rows: Source, weights: Any) -> None:
+        self.mapped, self.n_components, self.subspace = mapped, n_components, subspace
+        # Limits are exceeded by 5% of usual rows, and infinite if there are too few rows.
+        self.t2_limit = self.q_limit = np.inf
+        if n > subspace.n_components_ + 1 and subspace.rank_ > 0:
+            self.t2_limit = t2_limit(subspace, ALPHA)
+            known = subspace.tail_.squares is not None
+            self.q_limit = q_limit(subspace, ALPHA, **({} if known else {"X": rows, "sample_weight": weights}))
 
     def __call__(self, X: np.ndarray, numbers: np.ndarray) -> SomeRows:
         rows = ArraySource(X)
@@ -107,20 +120,13 @@ class Scoring:
         own = Z if self.mapped is self.subspace else self._scores(self.subspace, rows)
         # Components without variance are no part of T2.
         rank = int(self.subspace.rank_)
-        variances = floats(self.subspace.explained_variance_)[:rank]
-        t2 = (own[:, :rank] ** 2 / variances).sum(axis=1)
+        t2 = (own[:, :rank] ** 2 / floats(self.subspace.explained_variance_)[:rank]).sum(axis=1)
         q = floats(self.subspace.reconstruction_error(rows, scaled=True))
         inside = (own**2).sum(axis=1)
         whole = inside + q
-        return SomeRows(
-            numbers=numbers,
-            entries=X,
-            scores=Z[:, : self.n_components],
-            t2=t2,
-            q=q,
-            misfit=np.maximum(t2 / self.t2_limit, q / self.q_limit),
-            kept=np.where(whole > 0, inside / np.where(whole > 0, whole, 1.0), 1.0),
-        )
+        misfit = np.maximum(t2 / self.t2_limit, q / self.q_limit)
+        kept = np.where(whole > 0, inside / np.where(whole > 0, whole, 1.0), 1.0)
+        return SomeRows(numbers, X, Z[:, : self.n_components], t2, q, misfit, kept)
 
     def _scores(self, model: Any, rows: ArraySource) -> np.ndarray:
         scores = model.scores(rows) if has_scores(model) else model.transform(rows)
@@ -147,53 +153,43 @@ _FIRST_ROWS = 2000
 _WAITING = 1000
 
 
-@dataclass(frozen=True)
-class Density:
-    """How many rows there are in each cell of the plane of two components; the outermost cells hold all beyond."""
-
-    x: int
-    y: int
-    x_edges: np.ndarray
-    y_edges: np.ndarray
-    #: Sums of weights, shape (bins of y, bins of x).
-    counts: np.ndarray
-
-
-@dataclass(frozen=True)
 class Spread:
     """Mean and covariance (divisor n - 1) of the scores of some rows; None if there are too few of them."""
 
-    rows: int
-    weight: float
-    mean: np.ndarray | None
-    covariance: np.ndarray | None
+    def __init__(self, moments: Moments) -> None:
+        self.rows, self.weight = moments.n_rows, float(moments.weight)
+        self.mean: Any = to_numpy(moments.mean) + to_numpy(moments.rest) if self.rows else None
+        enough = self.rows > 1 and self.weight > 1
+        self.covariance: Any = to_numpy(moments.scatter) / (self.weight - 1) if enough else None
 
 
-@dataclass(frozen=True)
-class Seen:
+class SecondPass:
     """What the second pass has found."""
 
-    #: The rows that are kept, in the order of the table.
-    rows: SomeRows
-    #: Which of them were chosen at random; the others are those at the ends.
-    chosen: np.ndarray
-    #: The number of all rows (of positive weight).
-    n: int
-    densities: list[Density] | None
-    #: The spread of the scores of all rows, and of those of each group of each grouping.
-    spread: Spread
-    groups: list[list[Spread]]
-    #: The number of rows beyond the limit of T2, beyond that of Q, and beyond at least one of them; the last one also
-    #: for each group of each grouping.
-    t2_beyond: int
-    q_beyond: int
-    beyond: int
-    beyond_in_groups: list[np.ndarray]
-
-    @property
-    def is_sample(self) -> bool:
-        """Whether rows are missing in the map."""
-        return len(self.rows) < self.n
+    def __init__(self, found: ScoredRows) -> None:
+        #: The rows that are kept, in the order of the table.
+        self.rows = SomeRows.joined([*found.kept, *_at_the_ends(found.waiting)]).ordered()
+        #: Which of them were chosen at random; the others are those at the ends.
+        self.chosen = np.isin(self.rows.numbers, found.chosen, assume_unique=True)
+        #: The number of all rows (of positive weight), and whether some of them are missing in the map.
+        self.n = found.n_rows
+        self.is_sample = len(self.rows) < self.n
+        edges = np.linspace(-REACH, REACH, BINS + 1)
+        units = np.zeros(0) if found.deviations is None else found.deviations
+        #: How many rows there are in each cell of the plane of two components; the outermost cells hold all beyond.
+        #: Counts are sums of weights, shape (bins of y, bins of x).
+        self.densities = [
+            {"x": x, "y": y, "x_edges": edges * units[x], "y_edges": edges * units[y], "counts": counts}
+            for (x, y), counts in zip(found.pairs, found.histograms.reshape(-1, BINS, BINS), strict=True)
+        ] or None
+        #: The spread of the scores of all rows, and of those of each group of each grouping.
+        (everything,), *of_groups = found.spreads.parts
+        self.spread = Spread(everything)
+        self.groups = [[Spread(part) for part in parts] for parts in of_groups]
+        #: The number of rows beyond the limit of T2, beyond that of Q, and beyond at least one of them; the last one
+        #: also for each group of each grouping.
+        self.t2_beyond, self.q_beyond, self.beyond = found.beyond[:3].tolist()
+        self.beyond_in_groups = np.split(found.beyond[3:], np.cumsum(found.counts)[:-1]) if found.counts else []
 
     def between(self, g: int) -> np.ndarray:
         """The share of the variance of each component that is between the groups of grouping g (eta squared)."""
@@ -215,30 +211,16 @@ def points_of_map(n: int, p: int) -> int:
     return min(n, _POINTS, max(_NUMBERS // p, min(_FEWEST, _MEMORY // p)))
 
 
-def see(rows: Source, n: int, scoring: Scoring, groups: Sequence[Grouping], weights: Any, seed: int) -> Seen:
-    """Read all rows once.
-
-    Parameters
-    ----------
-    rows : source
-        Complete rows.
-    n : int
-        Their number.
-    scoring : Scoring
-    groups : sequence of Grouping
-    weights : array of shape (n,), or None
-        In means, covariances and densities, row i counts `weights[i]` times.
-    seed : int
-        Seed of the sample of rows.
-    """
-    p = rows.shape[1]
-    size = points_of_map(n, p)
-    chosen = chosen_rows(n, size, groups, seed)
+def second_pass(a: Analysis) -> SecondPass:
+    """Read all complete rows once. In means, covariances and densities, rows count by their weights."""
+    n, groups = a.n, a.groupings
+    size = points_of_map(n, a.p)
     beside = ArraySource(np.column_stack([np.arange(n), *(group.codes for group in groups)]).astype(np.float64))
     beside.table = "the numbers of the rows"
-    deviations = _deviations(scoring, rows) if size < n else None
-    summary = SeenRows(p, scoring, chosen, [len(group.levels) for group in groups], deviations)
-    return summarize(BesideSource([rows, beside]), summary, weights=weights).result()
+    deviations = _deviations(a) if size < n else None
+    counts = [len(group.levels) for group in groups]
+    summary = ScoredRows(a.p, a.scoring, chosen_rows(n, size, groups, a.seed), counts, deviations)
+    return SecondPass(summarize(BesideSource([a.rows, beside]), summary, weights=a.opened.weights))
 
 
 def chosen_rows(n: int, size: int, groups: Sequence[Grouping], seed: int) -> np.ndarray:
@@ -260,7 +242,7 @@ def chosen_rows(n: int, size: int, groups: Sequence[Grouping], seed: int) -> np.
     return np.flatnonzero(drawn)
 
 
-class SeenRows(Summary):
+class ScoredRows(Summary):
     """What the map and the rows at the ends need; rows come with their numbers and groups in the last columns.
 
     Parameters
@@ -364,39 +346,14 @@ class SeenRows(Summary):
         flat = [np.bincount(cells[:, y] * BINS + cells[:, x], weights, BINS * BINS) for x, y in self.pairs]
         return np.array(flat).reshape(self.histograms.shape)
 
-    def result(self) -> Seen:
-        """What was found."""
-        (everything,), *of_groups = self.spreads.parts
-        edges = np.linspace(-REACH, REACH, BINS + 1)
-        units = np.zeros(0) if self.deviations is None else self.deviations
-        densities = [
-            Density(x, y, edges * units[x], edges * units[y], counts.reshape(BINS, BINS))
-            for (x, y), counts in zip(self.pairs, self.histograms, strict=True)
-        ]
-        rows = SomeRows.joined([*self.kept, *_at_the_ends(self.waiting)]).ordered()
-        by_group = np.split(self.beyond[3:], np.cumsum(self.counts)[:-1]) if self.counts else []
-        return Seen(
-            rows=rows,
-            chosen=np.isin(rows.numbers, self.chosen, assume_unique=True),
-            n=self.n_rows,
-            densities=densities or None,
-            spread=_spread(everything),
-            groups=[[_spread(part) for part in parts] for parts in of_groups],
-            t2_beyond=int(self.beyond[0]),
-            q_beyond=int(self.beyond[1]),
-            beyond=int(self.beyond[2]),
-            beyond_in_groups=by_group,
-        )
 
-
-def _deviations(scoring: Scoring, rows: Source) -> np.ndarray:
+def _deviations(a: Analysis) -> np.ndarray:
     """The standard deviations of the scores, which give the densities their range: those of all rows where the model
     knows them, otherwise those of the first rows."""
-    model, k = scoring.mapped, scoring.n_components
-    if has_scores(model):
-        return np.sqrt(np.maximum(floats(model.explained_variance_)[:k], 0.0))
-    first = floats(dense(next(iter(rows.blocks(_FIRST_ROWS)))))
-    return scoring(first, np.arange(len(first))).scores.std(axis=0)
+    if has_scores(a.scoring.mapped):
+        return np.sqrt(np.maximum(floats(a.scoring.mapped.explained_variance_)[: a.n_mapped], 0.0))
+    first = floats(dense(next(iter(a.rows.blocks(_FIRST_ROWS)))))
+    return a.scoring(first, np.arange(len(first))).scores.std(axis=0)
 
 
 def _settled(waiting: tuple[SomeRows, ...]) -> tuple[SomeRows, ...]:
@@ -411,16 +368,7 @@ def _at_the_ends(waiting: tuple[SomeRows, ...]) -> tuple[SomeRows, ...]:
     return (rows.take(rows.extremes()),)
 
 
-def _spread(moments: Moments) -> Spread:
-    n, weight = moments.n_rows, float(moments.weight)
-    if n == 0:
-        return Spread(0, 0.0, None, None)
-    mean = to_numpy(moments.mean) + to_numpy(moments.rest)
-    covariance = to_numpy(moments.scatter) / (weight - 1) if n > 1 and weight > 1 else None
-    return Spread(n, weight, mean, covariance)
-
-
-# The map: the rows by their scores.
+# The section.
 
 
 #: The fraction of a Gaussian group within its ellipse.
@@ -440,149 +388,117 @@ def section(a: Analysis) -> Section | None:
     """The section; None if there are fewer than two components."""
     if a.n_mapped < 2:
         return None
-    seen = a.seen
     of_groups = _groups(a)
-    sentences = [*_variance(a), *of_groups, *_farthest(a), *_sample(a), *_supplementary(a)]
-    blocks: list[Block] = [Prose(" ".join(sentences))] if sentences else []
-    blocks.append(_widget(a, seen))
+    sentences = [_variance(a), *of_groups, _farthest(a), _sample(a), _supplementary(a)]
+    blocks = prose(" ".join(sentence for sentence in sentences if sentence))
     names = a.mapped.component_names_
     lead = (
         f"Each point is a row of the table, placed by its scores on two components, at first {names[0]} and "
         f"{names[1]}. Rows that lie close together are alike in what these components describe. Choose other axes, or "
         "colour and size by any column; draw a box or a lasso around points to list their rows."
     )
-    return Section("map", "The map", lead, blocks, of_groups[0] if of_groups else "")
+    return Section("map", "The map", lead, [*blocks, _widget(a)], of_groups[0] if of_groups else "")
 
 
-def _widget(a: Analysis, seen: Seen) -> Widget:
-    rows, further = seen.rows, a.further
+def _widget(a: Analysis) -> Widget:
+    found, further = a.second, a.further
+    rows = found.rows
     shown = rows if further is None else SomeRows.joined([rows, further])
     names = a.mapped.component_names_[: a.n_mapped]
     columns, note = _columns(a, shown)
-    codes = [np.append(g.codes[rows.numbers], np.full(len(shown) - len(rows), -1)) for g in a.groupings]
+    groups = [
+        {
+            "name": brief(group.name, LONGEST),
+            "levels": [brief(level, LONGEST) for level in group.levels],
+            "codes": np.append(group.codes[rows.numbers], np.full(len(shown) - len(rows), -1)).astype(np.int32),
+            "ellipses": [
+                {"mean": spread.mean, "covariance": spread.covariance.ravel(), "rows": spread.rows}
+                if spread.covariance is not None and spread.rows >= 3
+                else None
+                for spread in spreads
+            ],
+        }
+        for group, spreads in zip(a.groupings, found.groups, strict=True)
+    ]
+    ids = None
+    if a.opened.ids is not None:
+        ids = [brief(a.opened.ids[i], LONGEST) for i in rows.numbers]
+        ids += [] if further is None else [f"supplementary {i}" for i in further.numbers.tolist()]
+    densities = [
+        {name: compact(value.ravel()) if isinstance(value, np.ndarray) else value for name, value in density.items()}
+        for density in found.densities or ()
+    ]
     values: dict[str, Any] = {
-        "rows": seen.n,
+        "rows": found.n,
         "components": [
-            {
-                "name": name,
-                "title": component_title(a, k),
-                "scores": compact(shown.scores[:, k]),
-            }
+            {"name": name, "title": a.component_title(k), "scores": compact(shown.scores[:, k])}
             for k, name in enumerate(names)
         ],
         "columns": columns,
-        "groups": [
-            {
-                "name": brief(group.name, LONGEST),
-                "levels": [brief(level, LONGEST) for level in group.levels],
-                "codes": found.astype(np.int32),
-                "ellipses": [_ellipse(spread) for spread in spreads],
-            }
-            for group, found, spreads in zip(a.groupings, codes, seen.groups, strict=True)
-        ],
-        "ids": _ids(a, rows, further),
+        "groups": groups,
+        "ids": ids,
         "numbers": shown.numbers.astype(np.int32),
         "supplementary": None if further is None else (np.arange(len(shown)) >= len(rows)).astype(np.uint8),
-        "densities": None
-        if seen.densities is None
-        else [
-            {
-                "x": d.x,
-                "y": d.y,
-                "x_edges": compact(d.x_edges),
-                "y_edges": compact(d.y_edges),
-                "counts": compact(d.counts.ravel()),
-            }
-            for d in seen.densities
-        ],
+        "densities": densities or None,
         "radius": ellipse_radius(_LEVEL),
         "note": note,
     }
+    ellipses = f"Ellipses hold {_LEVEL:.0%} of a Gaussian with the mean and covariance of the group. "
     return Widget(
         key="map",
         kind="map",
         title="Scores of the rows",
         alt=f"A scatter plot of {count(len(shown), 'row')} by their scores on {names[0]} and {names[1]}.",
         values=values,
-        table=_table(a, rows),
-        caption=(
-            (f"Ellipses hold {_LEVEL:.0%} of a Gaussian with the mean and covariance of the group. " if codes else "")
-            + "Rows are counted from 0."
-        ),
+        table=_table(a, rows.take(np.arange(min(len(rows), _TABLE_ROWS)))),
+        caption=f"{ellipses if groups else ''}Rows are counted from 0.",
     )
 
 
 def _columns(a: Analysis, shown: SomeRows) -> tuple[list[dict[str, Any]], str]:
     """The columns by which points can be coloured, and a remark if these are not all of them."""
-    most = min(a.p, max(1, _ENTRIES // len(shown)))
-    if a.image_shape is not None:
-        most = min(most, _PIXELS)
+    pictures = a.image_shape is not None
+    most = min(a.p, max(1, _ENTRIES // len(shown)), _PIXELS if pictures else a.p)
     order, note = np.arange(a.p), ""
     if most < a.p:
-        order = np.argsort(-column_weights(a), kind="stable")[:most]
-        what = "pixels" if a.image_shape is not None else "columns"
+        # The weight of each column in the components together: its shares in them, by the variance that they explain.
+        found = a.meaning
+        shares = np.ones(len(found.names)) if found.shares is None else found.shares
+        order = np.argsort(-(found.weights @ shares), kind="stable")[:most]
+        what = "pixels" if pictures else "columns"
         note = f"Of {a.p:,} {what}, the {most:,} with most weight in the components are offered for colour and size."
     columns = [{"name": brief(a.names[j], LONGEST), "values": compact(shown.entries[:, j])} for j in order]
-    beside = len(shown) - len(a.seen.rows)
+    rows = a.second.rows
     for name, values in measures(a.opened.groups).items():
-        of_rows = np.append(values[a.seen.rows.numbers], np.full(beside, np.nan))
+        of_rows = np.append(values[rows.numbers], np.full(len(shown) - len(rows), np.nan))
         columns.append({"name": brief(name, LONGEST), "values": compact(of_rows)})
     return columns, note
 
 
-def column_weights(a: Analysis) -> np.ndarray:
-    """The weight of each column in the components together: its shares in them, by the variance that they explain."""
-    found = a.meaning
-    shares = np.ones(len(found.names)) if found.shares is None else found.shares
-    return np.asarray(found.weights @ shares)
-
-
-def _ellipse(spread: Spread) -> dict[str, Any] | None:
-    if spread.covariance is None or spread.mean is None or spread.rows < 3:
-        return None
-    return {"mean": spread.mean, "covariance": spread.covariance.ravel(), "rows": spread.rows}
-
-
-def _ids(a: Analysis, rows: SomeRows, further: SomeRows | None) -> list[str] | None:
-    if a.opened.ids is None:
-        return None
-    return [
-        *(brief(a.opened.ids[i], LONGEST) for i in rows.numbers),
-        *(f"supplementary {i}" for i in _numbers(further)),
-    ]
-
-
-def _numbers(rows: SomeRows | None) -> list[int]:
-    return [] if rows is None else rows.numbers.tolist()
-
-
-def _table(a: Analysis, rows: SomeRows) -> Table:
+def _table(a: Analysis, some: SomeRows) -> Table:
     """The scores of the first points."""
-    some = rows.take(np.arange(min(len(rows), _TABLE_ROWS)))
-    labels = [brief(a.row_name(i), LONGEST) for i in some.numbers]
-    columns: dict[str, Any] = {}
-    for group in a.groupings:
-        # The code -1, of rows without a group, stands for the last one.
-        columns[group.name] = np.array([*group.levels, ""], dtype=object)[group.codes[some.numbers]]
-    for name, scores in zip(a.mapped.component_names_, some.scores.T, strict=False):
-        columns[name] = scores
-    title = "Scores" if len(some) == a.seen.n else f"Scores of {len(some):,} of {a.seen.n:,} rows"
-    return Table(columns, labels, title=title, row_name="row")
+    # The code -1, of rows without a group, stands for the last one.
+    columns: dict[str, Any] = {
+        group.name: np.array([*group.levels, ""], dtype=object)[group.codes[some.numbers]] for group in a.groupings
+    }
+    columns |= dict(zip(a.mapped.component_names_, some.scores.T, strict=False))
+    title = "Scores" if len(some) == a.second.n else f"Scores of {len(some):,} of {a.second.n:,} rows"
+    return Table(columns, [brief(a.row_name(i), LONGEST) for i in some.numbers], title=title, row_name="row")
 
 
-def _variance(a: Analysis) -> list[str]:
+def _variance(a: Analysis) -> str:
     """What the axes hold together."""
     shares, names = a.variance_shares, a.mapped.component_names_
     if shares is None:
-        return []
+        return ""
     both = float(shares[0] + shares[1])
     what = "the variance, as the kernel measures it" if hasattr(a.mapped, "kernel") else "the variance"
     text = f"{names[0]} and {names[1]} together hold {share(both)} of {what}"
     if both >= 0.8:
-        return [f"{text}, so that the map shows most of how the rows differ."]
+        return f"{text}, so that the map shows most of how the rows differ."
     if both >= 0.4:
-        return [f"{text}; further axes show the rest."]
-    return [f"{text}, so that much of how the rows differ is not on this map: look at other axes, too."]
+        return f"{text}; further axes show the rest."
+    return f"{text}, so that much of how the rows differ is not on this map: look at other axes, too."
 
 
 def _groups(a: Analysis) -> list[str]:
@@ -590,11 +506,11 @@ def _groups(a: Analysis) -> list[str]:
     sentences = []
     names = a.mapped.component_names_
     for g, group in enumerate(a.groupings[:3]):
-        sizes = np.array([spread.rows for spread in a.seen.groups[g]])
+        sizes = np.array([spread.rows for spread in a.second.groups[g]])
         n, levels = int(sizes.sum()), int((sizes > 0).sum())
         if levels < 2 or n <= levels + 1:
             continue
-        between = a.seen.between(g)
+        between = a.second.between(g)
         # Groups that were formed at random have eta squared (levels - 1) / (n - 1) on average.
         beyond_chance = 1 - (1 - between) * (n - 1) / (n - levels)
         k = int(np.argmax(between))
@@ -607,11 +523,11 @@ def _groups(a: Analysis) -> list[str]:
         else:
             sentences.append(f"{what} hardly differ along any of these components (at most {held.split(' of ')[0]}).")
             continue
-        sentences += _apart(a.seen.groups[g], group, f"{names[0]} and {names[1]}")
+        sentences += _separate(a.second.groups[g], group, f"{names[0]} and {names[1]}")
     return sentences
 
 
-def _apart(spreads: list[Spread], group: Grouping, plane: str) -> list[str]:
+def _separate(spreads: list[Spread], group: Grouping, plane: str) -> list[str]:
     """Which groups are apart from all others in the plane of the first two components, and which overlap."""
     found = [i for i, spread in enumerate(spreads) if spread.rows >= _FEWEST_ROWS and spread.covariance is not None]
     if not 2 <= len(found) <= _MOST_GROUPS:
@@ -641,60 +557,57 @@ def _apart(spreads: list[Spread], group: Grouping, plane: str) -> list[str]:
 
 def _distance(one: Spread, other: Spread) -> float:
     """The distance of two group means in the first two components, in deviations within the groups."""
-    assert one.mean is not None and other.mean is not None
-    assert one.covariance is not None and other.covariance is not None
     away = (one.mean - other.mean)[:2]
     within = ((one.weight - 1) * one.covariance + (other.weight - 1) * other.covariance)[:2, :2]
     within = within / (one.weight + other.weight - 2)
     return float(np.sqrt(away @ np.linalg.pinv(within) @ away))
 
 
-def _farthest(a: Analysis) -> list[str]:
+def _farthest(a: Analysis) -> str:
     """The rows farthest out, if they are farther than the farthest of as many Gaussian rows would be."""
-    rows, spread = a.seen.rows, a.seen.spread
-    if spread.covariance is None or spread.mean is None:
-        return []
+    rows, spread = a.second.rows, a.second.spread
+    if spread.covariance is None:
+        return ""
     away = (rows.scores - spread.mean)[:, :2]
     squares = np.einsum("ni,ij,nj->n", away, np.linalg.pinv(spread.covariance[:2, :2]), away)
     # Less than 1 of as many Gaussian rows in 20 tables is beyond this.
-    limit = special.chdtri(2, 0.05 / a.seen.n)
+    limit = special.chdtri(2, 0.05 / a.second.n)
     far = largest(squares, 3, rows.numbers)
     far = far[squares[far] > limit]
     if len(far) == 0:
-        return []
-    total = int((squares > limit).sum())
-    named = [f"{called(a, rows.numbers[i])}, {number(float(np.sqrt(squares[i])), 2)} deviations away" for i in far]
-    more = f"; {count(total - len(far), 'more row')} {'is' if total - len(far) == 1 else 'are'} unusually far out"
-    return [f"Farthest from the middle: {'; '.join(named)}{more if total > len(far) else ''}."]
+        return ""
+    named = [f"{a.called(rows.numbers[i])}, {number(float(np.sqrt(squares[i])), 2)} deviations away" for i in far]
+    rest = int((squares > limit).sum()) - len(far)
+    more = f"; {count(rest, 'more row')} {be(rest)} unusually far out" if rest else ""
+    return f"Farthest from the middle: {'; '.join(named)}{more}."
 
 
-def _sample(a: Analysis) -> list[str]:
-    seen = a.seen
-    if not seen.is_sample:
-        return []
+def _sample(a: Analysis) -> str:
+    found = a.second
+    if not found.is_sample:
+        return ""
     kept = " that keeps the shares of the groups and at least 30 rows of each," if a.groupings else ""
-    ends = len(seen.rows) - int(seen.chosen.sum())
-    return [
-        f"The points are {len(seen.rows):,} of the {seen.n:,} rows: a random sample of {int(seen.chosen.sum()):,}"
-        f"{kept} and {ends:,} more rows at the ends of the components and among those that fit worst. The density, the "
-        "ellipses and all numbers in this report are of all rows."
-    ]
+    drawn = int(found.chosen.sum())
+    return (
+        f"The points are {len(found.rows):,} of the {found.n:,} rows: a random sample of {drawn:,}{kept} and "
+        f"{len(found.rows) - drawn:,} more rows at the ends of the components and among those that fit worst. The "
+        "density, the ellipses and all numbers in this report are of all rows."
+    )
 
 
-def _supplementary(a: Analysis) -> list[str]:
+def _supplementary(a: Analysis) -> str:
     if a.opened.supplementary is None:
-        return []
+        return ""
     marked = 0 if a.further is None else len(a.further)
     given = a.opened.supplementary.shape[0] or marked
     later = max(given - MOST_FURTHER, 0)
     incomplete = given - later - marked
     sentences = []
     if marked:
-        verb = "is" if marked == 1 else "are"
-        sentences.append(f"{count(marked, 'supplementary row')} that took no part in the fit {verb} marked.")
+        sentences.append(f"{count(marked, 'supplementary row')} that took no part in the fit {be(marked)} marked.")
     if incomplete:
         verb = "is not shown, since it has" if incomplete == 1 else "are not shown, since they have"
         sentences.append(f"{count(incomplete, 'supplementary row')} {verb} entries that are missing or infinite.")
     if later:
         sentences.append(f"Of {given:,} supplementary rows, only the first {MOST_FURTHER:,} are looked at.")
-    return sentences
+    return " ".join(sentences)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,230 +10,18 @@ from sklearn.base import clone
 
 from ..inspect.limits import has_scores
 from ..inspect.tables import has_loadings, loadings
+from ..models.pca import PCA
 from ..selection.bootstrapping import Bootstrap, bootstrap, bootstrap_pieces, summed_pieces
 from ..sources.base import Source
 from ..summaries.moments import Moments
 from ..table import Table
-from .blocks import (
-    COLORS,
-    Block,
-    Chart,
-    Listing,
-    Menu,
-    Prose,
-    Section,
-    axis,
-    brief,
-    called,
-    color,
-    columns_called,
-    component_title,
-    count,
-    listed,
-    number,
-    plain,
-    share,
-    symbol,
-)
-from .map import Seen, largest
+from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, share
+from .charts import COLORS, axes, axis, color, error_bars, heading, plain, scatter, symbol
+from .map import largest
 from .passes import floats
 
 if TYPE_CHECKING:
     from .analysis import Analysis
-
-
-# Columns as arrows: biplot and correlation circle.
-
-
-#: Arrows of the biplot and of the correlation circle.
-_ARROWS, _CIRCLE_ARROWS = 12, 25
-#: Points of the biplot.
-_POINTS = 1500
-#: Arrows whose ends are nearer to each other than this fraction of the longest arrow are drawn once.
-_NEAR = 0.08
-#: Of a plot of common size, the pixels across it, and the pixels of a letter.
-_PIXELS, _WIDE, _HIGH = 420.0, 6.3, 13.0
-#: The colour of arrows.
-_ARROW = COLORS[7]
-
-
-def biplot(a: Analysis) -> Chart:
-    """Rows as points and columns as arrows, on the first two components.
-
-    Points are scores in deviations. Arrows are loadings, all multiplied by one factor, so that the angle of two arrows
-    tells the correlation of the columns as far as two components represent it.
-    """
-    found, seen = a.meaning, a.seen
-    drawn = np.flatnonzero(seen.chosen)
-    drawn = drawn[:: -(-len(drawn) // _POINTS)]
-    deviations = np.sqrt(np.diagonal(seen.spread.covariance)[:2]) if seen.spread.covariance is not None else np.ones(2)
-    Z = seen.rows.scores[drawn, :2] / np.where(deviations > 0, deviations, 1.0)
-    labels = [plain(a.row_name(i)) for i in seen.rows.numbers[drawn]]
-    data: list[dict[str, Any]] = []
-    groups = a.groupings[:1]
-    codes = groups[0].codes[seen.rows.numbers[drawn]] if groups else np.zeros(len(drawn), dtype=int)
-    for level in range(-1, len(groups[0].levels) if groups else 1):
-        members = np.flatnonzero(codes == level)
-        if len(members):
-            data.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "name": plain(groups[0].levels[level]) if groups and level >= 0 else "rows",
-                    "x": Z[members, 0].astype(np.float32),
-                    "y": Z[members, 1].astype(np.float32),
-                    "text": [labels[i] for i in members],
-                    "hovertemplate": "%{text}<extra></extra>",
-                    "marker": {
-                        "color": color(max(level, 0)),
-                        "symbol": symbol(max(level, 0)),
-                        "size": 5,
-                        "opacity": 0.4,
-                    },
-                }
-            )
-    arrows = found.loadings[:, :2]
-    longest = _chosen(arrows, _ARROWS)
-    reach = 0.9 * float(np.sqrt((Z**2).sum(axis=1)).max(initial=1.0))
-    lengths = np.sqrt((arrows**2).sum(axis=1))
-    arrows_drawn = arrows * (reach / (float(lengths.max(initial=0.0)) or 1.0))
-    data += _arrows(a, arrows_drawn, longest, 1.3 * reach)
-    left_out = a.p - len(longest)
-    return Chart(
-        key="biplot",
-        title=f"Biplot of {found.names[0]} and {found.names[1]}",
-        alt=f"{count(len(drawn), 'row')} as points and {count(len(longest), 'column')} as arrows.",
-        data=data,
-        layout={
-            "xaxis": axis(f"{component_title(a, 0)}, in standard deviations"),
-            "yaxis": axis(f"{component_title(a, 1)}, in standard deviations", scaleanchor="x"),
-            "showlegend": bool(groups),
-        },
-        table=_arrow_table(a, arrows, longest, "Loadings"),
-        height=560,
-        caption=(
-            "A row has large entries in the columns whose arrows point towards it. Columns whose arrows point in the "
-            "same direction rise together, as far as these two components show." + _without(left_out)
-        ),
-    )
-
-
-def circle(a: Analysis) -> Chart:
-    """Correlations of the columns with the first two components, as arrows within the unit circle."""
-    found = a.meaning
-    arrows = found.correlations[:, :2]
-    longest = _chosen(arrows, _CIRCLE_ARROWS)
-    left_out = a.p - len(longest)
-    return Chart(
-        key="correlation-circle",
-        title="Correlation circle",
-        alt=f"Correlations of {count(len(longest), 'column')} with {found.names[0]} and {found.names[1]} as arrows.",
-        data=_arrows(a, arrows, longest, 1.25),
-        layout={
-            "xaxis": axis(f"correlation with {found.names[0]}", range=[-1.25, 1.25], zeroline=True),
-            "yaxis": axis(f"correlation with {found.names[1]}", range=[-1.25, 1.25], zeroline=True, scaleanchor="x"),
-            "shapes": [
-                {"type": "circle", "x0": -1, "x1": 1, "y0": -1, "y1": 1, "line": {"color": "#888888", "width": 1}}
-            ],
-            "showlegend": False,
-        },
-        table=_arrow_table(a, arrows, longest, "Correlations"),
-        height=520,
-        caption=(
-            "An arrow that reaches the circle belongs to a column that these two components describe completely; a "
-            "short one to a column that they hardly describe." + _without(left_out)
-        ),
-    )
-
-
-def _without(left_out: int) -> str:
-    """The end of a caption, which says how many columns have no arrow."""
-    if not left_out:
-        return ""
-    have = "has" if left_out == 1 else "have"
-    return f" {count(left_out, 'column')} {have} no arrow: it would be shorter than these, or nearly the same as one."
-
-
-def _chosen(arrows: np.ndarray, most: int) -> np.ndarray:
-    """The columns with the longest arrows, without those that end where the arrow of another one does."""
-    lengths = np.sqrt((arrows**2).sum(axis=1))
-    near = _NEAR * float(lengths.max(initial=0.0))
-    chosen: list[int] = []
-    for j in np.argsort(-lengths, kind="stable"):
-        if len(chosen) < most and all(np.hypot(*(arrows[j] - arrows[i])) > near for i in chosen):
-            chosen.append(int(j))
-    return np.array(chosen, dtype=int)
-
-
-def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray, reach: float) -> list[dict[str, Any]]:
-    """Lines from the middle to the ends, with the names of the columns beside these where there is room for them."""
-    ends = ends[chosen]
-    angles = np.degrees(np.arctan2(ends[:, 1], ends[:, 0]))
-    names = [plain(a.names[j], 22) for j in chosen]
-    places = _places(ends, names, reach)
-    return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": _broken(ends[:, 0]),
-            "y": _broken(ends[:, 1]),
-            "line": {"color": _ARROW, "width": 1.6},
-            "hoverinfo": "skip",
-            "showlegend": False,
-        },
-        {
-            "type": "scatter",
-            "mode": "markers+text",
-            "x": ends[:, 0],
-            "y": ends[:, 1],
-            "text": [name if place else "" for name, place in zip(names, places, strict=True)],
-            "textposition": [place or "middle right" for place in places],
-            "textfont": {"size": 11},
-            "cliponaxis": False,
-            # The marker is turned to point away from the middle; without a turn it points upwards.
-            "marker": {"color": _ARROW, "symbol": "triangle-up", "size": 9, "angle": 90.0 - angles},
-            "customdata": [plain(a.names[j], 80) for j in chosen],
-            "hovertemplate": "%{customdata}: %{x:.2f}, %{y:.2f}<extra></extra>",
-            "showlegend": False,
-        },
-    ]
-
-
-def _broken(ends: np.ndarray) -> np.ndarray:
-    """Coordinates of lines from zero to each end, with a gap after each."""
-    return np.column_stack([np.zeros(len(ends)), ends, np.full(len(ends), np.nan)]).ravel()
-
-
-def _places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:
-    """Where each name goes so that none is over another; empty for a name without room, which the pointer shows.
-
-    Sizes are estimated for a plot of common size, `reach` on each side of the middle.
-    """
-    unit = _PIXELS / (2 * reach)
-    taken: list[tuple[float, float, float, float]] = []
-    places = []
-    for (x, y), name in zip(ends * unit, names, strict=True):
-        width, height = _WIDE * len(name), _HIGH
-        aside = ["middle right", "top right", "bottom right"]
-        if x < 0:
-            aside = [place.replace("right", "left") for place in aside]
-        upright = ["top center" if y > 0 else "bottom center"]
-        for place in aside + upright if abs(x) >= abs(y) else upright + aside:
-            left = {"right": x + 6, "left": x - 6 - width, "center": x - width / 2}[place.split()[1]]
-            low = {"middle": y - height / 2, "top": y + 4, "bottom": y - 4 - height}[place.split()[0]]
-            box = (left, low, left + width, low + height)
-            if all(box[2] < b[0] or b[2] < box[0] or box[3] < b[1] or b[3] < box[1] for b in taken):
-                taken.append(box)
-                places.append(place)
-                break
-        else:
-            places.append("")
-    return places
-
-
-def _arrow_table(a: Analysis, arrows: np.ndarray, chosen: np.ndarray, title: str) -> Table:
-    labels = [a.names[j] for j in chosen]
-    return Table.from_matrix(arrows[chosen], a.meaning.names[:2], labels, title=title, row_name="column")
 
 
 # What the columns have to do with each component: loadings with bootstrap intervals, correlations, and how well the
@@ -248,91 +35,69 @@ _DRAWS, _SMALL, _FEWEST = 200, 200, 25
 MOST_BOTH = 1000
 
 
-@dataclass(frozen=True)
 class Meaning:
-    """The columns (first axis) and the first components (second axis)."""
+    """The columns (first axis) and the first components (second axis).
 
-    names: list[str]
-    #: The share of the variance of each component; None if the model does not know it.
-    shares: np.ndarray | None
-    #: Loadings, and the bootstrap interval that holds 95% of the replicates; None without a bootstrap.
-    loadings: np.ndarray
-    low: np.ndarray | None
-    high: np.ndarray | None
-    #: Whether loadings are correlations of columns with components. If not, they are in the units of the columns: by
-    #: how much a column is larger where the component is larger by one standard deviation.
-    are_correlations: bool
-    correlations: np.ndarray
-    #: The median angle, in degrees, between a component and that of a bootstrap sample.
-    turns: np.ndarray | None
-    #: The component, among those after the first ones as well, with which the bootstrap samples mix each one most.
-    mixes_with: np.ndarray | None
-    n_boot: int
-    #: The probability of so different variances of each component and the next one if they were equal; see
-    #: `equal_variances`. Empty for models other than PCA.
-    equal_to_next: np.ndarray
+    A loading of PCA is w_jk sqrt(lambda_k): the correlation of column j with component k if columns are standardized,
+    and otherwise this correlation times the deviation of the column. Of any other model it is that of the model, or
+    else the correlation of the column with the scores of the rows that were chosen for the map.
+    """
 
-    @property
-    def weights(self) -> np.ndarray:
-        """The share of each column in each component: squared loadings that add up to one."""
+    def __init__(self, a: Analysis) -> None:
+        model, k = a.mapped, a.n_explained
+        self.names = list(model.component_names_[:k])
+        #: The bootstrap interval that holds 95% of the replicates of each loading; None without a bootstrap.
+        self.low: Any = None
+        self.high: Any = None
+        #: The median angle, in degrees, between a component and that of a bootstrap sample.
+        self.turns: Any = None
+        #: The component, among those after the first ones as well, with which the bootstrap samples mix each one most.
+        self.mixes_with: Any = None
+        self.n_boot = 0
+        #: The probability of so different variances of each component and the next one if they were equal; see
+        #: `equal_variances`. Empty for models other than PCA.
+        self.equal_to_next = np.zeros(0)
+        #: Loadings, and whether they are correlations of columns with components. If not, they are in the units of the
+        #: columns: by how much a column is larger where the component is larger by one standard deviation.
+        if isinstance(model, PCA):
+            self.loadings, self.are_correlations = floats(model.loadings_)[:, :k], a.standardize
+            units = np.ones(a.p) if a.standardize else a.units
+            self.correlations = np.clip(self.loadings / units[:, None], -1.0, 1.0)
+            self.equal_to_next = equal_variances(floats(model.explained_variance_)[: k + 1], float(model.total_weight_))
+            if a.image_shape is None:
+                self._draw(bootstrapped(model, min(k + 2, a.rank), a.rows, a.pieces, a.opened.weights, a.seed))
+        else:
+            rows = a.second.rows.take(np.flatnonzero(a.second.chosen))
+            self.correlations = _unit(rows.entries).T @ _unit(rows.scores[:, :k])
+            self.are_correlations = not has_loadings(model) or len(model._widths()) != 1
+            self.loadings = self.correlations if self.are_correlations else loadings(model).values[:, :k]
+        #: The share of the variance of each component; None if the model does not know it.
+        shares = getattr(model, "explained_variance_ratio_", None) if has_scores(model) else None
+        self.shares = None if shares is None else floats(shares)[:k]
+        #: The share of each column in each component: squared loadings that add up to one.
         squares = self.loadings**2
         total = squares.sum(axis=0)
-        return squares / np.where(total > 0, total, 1.0)
+        self.weights = squares / np.where(total > 0, total, 1.0)
+        #: Whether the interval of a loading holds zero: then even its sign is uncertain.
+        self.uncertain = np.zeros(self.loadings.shape, dtype=bool)
+        if self.low is not None:
+            self.uncertain = (self.low <= 0) & (self.high >= 0)
 
-    @property
-    def uncertain(self) -> np.ndarray:
-        """Whether the interval of a loading holds zero: then even its sign is uncertain."""
-        if self.low is None or self.high is None:
-            return np.zeros(self.loadings.shape, dtype=bool)
-        return (self.low <= 0) & (self.high >= 0)
-
-
-def meaning_of_principal(
-    model: Any, count: int, deviations: np.ndarray, standardized: bool, draws: Bootstrap | None
-) -> Meaning:
-    """The meaning of the first components of PCA. A loading is w_jk sqrt(lambda_k): the correlation of column j with
-    component k if columns are standardized, and otherwise this correlation times the deviation of the column."""
-    values = floats(model.loadings_)[:, :count]
-    low = high = turns = mixes = None
-    if draws is not None:
-        low, high = draws.interval("loadings")[:, :, :count]
-        turns, mixes = _turns(draws, count)
-    units = np.ones(len(values)) if standardized else np.where(deviations > 0, deviations, 1.0)
-    return Meaning(
-        names=list(model.component_names_[:count]),
-        shares=floats(model.explained_variance_ratio_)[:count],
-        loadings=values,
-        low=low,
-        high=high,
-        are_correlations=standardized,
-        correlations=np.clip(values / units[:, None], -1.0, 1.0),
-        turns=turns,
-        mixes_with=mixes,
-        n_boot=0 if draws is None else len(draws.replicates["loadings"]),
-        equal_to_next=equal_variances(floats(model.explained_variance_)[: count + 1], float(model.total_weight_)),
-    )
-
-
-def meaning_of_other(model: Any, count: int, seen: Seen) -> Meaning:
-    """The meaning of the first components of any other model: its loadings, or else the correlations of the columns
-    with the scores of the rows that were chosen for the map."""
-    rows = seen.rows.take(np.flatnonzero(seen.chosen))
-    correlations = _unit(rows.entries).T @ _unit(rows.scores[:, :count])
-    with_loadings = has_loadings(model) and len(model._widths()) == 1
-    shares = getattr(model, "explained_variance_ratio_", None) if has_scores(model) else None
-    return Meaning(
-        names=list(model.component_names_[:count]),
-        shares=None if shares is None else floats(shares)[:count],
-        loadings=loadings(model).values[:, :count] if with_loadings else correlations,
-        low=None,
-        high=None,
-        are_correlations=not with_loadings,
-        correlations=correlations,
-        turns=None,
-        mixes_with=None,
-        n_boot=0,
-        equal_to_next=np.zeros(0),
-    )
+    def _draw(self, draws: Bootstrap | None) -> None:
+        """Intervals and angles. Loadings are orthogonal vectors. With u_k those of all rows and v_k those of a sample,
+        both of unit length, the angle is arccos |u_k v_k|, and the share of component l in the direction v_k is
+        (u_l v_k)^2."""
+        if draws is None:
+            return
+        k, whole, samples = len(self.names), draws.estimates["loadings"], draws.replicates["loadings"]
+        self.low, self.high = draws.interval("loadings")[:, :, :k]
+        self.n_boot = len(samples)
+        products = np.einsum("jl,bjk->blk", _of_unit_length(whole), _of_unit_length(samples))
+        cosines = np.abs(np.einsum("bkk->bk", products))
+        shares = (products**2).mean(axis=0)
+        np.fill_diagonal(shares, -1.0)
+        self.turns = np.degrees(np.arccos(np.clip(np.nanmedian(cosines, axis=0), 0.0, 1.0)))[:k]
+        self.mixes_with = np.argmax(np.nan_to_num(shares, nan=-1.0), axis=0)[:k]
 
 
 def equal_variances(values: np.ndarray, n: float) -> np.ndarray:
@@ -377,22 +142,6 @@ def bootstrapped(
     return bootstrap(fixed, rows, n_boot=n_boot, sample_weight=weights, random_state=seed)
 
 
-def _turns(draws: Bootstrap, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The median angle between each component and that of a bootstrap sample, and the other component of which the
-    latter has most on average.
-
-    Loadings are orthogonal vectors. With u_k those of all rows and v_k those of a sample, both of unit length, the
-    angle is arccos |u_k v_k|, and the share of component l in the direction v_k is (u_l v_k)^2.
-    """
-    whole, samples = draws.estimates["loadings"], draws.replicates["loadings"]
-    products = np.einsum("jl,bjk->blk", _of_unit_length(whole), _of_unit_length(samples))
-    cosines = np.abs(np.einsum("bkk->bk", products))
-    shares = (products**2).mean(axis=0)
-    np.fill_diagonal(shares, -1.0)
-    angles = np.degrees(np.arccos(np.clip(np.nanmedian(cosines, axis=0), 0.0, 1.0)))
-    return angles[:count], np.argmax(np.nan_to_num(shares, nan=-1.0), axis=0)[:count]
-
-
 def _of_unit_length(columns: np.ndarray) -> np.ndarray:
     lengths = np.sqrt((columns**2).sum(axis=-2, keepdims=True))
     return columns / np.where(lengths > 0, lengths, 1.0)
@@ -403,214 +152,7 @@ def _unit(A: np.ndarray) -> np.ndarray:
     return _of_unit_length(A - A.mean(axis=0))
 
 
-# Loadings of the columns as bars, as curves and as pictures.
-
-
-#: Of each sign, this many columns are shown as bars.
-_BARS = 20
-#: The colours of loadings from negative to positive; zero has the colour of the background, more or less.
-_DIVERGING = [[0.0, COLORS[1]], [0.5, "rgba(128, 128, 128, 0.12)"], [1.0, COLORS[0]]]
-
-
-def bars(a: Analysis, k: int, title: str) -> Chart:
-    """The largest loadings on a component as bars, sorted, with their intervals."""
-    found = a.meaning
-    values = found.loadings[:, k]
-    order = np.argsort(-values, kind="stable")
-    left_out = 0
-    if a.p > 2 * _BARS:
-        positive, negative = order[values[order] > 0][:_BARS], order[values[order] <= 0][-_BARS:]
-        left_out = a.p - len(positive) - len(negative)
-        order = np.concatenate([positive, negative])
-    places = np.arange(len(order))[::-1]
-    uncertain = found.uncertain[order, k]
-    trace: dict[str, Any] = {
-        "type": "bar",
-        "orientation": "h",
-        "x": values[order],
-        "y": places,
-        "marker": {
-            "color": [color(0) if value > 0 else color(1) for value in values[order]],
-            "opacity": np.where(uncertain, 0.4, 1.0),
-        },
-        "text": [plain(a.names[j], 80) for j in order],
-        "textposition": "none",
-        "hovertemplate": "%{text}: %{x:.3g}<extra></extra>",
-    }
-    caption = (
-        "The correlation of each column with the component."
-        if found.are_correlations
-        else "By how much each column is larger, in its own units, where the component is larger by one standard "
-        "deviation."
-    )
-    if found.low is not None and found.high is not None:
-        trace["error_x"] = {
-            "type": "data",
-            "symmetric": False,
-            "array": np.maximum(found.high[order, k] - values[order], 0.0),
-            "arrayminus": np.maximum(values[order] - found.low[order, k], 0.0),
-            "thickness": 1.2,
-            "width": 3,
-            "color": "#888888",
-        }
-        caption += (
-            f" Lines are intervals that hold 95% of {found.n_boot} bootstrap samples; pale bars are those whose "
-            "interval holds zero."
-        )
-    elif min(a.n, a.p) > MOST_BOTH:
-        caption += " There are no intervals, since bootstrap samples of so many rows and columns would take too long."
-    if left_out:
-        caption += f" {count(left_out, 'column')} with smaller loadings are not shown."
-    name = found.names[k]
-    return Chart(
-        key=f"loadings-{k + 1}",
-        title=title,
-        alt=f"A bar chart of the loadings of {count(len(order), 'column')} on {name}, sorted.",
-        data=[trace],
-        layout={
-            "xaxis": axis(f"{'correlation with' if found.are_correlations else 'loading on'} {name}", zeroline=True),
-            "yaxis": {
-                "tickvals": places,
-                "ticktext": [plain(a.names[j], 28) for j in order],
-                "range": [-0.6, len(order) - 0.4],
-                "automargin": True,
-                "showgrid": False,
-            },
-            "bargap": 0.25,
-            "showlegend": False,
-        },
-        table=loading_table(a, k, order),
-        height=int(np.clip(110 + 24 * len(order), 200, 1100)),
-        caption=caption,
-    )
-
-
-def curve(a: Analysis, k: int, title: str) -> Chart:
-    """The loadings on a component along the points of a curve, with their intervals."""
-    found = a.meaning
-    at, name = np.arange(a.p), found.names[k]
-    data: list[dict[str, Any]] = []
-    if found.low is not None and found.high is not None:
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": np.concatenate([at, at[::-1]]),
-                "y": np.concatenate([found.low[:, k], found.high[::-1, k]]),
-                "fill": "toself",
-                "line": {"width": 0},
-                "fillcolor": "rgba(59, 125, 216, 0.25)",
-                "hoverinfo": "skip",
-            }
-        )
-    data.append(
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": at,
-            "y": found.loadings[:, k],
-            "line": {"color": color(0), "width": 1.8},
-            "text": [plain(column, 80) for column in a.names],
-            "hovertemplate": "%{text}: %{y:.3g}<extra></extra>",
-        }
-    )
-    ticks = np.unique(np.linspace(0, a.p - 1, 8).astype(int))
-    return Chart(
-        key=f"loadings-{k + 1}",
-        title=title,
-        alt=f"A curve of the loadings of {count(a.p, 'column')} on {name}, in the order of the columns.",
-        data=data,
-        layout={
-            "xaxis": axis("column", tickvals=ticks, ticktext=[plain(a.names[j], 16) for j in ticks]),
-            "yaxis": axis(f"loading on {name}", zeroline=True),
-            "showlegend": False,
-        },
-        table=loading_table(a, k, at),
-        caption="" if found.low is None else f"The band holds 95% of {found.n_boot} bootstrap samples.",
-    )
-
-
-def pictures(a: Analysis, n: int) -> Chart:
-    """The first components as pictures."""
-    shape, model = a.image_shape, a.mapped
-    assert shape is not None
-    height, width = shape[:2]
-    W = np.zeros((n, len(a.opened.names)))
-    W[:, a.used] = np.asarray(model.components_[:n], dtype=np.float64)
-    # Of colours, the mean is shown.
-    images = W.reshape(n, height, width, -1).mean(axis=3)
-    across = min(4, n)
-    down = -(-n // across)
-    data: list[dict[str, Any]] = []
-    titles: list[dict[str, Any]] = []
-    layout: dict[str, Any] = {"annotations": titles, "showlegend": False}
-    for k, image in enumerate(images):
-        i, j = divmod(k, across)
-        end = "" if k == 0 else str(k + 1)
-        data.append(
-            {
-                "type": "heatmap",
-                "z": image[::-1].astype(np.float32),
-                "xaxis": f"x{end}",
-                "yaxis": f"y{end}",
-                "colorscale": _DIVERGING,
-                "zmid": 0.0,
-                "showscale": False,
-                "hovertemplate": "%{z:.3f}<extra></extra>",
-            }
-        )
-        left, right = (j + 0.04) / across, (j + 0.96) / across
-        bottom, top = 1 - (i + 0.97) / down, 1 - (i + 0.12) / down
-        hidden = {"visible": False, "fixedrange": True}
-        layout[f"xaxis{end}"] = {"domain": [left, right], "anchor": f"y{end}", **hidden, "constrain": "domain"}
-        layout[f"yaxis{end}"] = {
-            "domain": [bottom, top],
-            "anchor": f"x{end}",
-            "scaleanchor": f"x{end}",
-            "constrain": "domain",
-            **hidden,
-        }
-        titles.append(
-            {
-                "text": component_title(a, k),
-                "x": (left + right) / 2,
-                "y": top,
-                "xref": "paper",
-                "yref": "paper",
-                "xanchor": "center",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": 12},
-            }
-        )
-    names = model.component_names_
-    return Chart(
-        key="component-pictures",
-        title=f"The first {n} components as pictures",
-        alt=f"The components {names[0]} to {names[n - 1]} as pictures of {height} by {width} pixels.",
-        data=data,
-        layout=layout,
-        table=Table.from_matrix(
-            W.T, names[:n], a.opened.names, title="Weights of the pixels in the components", row_name="pixel"
-        ),
-        height=60 + 210 * down,
-        caption="Where a picture is blue, pixels are larger in rows at the high end of the component; where it is "
-        "orange, they are smaller.",
-    )
-
-
-def loading_table(a: Analysis, k: int, order: np.ndarray) -> Table:
-    """The loadings on a component with their intervals, as a table."""
-    found = a.meaning
-    columns: dict[str, Any] = {"loading": found.loadings[order, k]}
-    if found.low is not None and found.high is not None:
-        columns |= {"low": found.low[order, k], "high": found.high[order, k]}
-    if not found.are_correlations:
-        columns["correlation"] = found.correlations[order, k]
-    return Table(columns, [a.names[j] for j in order], title=f"Loadings on {found.names[k]}", row_name="column")
-
-
-# What each component means: the columns and the rows at both of its ends.
+# The section.
 
 
 #: The columns that matter for a component: those of the largest weights, which together hold this share of it, without
@@ -645,15 +187,14 @@ def section(a: Analysis) -> Section | None:
     if a.n_mapped < 2:
         return None
     found = a.meaning
-    blocks: list[Block] = [Prose(text) for k in range(len(found.names)) if (text := in_words(a, k))]
-    blocks += [Prose(text) for text in _determined(a)]
+    blocks = prose(*(in_words(a, k) for k in range(len(found.names))), _determined(a))
     if a.image_shape is not None and hasattr(a.mapped, "components_"):
-        blocks.append(pictures(a, min(_PICTURES, len(a.mapped.component_names_))))
+        blocks.append(_pictures(a, min(_PICTURES, len(a.mapped.component_names_))))
     else:
-        draw = curve if a.layout is not None and a.layout.is_curve else bars
-        charts = {component_title(a, k): draw(a, k, f"Loadings on {name}") for k, name in enumerate(found.names)}
+        draw = _curve if a.is_curve else _bars
+        charts = {a.component_title(k): draw(a, k, f"Loadings on {name}") for k, name in enumerate(found.names)}
         blocks.append(Menu("loadings", "Component", charts))
-        blocks += [biplot(a), circle(a)]
+        blocks += [_biplot(a), _circle(a)]
     blocks.append(Listing(_ends(a), shown=2 * a.n_explained))
     thing = "columns" if a.image_shape is None else "pixels"
     lead = (
@@ -672,14 +213,14 @@ def in_words(a: Analysis, k: int) -> str:
     """
     columns = "" if a.image_shape is not None else _columns(a, k)
     parts = [part for part in (columns, _groups(a, k), _one_row(a, k)) if part]
-    return f"{component_title(a, k)} {'; it '.join(parts)}." if parts else ""
+    return f"{a.component_title(k)} {'; it '.join(parts)}." if parts else ""
 
 
 def _columns(a: Analysis, k: int) -> str:
     """What a component does with the columns: a phrase that follows its name."""
     found = a.meaning
     values, weights = found.loadings[:, k], found.weights[:, k]
-    if a.layout is not None and a.layout.is_curve:
+    if a.is_curve:
         high, low = int(np.argmax(values)), int(np.argmin(values))
         turns = [f"rises most at {brief(a.names[high])}"] if values[high] > 0 else []
         turns += [f"falls most at {brief(a.names[low])}"] if values[low] < 0 else []
@@ -688,10 +229,8 @@ def _columns(a: Analysis, k: int) -> str:
     order = np.argsort(-weights, kind="stable")
     same_sign = np.all(values > 0) or np.all(values < 0)
     if a.p >= 3 and same_sign and not uncertain.any() and np.abs(correlations).min() >= _LEVEL:
-        everything = "both columns" if a.p == 2 else f"all {a.p:,} columns"
-        most = listed(columns_called(a, order[:3]))
-        what = f"is an overall level: {everything} {'rise' if values[0] > 0 else 'fall'} with it"
-        return what if a.p <= 3 else f"{what}, most of all {most}"
+        what = f"is an overall level: all {a.p:,} columns {'rise' if values[0] > 0 else 'fall'} with it"
+        return what if a.p <= 3 else f"{what}, most of all {listed(a.brief_names(order[:3]))}"
     sums = np.cumsum(weights[order])
     if np.searchsorted(sums, _MOST) + 1 > _FEW:
         half = int(np.searchsorted(sums, 0.5)) + 1
@@ -701,7 +240,7 @@ def _columns(a: Analysis, k: int) -> str:
     main = order[: int(np.searchsorted(sums, _SHARE)) + 1]
     main = main[weights[main] >= _FRACTION * weights[main[0]]]
     text = _ends_of_columns(a, k, main)
-    doubtful = columns_called(a, main[uncertain[main]])
+    doubtful = a.brief_names(main[uncertain[main]])
     if doubtful:
         text += f"; the sign of {listed(doubtful)} is uncertain"
     return text
@@ -718,7 +257,7 @@ def _of_both_signs(values: np.ndarray, weights: np.ndarray, order: np.ndarray) -
 def _ends_of_columns(a: Analysis, k: int, columns: np.ndarray) -> str:
     """ "rises with A and B", or "contrasts A and B with C"."""
     values = a.meaning.loadings[columns, k]
-    rising, falling = (columns_called(a, columns[some]) for some in (values > 0, values <= 0))
+    rising, falling = (a.brief_names(columns[some]) for some in (values > 0, values <= 0))
     together = " together" if len(columns) > 1 else ""
     if not falling:
         return f"rises with {listed(rising, _FEW)}{together}"
@@ -729,15 +268,15 @@ def _ends_of_columns(a: Analysis, k: int, columns: np.ndarray) -> str:
 
 def _groups(a: Analysis, k: int) -> str:
     """For which groups a component is large and for which it is small."""
-    spread = a.seen.spread
-    if spread.covariance is None or spread.mean is None or not spread.covariance[k, k] > 0:
+    spread = a.second.spread
+    if spread.covariance is None or not spread.covariance[k, k] > 0:
         return ""
     for g, group in enumerate(a.groupings):
-        if a.seen.between(g)[k] < _BETWEEN:
+        if a.second.between(g)[k] < _BETWEEN:
             continue
         means = {
             brief(group.levels[i]): (part.mean[k] - spread.mean[k]) / np.sqrt(spread.covariance[k, k])
-            for i, part in enumerate(a.seen.groups[g])
+            for i, part in enumerate(a.second.groups[g])
             if part.mean is not None and part.rows >= 3
         }
         order = sorted(means, key=lambda level: -means[level])
@@ -752,75 +291,396 @@ def _groups(a: Analysis, k: int) -> str:
 
 def _one_row(a: Analysis, k: int) -> str:
     """Whether a large part of the variance of a component is due to a single row."""
-    seen = a.seen
-    if seen.spread.covariance is None or seen.spread.mean is None or a.opened.weights is not None:
+    rows, spread = a.second.rows, a.second.spread
+    if spread.covariance is None or a.opened.weights is not None:
         return ""
-    squares = (seen.rows.scores[:, k] - seen.spread.mean[k]) ** 2
-    far = int(largest(squares, 1, seen.rows.numbers)[0])
-    total = (seen.spread.weight - 1) * seen.spread.covariance[k, k]
+    squares = (rows.scores[:, k] - spread.mean[k]) ** 2
+    far = int(largest(squares, 1, rows.numbers)[0])
+    total = (spread.weight - 1) * spread.covariance[k, k]
     part = squares[far] / total if total > 0 else 0.0
     # Of a few rows, each has a large part.
-    if part < max(_ONE_ROW, 8 / seen.n):
+    if part < max(_ONE_ROW, 8 / a.second.n):
         return ""
-    return f"owes {share(part)} of its variance to a single row, {called(a, seen.rows.numbers[far])}"
+    return f"owes {share(part)} of its variance to a single row, {a.called(rows.numbers[far])}"
 
 
-def _determined(a: Analysis) -> list[str]:
+def _determined(a: Analysis) -> str:
     """How well the directions of the components are determined."""
     found = a.meaning
-    if found.turns is None or found.mixes_with is None:
-        return []
+    if found.turns is None:
+        return ""
     sentences = []
-    names, count_all = a.mapped.component_names_, len(found.names)
+    names = a.mapped.component_names_
     ties = [k for k in np.flatnonzero(found.equal_to_next > _EQUAL) if k + 1 < len(names)]
-    tied = np.isin(np.arange(count_all), [*ties, *(k + 1 for k in ties)])
-    clear = (found.turns < _ROUGH) & ~tied
-    good = [found.names[k] for k in np.flatnonzero(clear)]
-    if good:
-        most = float(found.turns[clear].max())
-        verb = "is" if len(good) == 1 else "are"
-        what = "direction" if len(good) == 1 else "directions"
-        angle = "less than 1 degree" if most < 1 else f"about {count(round(most), 'degree')} or less"
-        sentences.append(
-            f"The {what} of {listed(good, 10)} {verb} well determined: a typical bootstrap sample turns "
-            f"{'it' if len(good) == 1 else 'them'} by {angle}."
-        )
+    tied = np.isin(np.arange(len(found.names)), [*ties, *(k + 1 for k in ties)])
     for some, how in (
+        ((found.turns < _ROUGH) & ~tied, "well determined"),
         ((found.turns >= _ROUGH) & (found.turns < _LOOSE), "only roughly determined"),
         (found.turns >= _LOOSE, "hardly determined"),
     ):
-        loose = np.flatnonzero(some)
-        if len(loose):
-            which = "The direction of" if len(loose) == 1 else "The directions of"
+        which = np.flatnonzero(some)
+        if len(which) == 0:
+            continue
+        one, of_these = len(which) == 1, listed([found.names[k] for k in which], 10)
+        start = f"The direction{'' if one else 's'} of {of_these} {'is' if one else 'are'} {how}: a typical"
+        if how == "well determined":
+            most = float(found.turns[which].max())
+            angle = "less than 1 degree" if most < 1 else f"about {count(round(most), 'degree')} or less"
+            sentences.append(f"{start} bootstrap sample turns {'it' if one else 'them'} by {angle}.")
+        else:
             turned = [
-                f"{'it' if len(loose) == 1 else found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards "
+                f"{'it' if one else found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards "
                 f"{names[found.mixes_with[k]]}"
-                for k in loose[:_TURNED]
+                for k in which[:_TURNED]
             ]
-            sentences.append(
-                f"{which} {listed([found.names[k] for k in loose], 10)} {'is' if len(loose) == 1 else 'are'} {how}: a "
-                f"typical sample turns {', and '.join(turned)}."
-            )
+            sentences.append(f"{start} sample turns {', and '.join(turned)}.")
     if ties:
         pairs = listed([f"{names[k]} with {names[k + 1]}" for k in ties], 4)
         sentences.append(
             f"Some variances are so similar that they may be equal ({pairs}); the two directions within the plane of "
             "such a pair may then be chance."
         )
-    return [" ".join(sentences)] if sentences else []
+    return " ".join(sentences)
 
 
 def _ends(a: Analysis) -> Table:
     """The rows at both ends of each component, with their scores."""
-    rows = a.seen.rows
+    rows = a.second.rows
     size = min(_ENDS, len(rows))
     columns: dict[str, list[str]] = {"end": [], **{place: [] for place in _PLACES[:size]}}
     labels = []
     for k in range(a.n_explained):
         scores = rows.scores[:, k]
         for end, sign in (("high", 1.0), ("low", -1.0)):
-            labels.append(component_title(a, k))
+            labels.append(a.component_title(k))
             columns["end"].append(end)
             for place, i in zip(_PLACES, largest(sign * scores, size, rows.numbers), strict=False):
-                columns[place].append(f"{called(a, rows.numbers[i])}: {number(scores[i])}")
+                columns[place].append(f"{a.called(rows.numbers[i])}: {number(scores[i])}")
     return Table(columns, labels, title="The rows at both ends of each component", row_name="component")
+
+
+# Loadings of the columns as bars, as curves and as pictures.
+
+
+#: Of each sign, this many columns are shown as bars.
+_BARS = 20
+#: The colours of loadings from negative to positive; zero has the colour of the background, more or less.
+_DIVERGING = [[0.0, COLORS[1]], [0.5, "rgba(128, 128, 128, 0.12)"], [1.0, COLORS[0]]]
+
+
+def _bars(a: Analysis, k: int, title: str) -> Chart:
+    """The largest loadings on a component as bars, sorted, with their intervals."""
+    found = a.meaning
+    values, name = found.loadings[:, k], found.names[k]
+    order = np.argsort(-values, kind="stable")
+    if a.p > 2 * _BARS:
+        order = np.concatenate([order[values[order] > 0][:_BARS], order[values[order] <= 0][-_BARS:]])
+    sizes, places = values[order], np.arange(len(order))[::-1]
+    trace: dict[str, Any] = {
+        "type": "bar",
+        "orientation": "h",
+        "x": sizes,
+        "y": places,
+        "marker": {
+            "color": [color(0) if value > 0 else color(1) for value in sizes],
+            "opacity": np.where(found.uncertain[order, k], 0.4, 1.0),
+        },
+        "text": [plain(a.names[j], 80) for j in order],
+        "textposition": "none",
+        "hovertemplate": "%{text}: %{x:.3g}<extra></extra>",
+    }
+    caption = (
+        "The correlation of each column with the component."
+        if found.are_correlations
+        else "By how much each column is larger, in its own units, where the component is larger by one standard "
+        "deviation."
+    )
+    if found.low is not None:
+        above = np.maximum(found.high[order, k] - sizes, 0.0)
+        below = np.maximum(sizes - found.low[order, k], 0.0)
+        trace["error_x"] = error_bars(above, below, thickness=1.2, width=3, color="#888888")
+        caption += (
+            f" Lines are intervals that hold 95% of {found.n_boot} bootstrap samples; pale bars are those whose "
+            "interval holds zero."
+        )
+    elif min(a.n, a.p) > MOST_BOTH:
+        caption += " There are no intervals, since bootstrap samples of so many rows and columns would take too long."
+    if len(order) < a.p:
+        caption += f" {count(a.p - len(order), 'column')} with smaller loadings are not shown."
+    marks = {"tickvals": places, "ticktext": [plain(a.names[j], 28) for j in order]}
+    of_loadings = axis(f"{'correlation with' if found.are_correlations else 'loading on'} {name}", zeroline=True)
+    of_columns = {**marks, "range": [-0.6, len(order) - 0.4], "automargin": True, "showgrid": False}
+    return Chart(
+        key=f"loadings-{k + 1}",
+        title=title,
+        alt=f"A bar chart of the loadings of {count(len(order), 'column')} on {name}, sorted.",
+        data=[trace],
+        layout=axes(of_loadings, of_columns, bargap=0.25, showlegend=False),
+        table=_loading_table(a, k, order),
+        height=int(np.clip(110 + 24 * len(order), 200, 1100)),
+        caption=caption,
+    )
+
+
+def _curve(a: Analysis, k: int, title: str) -> Chart:
+    """The loadings on a component along the points of a curve, with their intervals."""
+    found = a.meaning
+    at, name = np.arange(a.p), found.names[k]
+    data: list[dict[str, Any]] = []
+    if found.low is not None:
+        data.append(
+            scatter(
+                "lines",
+                x=np.concatenate([at, at[::-1]]),
+                y=np.concatenate([found.low[:, k], found.high[::-1, k]]),
+                fill="toself",
+                line={"width": 0},
+                fillcolor="rgba(59, 125, 216, 0.25)",
+                hoverinfo="skip",
+            )
+        )
+    columns, line = [plain(column, 80) for column in a.names], {"color": color(0), "width": 1.8}
+    data.append(scatter("lines", "%{text}: %{y:.3g}", x=at, y=found.loadings[:, k], line=line, text=columns))
+    ticks = np.unique(np.linspace(0, a.p - 1, 8).astype(int))
+    of_columns = axis("column", tickvals=ticks, ticktext=[plain(a.names[j], 16) for j in ticks])
+    return Chart(
+        key=f"loadings-{k + 1}",
+        title=title,
+        alt=f"A curve of the loadings of {count(a.p, 'column')} on {name}, in the order of the columns.",
+        data=data,
+        layout=axes(of_columns, axis(f"loading on {name}", zeroline=True), showlegend=False),
+        table=_loading_table(a, k, at),
+        caption="" if found.low is None else f"The band holds 95% of {found.n_boot} bootstrap samples.",
+    )
+
+
+def _pictures(a: Analysis, n: int) -> Chart:
+    """The first components as pictures."""
+    shape, model = a.image_shape, a.mapped
+    assert shape is not None
+    height, width = shape[:2]
+    W = np.zeros((n, len(a.opened.names)))
+    W[:, a.used] = floats(model.components_[:n])
+    # Of colours, the mean is shown.
+    images = W.reshape(n, height, width, -1).mean(axis=3)
+    across = min(4, n)
+    down = -(-n // across)
+    data: list[dict[str, Any]] = []
+    titles: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {"annotations": titles, "showlegend": False}
+    for k, image in enumerate(images):
+        i, j = divmod(k, across)
+        end = "" if k == 0 else str(k + 1)
+        data.append(
+            {
+                "type": "heatmap",
+                "z": image[::-1].astype(np.float32),
+                "xaxis": f"x{end}",
+                "yaxis": f"y{end}",
+                "colorscale": _DIVERGING,
+                "zmid": 0.0,
+                "showscale": False,
+                "hovertemplate": "%{z:.3f}<extra></extra>",
+            }
+        )
+        left, right = (j + 0.04) / across, (j + 0.96) / across
+        bottom, top = 1 - (i + 0.97) / down, 1 - (i + 0.12) / down
+        hidden = {"visible": False, "fixedrange": True}
+        layout[f"xaxis{end}"] = {"domain": [left, right], "anchor": f"y{end}", **hidden, "constrain": "domain"}
+        alike = {"anchor": f"x{end}", "scaleanchor": f"x{end}", "constrain": "domain"}
+        layout[f"yaxis{end}"] = {"domain": [bottom, top], **alike, **hidden}
+        look: Any = {"xanchor": "center", "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
+        titles.append(heading(a.component_title(k), (left + right) / 2, top, **look))
+    names = model.component_names_
+    return Chart(
+        key="component-pictures",
+        title=f"The first {n} components as pictures",
+        alt=f"The components {names[0]} to {names[n - 1]} as pictures of {height} by {width} pixels.",
+        data=data,
+        layout=layout,
+        table=Table.from_matrix(
+            W.T, names[:n], a.opened.names, title="Weights of the pixels in the components", row_name="pixel"
+        ),
+        height=60 + 210 * down,
+        caption="Where a picture is blue, pixels are larger in rows at the high end of the component; where it is "
+        "orange, they are smaller.",
+    )
+
+
+def _loading_table(a: Analysis, k: int, order: np.ndarray) -> Table:
+    """The loadings on a component with their intervals, as a table."""
+    found = a.meaning
+    columns: dict[str, Any] = {"loading": found.loadings[order, k]}
+    if found.low is not None:
+        columns |= {"low": found.low[order, k], "high": found.high[order, k]}
+    if not found.are_correlations:
+        columns["correlation"] = found.correlations[order, k]
+    return Table(columns, [a.names[j] for j in order], title=f"Loadings on {found.names[k]}", row_name="column")
+
+
+# Columns as arrows: biplot and correlation circle.
+
+
+#: Arrows of the biplot and of the correlation circle.
+_ARROWS, _CIRCLE_ARROWS = 12, 25
+#: Points of the biplot.
+_POINTS = 1500
+#: Arrows whose ends are nearer to each other than this fraction of the longest arrow are drawn once.
+_NEAR = 0.08
+#: Of a plot of common size, the pixels across it, and the pixels of a letter.
+_PIXELS, _WIDE, _HIGH = 420.0, 6.3, 13.0
+#: The colour of arrows.
+_ARROW = COLORS[7]
+
+
+def _biplot(a: Analysis) -> Chart:
+    """Rows as points and columns as arrows, on the first two components.
+
+    Points are scores in deviations. Arrows are loadings, all multiplied by one factor, so that the angle of two arrows
+    tells the correlation of the columns as far as two components represent it.
+    """
+    names, rows, covariance = a.meaning.names, a.second.rows, a.second.spread.covariance
+    drawn = np.flatnonzero(a.second.chosen)
+    drawn = drawn[:: -(-len(drawn) // _POINTS)]
+    deviations = np.ones(2) if covariance is None else np.sqrt(np.diagonal(covariance)[:2])
+    Z = rows.scores[drawn, :2] / np.where(deviations > 0, deviations, 1.0)
+    labels = [plain(a.row_name(i)) for i in rows.numbers[drawn]]
+    levels = a.groupings[0].levels if a.groupings else ["rows"]
+    codes = a.groupings[0].codes[rows.numbers[drawn]] if a.groupings else np.zeros(len(drawn), dtype=int)
+    data: list[dict[str, Any]] = []
+    for level in range(-1, len(levels)):
+        members, look = np.flatnonzero(codes == level), max(level, 0)
+        if len(members):
+            data.append(
+                scatter(
+                    "markers",
+                    name=plain(levels[level]) if level >= 0 else "rows",
+                    x=Z[members, 0].astype(np.float32),
+                    y=Z[members, 1].astype(np.float32),
+                    text=[labels[i] for i in members],
+                    hovertemplate="%{text}<extra></extra>",
+                    marker={"color": color(look), "symbol": symbol(look), "size": 5, "opacity": 0.4},
+                )
+            )
+    arrows = a.meaning.loadings[:, :2]
+    chosen = _chosen(arrows, _ARROWS)
+    reach = 0.9 * float(np.sqrt((Z**2).sum(axis=1)).max(initial=1.0))
+    longest = float(np.sqrt((arrows**2).sum(axis=1)).max(initial=0.0)) or 1.0
+    x, y = (f"{a.component_title(k)}, in standard deviations" for k in (0, 1))
+    return Chart(
+        key="biplot",
+        title=f"Biplot of {names[0]} and {names[1]}",
+        alt=f"{count(len(drawn), 'row')} as points and {count(len(chosen), 'column')} as arrows.",
+        data=data + _arrows(a, arrows * (reach / longest), chosen, 1.3 * reach),
+        layout=axes(x, axis(y, scaleanchor="x"), showlegend=bool(a.groupings)),
+        table=_arrow_table(a, arrows, chosen, "Loadings"),
+        height=560,
+        caption=(
+            "A row has large entries in the columns whose arrows point towards it. Columns whose arrows point in the "
+            "same direction rise together, as far as these two components show." + _without(a.p - len(chosen))
+        ),
+    )
+
+
+def _circle(a: Analysis) -> Chart:
+    """Correlations of the columns with the first two components, as arrows within the unit circle."""
+    names, arrows = a.meaning.names, a.meaning.correlations[:, :2]
+    chosen = _chosen(arrows, _CIRCLE_ARROWS)
+    x, y = (axis(f"correlation with {names[k]}", range=[-1.25, 1.25], zeroline=True) for k in (0, 1))
+    line = {"color": "#888888", "width": 1}
+    return Chart(
+        key="correlation-circle",
+        title="Correlation circle",
+        alt=f"Correlations of {count(len(chosen), 'column')} with {names[0]} and {names[1]} as arrows.",
+        data=_arrows(a, arrows, chosen, 1.25),
+        layout=axes(
+            x,
+            y | {"scaleanchor": "x"},
+            shapes=[{"type": "circle", "x0": -1, "x1": 1, "y0": -1, "y1": 1, "line": line}],
+            showlegend=False,
+        ),
+        table=_arrow_table(a, arrows, chosen, "Correlations"),
+        height=520,
+        caption=(
+            "An arrow that reaches the circle belongs to a column that these two components describe completely; a "
+            "short one to a column that they hardly describe." + _without(a.p - len(chosen))
+        ),
+    )
+
+
+def _without(left_out: int) -> str:
+    """The end of a caption, which says how many columns have no arrow."""
+    if not left_out:
+        return ""
+    have = "has" if left_out == 1 else "have"
+    return f" {count(left_out, 'column')} {have} no arrow: it would be shorter than these, or nearly the same as one."
+
+
+def _chosen(arrows: np.ndarray, most: int) -> np.ndarray:
+    """The columns with the longest arrows, without those that end where the arrow of another one does."""
+    lengths = np.sqrt((arrows**2).sum(axis=1))
+    near = _NEAR * float(lengths.max(initial=0.0))
+    chosen: list[int] = []
+    for j in np.argsort(-lengths, kind="stable"):
+        if len(chosen) < most and all(np.hypot(*(arrows[j] - arrows[i])) > near for i in chosen):
+            chosen.append(int(j))
+    return np.array(chosen, dtype=int)
+
+
+def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray, reach: float) -> list[dict[str, Any]]:
+    """Lines from the middle to the ends, with the names of the columns beside these where there is room for them."""
+    ends = ends[chosen]
+    angles = np.degrees(np.arctan2(ends[:, 1], ends[:, 0]))
+    names = [plain(a.names[j], 22) for j in chosen]
+    places = _places(ends, names, reach)
+    # Coordinates of lines from zero to each end, with a gap after each.
+    x, y = (np.column_stack([np.zeros(len(end)), end, np.full(len(end), np.nan)]).ravel() for end in ends.T)
+    return [
+        scatter("lines", x=x, y=y, line={"color": _ARROW, "width": 1.6}, hoverinfo="skip", showlegend=False),
+        scatter(
+            "markers+text",
+            x=ends[:, 0],
+            y=ends[:, 1],
+            text=[name if place else "" for name, place in zip(names, places, strict=True)],
+            textposition=[place or "middle right" for place in places],
+            textfont={"size": 11},
+            cliponaxis=False,
+            # The marker is turned to point away from the middle; without a turn it points upwards.
+            marker={"color": _ARROW, "symbol": "triangle-up", "size": 9, "angle": 90.0 - angles},
+            customdata=[plain(a.names[j], 80) for j in chosen],
+            hovertemplate="%{customdata}: %{x:.2f}, %{y:.2f}<extra></extra>",
+            showlegend=False,
+        ),
+    ]
+
+
+def _places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:
+    """Where each name goes so that none is over another; empty for a name without room, which the pointer shows.
+
+    Sizes are estimated for a plot of common size, `reach` on each side of the middle.
+    """
+    unit = _PIXELS / (2 * reach)
+    taken: list[tuple[float, float, float, float]] = []
+    places = []
+    for (x, y), name in zip(ends * unit, names, strict=True):
+        width, height = _WIDE * len(name), _HIGH
+        aside = ["middle right", "top right", "bottom right"]
+        if x < 0:
+            aside = [place.replace("right", "left") for place in aside]
+        upright = ["top center" if y > 0 else "bottom center"]
+        for place in aside + upright if abs(x) >= abs(y) else upright + aside:
+            left = {"right": x + 6, "left": x - 6 - width, "center": x - width / 2}[place.split()[1]]
+            low = {"middle": y - height / 2, "top": y + 4, "bottom": y - 4 - height}[place.split()[0]]
+            box = (left, low, left + width, low + height)
+            if all(box[2] < b[0] or b[2] < box[0] or box[3] < b[1] or b[3] < box[1] for b in taken):
+                taken.append(box)
+                places.append(place)
+                break
+        else:
+            places.append("")
+    return places
+
+
+def _arrow_table(a: Analysis, arrows: np.ndarray, chosen: np.ndarray, title: str) -> Table:
+    labels = [a.names[j] for j in chosen]
+    return Table.from_matrix(arrows[chosen], a.meaning.names[:2], labels, title=title, row_name="column")

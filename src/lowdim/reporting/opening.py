@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from sklearn.utils import get_tags
 from .._core.arrays import dense, to_numpy
 from .._core.threads import memory_bytes
 from ..errors import duplicate_columns, names_difference, no_columns_left, not_one_for_each_row, unknown_column
-from ..inspect.diagnostics import missing_labels
+from ..inspect.diagnostics import categories, missing_labels
 from ..models.base import Model
 from ..models.gcca import GCCA
 from ..models.kernel_cca import KernelCCA
@@ -35,51 +35,15 @@ _HELD_BYTES = 1 << 30
 _MOST_LEVELS = 50
 
 
-@dataclass(frozen=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """A column that is no part of the analysis, and why."""
 
     name: str
     why: str
 
 
-@dataclass(frozen=True)
-class Opened:
-    """What the user gave, opened."""
-
-    #: The rows of all columns that are numbers; they can be read again, and may hold NaN.
-    rows: Source
-    #: The names of these columns.
-    names: list[str]
-    #: Whether the rows are in memory.
-    held: bool
-    #: The number of all columns of the table.
-    n_columns: int
-    #: What the table is called, such as the name of its file.
-    label: str
-    #: Columns whose entries are categories, which can colour the rows.
-    groups: Mapping[str, np.ndarray] = field(default_factory=dict)
-    #: The name of each row, or None.
-    ids: np.ndarray | None = None
-    left_out: Sequence[LeftOut] = ()
-    weights: np.ndarray | None = None
-    #: Responses, a second table, and rows that are shown but not fitted.
-    response: Source | None = None
-    other: Source | None = None
-    supplementary: Source | None = None
-
-
-def open_table(
-    X: Any,
-    *,
-    labels: Any = None,
-    ids: Any = None,
-    sample_weight: Any = None,
-    response: Any = None,
-    other: Any = None,
-    supplementary: Any = None,
-) -> Opened:
-    """The table of a report.
+class OpenedTable:
+    """The table of a report: what the user gave, opened.
 
     Parameters
     ----------
@@ -94,87 +58,91 @@ def open_table(
     response, other : table, str, or list of str, optional
         Responses and a second table: tables with the same rows, or columns of `X` by their names.
     supplementary : rows, optional
-        Rows with the same columns.
+        Rows with the same columns, which are shown but not fitted.
     """
-    for what, given in (("X", X), ("response", response), ("other", other), ("supplementary", supplementary)):
-        _refuse_equal_names(given, what)
-    index, label = row_labels(X), _label_of(X)
-    if can_be_read_once(X):
-        # Labels and names are read beside the rows, which must be there for more than one reading.
-        X = gather(open_source(X), "for a report")
-    table = named_table(X)
-    if table is not None and not table.names:
-        table = None
-    response, other = _or_file(response, table), _or_file(other, table)
-    found = _columns(X, table, (labels, ids, sample_weight, response, other))
-    rows, held = _readable(found.source)
-    if held:
-        rows.names = found.names
-    groups = _groups(labels, table)
-    named: Any = index if ids is None else _vector(ids, table, "ids")
-    if held and table is not None:
-        for column in found.left_out:
-            entries = _entries(table.column(column.name))
-            try:
-                levels = len(set(entries.tolist()))
-            except TypeError:
-                # Lists and the like are no categories.
-                continue
-            if 2 <= levels <= min(_MOST_LEVELS, len(entries) // 2):
-                groups.setdefault(column.name, entries)
-            elif named is None and levels == len(entries):
-                named = entries
-    found_ids = None if named is None else _ids(named)
-    weights = None if sample_weight is None else to_numpy(_vector(sample_weight, table, "sample_weight"))
-    n = rows.shape[0]
-    vectors = [*(("labels", values) for values in groups.values()), ("ids", found_ids), ("sample_weight", weights)]
-    for what, vector in vectors:
-        if vector is not None and n is not None and len(vector) != n:
-            raise not_one_for_each_row(what, len(vector), n)
-    if weights is not None:
-        check_weights(weights, rows)
-        weights = weights.astype(np.float64)
-    return Opened(
-        rows=rows,
-        names=found.names,
-        held=held,
-        n_columns=found.n_columns,
-        label=label,
-        groups=groups,
-        ids=found_ids,
-        left_out=found.left_out,
-        weights=weights,
-        response=_second(response, table, "the response"),
-        other=_second(other, table, "the other table"),
-        supplementary=None if supplementary is None else _supplementary(supplementary, found.names, table is not None),
-    )
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        labels: Any = None,
+        ids: Any = None,
+        sample_weight: Any = None,
+        response: Any = None,
+        other: Any = None,
+        supplementary: Any = None,
+    ) -> None:
+        for what, given in (("X", X), ("response", response), ("other", other), ("supplementary", supplementary)):
+            if is_table(given):
+                columns = Counter(str(name) for name in getattr(given, "column_names", given.columns))
+                twice = [name for name, times in columns.items() if times > 1]
+                if twice:
+                    raise duplicate_columns(what, twice, can_leave_out=False)
+        #: What the table is called, such as the name of its file.
+        self.label = _label_of(X)
+        index = row_labels(X)
+        if can_be_read_once(X):
+            # Labels and names are read beside the rows, which must be there for more than one reading.
+            X = gather(open_source(X), "for a report")
+        table = named_table(X)
+        if table is not None and not table.names:
+            table = None
+        response, other = _or_file(response, table), _or_file(other, table)
+        #: The names of the columns that are numbers, and the columns that are left out.
+        source, self.names, self.left_out = _columns(X, table, (labels, ids, sample_weight, response, other))
+        #: The number of all columns of the table.
+        self.n_columns = len(self.names) if table is None else len(table.names)
+        #: The rows of all columns that are numbers, which can be read again and may hold NaN; and whether they are in
+        #: memory.
+        self.rows, self.held = _readable(source)
+        if self.held:
+            self.rows.names = self.names
+        #: Columns whose entries are categories, which can colour the rows.
+        self.groups = _groups(labels, table)
+        named: Any = index if ids is None else _vector(ids, table, "ids")
+        if self.held and table is not None:
+            for column in self.left_out:
+                entries = _entries(table.column(column.name))
+                try:
+                    levels = len(set(entries.tolist()))
+                except TypeError:
+                    # Lists and the like are no categories.
+                    continue
+                if 2 <= levels <= min(_MOST_LEVELS, len(entries) // 2):
+                    self.groups.setdefault(column.name, entries)
+                elif named is None and levels == len(entries):
+                    named = entries
+        #: The name of each row, its number where it has none; None if no row has a name.
+        self.ids = None if named is None else _labels(named, "ids")
+        if self.ids is not None:
+            for i in np.flatnonzero(missing_labels(self.ids)):
+                self.ids[i] = f"row {i}"
+        self.weights = None if sample_weight is None else to_numpy(_vector(sample_weight, table, "sample_weight"))
+        if self.rows.shape[0] is not None:
+            self.check_lengths(self.rows.shape[0])
+        if self.weights is not None:
+            check_weights(self.weights, self.rows)
+            self.weights = self.weights.astype(np.float64)
+        #: Responses, a second table, and rows that are shown but not fitted.
+        self.response, self.other = _second(response, table, "the response"), _second(other, table, "the other table")
+        self.supplementary = None
+        if supplementary is not None:
+            self.supplementary = _supplementary(supplementary, self.names, table is not None)
+
+    def check_lengths(self, n: int) -> None:
+        """Refuse vectors that do not have an entry for each of the n rows."""
+        vectors = [("labels", values) for values in self.groups.values()]
+        for what, vector in [*vectors, ("ids", self.ids), ("sample_weight", self.weights)]:
+            if vector is not None and len(vector) != n:
+                raise not_one_for_each_row(what, len(vector), n)
 
 
-def _refuse_equal_names(given: Any, what: str) -> None:
-    """An error for a data frame in which several columns have the same name."""
-    if not is_table(given):
-        return
-    names = [str(name) for name in getattr(given, "column_names", given.columns)]
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise duplicate_columns(what, twice, can_leave_out=False)
-
-
-class _Columns(NamedTuple):
-    """The columns of the table."""
-
-    #: The rows of the columns that are numbers, and the names of these columns.
-    source: Source
-    names: list[str]
-    left_out: list[LeftOut]
-    n_columns: int
-
-
-def _columns(X: Any, table: Any, named: Sequence[Any]) -> _Columns:
-    """The columns that are numbers, except those that are `named` for another purpose."""
+def _columns(X: Any, table: Any, named: Sequence[Any]) -> tuple[Source, list[str], list[LeftOut]]:
+    """The rows and the names of the columns that are numbers, except those that are `named` for another purpose; and
+    the columns that are left out."""
     if table is None:
         source = open_source(X)
-        return _Columns(source, [f"x{j + 1}" for j in range(source.shape[1])], [], source.shape[1])
+        return source, [f"x{j + 1}" for j in range(source.shape[1])], []
     special = [name for given in named for name in _names(given, table.names)]
     for name in special:
         if name not in table.names:
@@ -184,8 +152,13 @@ def _columns(X: Any, table: Any, named: Sequence[Any]) -> _Columns:
     names = [name for name in chosen if name in numeric]
     if not names:
         raise no_columns_left(table.label, chosen, names)
-    left_out = [LeftOut(name, _why_not_numbers(table, name)) for name in chosen if name not in numeric]
-    return _Columns(open_source(table.rows(names)), names, left_out, len(table.names))
+    left_out = []
+    for name in chosen:
+        if name not in numeric:
+            nearly = table.nearly_numbers([name])
+            why = f"not all of its entries are numbers: {nearly}" if nearly else "its entries are not numbers"
+            left_out.append(LeftOut(name, why))
+    return open_source(table.rows(names)), names, left_out
 
 
 def _label_of(X: Any) -> str:
@@ -212,11 +185,6 @@ def _or_file(given: Any, table: Any) -> Any:
     """A second table; text that names no column, but may be the path of a file, is that file."""
     named = table is not None and given in table.names if isinstance(given, str) else True
     return given if named or not names_file(given) else scan(given)
-
-
-def _why_not_numbers(table: Any, name: str) -> str:
-    nearly = table.nearly_numbers([name])
-    return f"not all of its entries are numbers: {nearly}" if nearly else "its entries are not numbers"
 
 
 def _readable(source: Source) -> tuple[Source, bool]:
@@ -268,14 +236,6 @@ def _labels(values: Any, what: str) -> np.ndarray:
     return entries
 
 
-def _ids(values: Any) -> np.ndarray:
-    """The name of each row: its number where it has none."""
-    entries = _labels(values, "ids")
-    for i in np.flatnonzero(missing_labels(entries)):
-        entries[i] = f"row {i}"
-    return entries
-
-
 def _entries(values: Any) -> np.ndarray:
     """A vector of anything, as objects of Python."""
     if hasattr(values, "to_numpy"):
@@ -313,6 +273,60 @@ def _supplementary(given: Any, names: Sequence[str], named: bool) -> Source:
             "same columns."
         )
     return _readable(source)[0]
+
+
+# Labels of rows: categories that form groups, and numbers that can only colour the rows.
+
+
+#: Of more categories than this, the most frequent ones are kept and the others become one.
+MOST_LEVELS = 30
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of the rows by one column of labels."""
+
+    name: str
+    #: What the groups are called.
+    levels: list[str]
+    #: The group of each row; -1 if its label is missing.
+    codes: np.ndarray
+
+
+def groupings(labels: Mapping[str, np.ndarray]) -> list[Grouping]:
+    """The columns of labels that form groups: all but those that `measures` returns.
+
+    There are at most `MOST_LEVELS` groups, the last of which holds all the less frequent ones.
+    """
+    found = []
+    for name, values in labels.items():
+        levels, codes = categories(values)
+        if len(levels) == 0 or _are_measured(levels):
+            continue
+        names = [str(level) for level in levels]
+        if len(names) > MOST_LEVELS:
+            counts = np.bincount(codes[codes >= 0], minlength=len(names))
+            kept = np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1])
+            place = np.full(len(counts) + 1, len(kept))
+            place[kept], place[-1] = np.arange(len(kept)), -1
+            names, codes = [*(names[i] for i in kept), f"{len(counts) - len(kept)} others"], place[codes]
+        found.append(Grouping(name, names, codes))
+    return found
+
+
+def measures(labels: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The columns of labels that are numbers with too many different values for groups, as float64; NaN if missing."""
+    found = {}
+    for name, values in labels.items():
+        levels, codes = categories(values)
+        if _are_measured(levels):
+            found[name] = np.append(np.asarray(levels, dtype=np.float64), np.nan)[codes]
+    return found
+
+
+def _are_measured(levels: list) -> bool:
+    numbers = all(isinstance(level, int | float | np.number) and not isinstance(level, bool) for level in levels)
+    return len(levels) > MOST_LEVELS and numbers
 
 
 # A model that the user passes: whether a report can be about it, and which columns of the table it was fitted to.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,40 +18,34 @@ from ..summaries.labelled import Labelled
 from ..summaries.latent import Observed
 from ..summaries.moments import Moments
 
-# What a look at all rows finds: ranges of columns, whether they hold whole numbers or count the rows, and a sample.
-#
-# These summaries are made for one pass over a table whose rows come with their numbers.
+# Summaries that are made for one pass over a table whose rows come with their numbers.
 
 
 class Ranges(Summary):
     """Of the observed entries of each column: how many there are, the smallest and the largest, and whether all are
-    whole numbers. If the numbers of the rows are given, also the smallest and the largest difference from them: these
-    are equal for a column that counts the rows.
+    whole numbers; and the smallest and the largest difference from the numbers of the rows, which are equal for a
+    column that counts the rows.
 
     Parameters
     ----------
     n_features : int
-        The number of columns, without that of the row numbers.
-    numbered : bool
-        Whether a last column holds the numbers of the rows.
+        The number of columns, without the last one, which holds the numbers of the rows.
     """
 
-    parameters = ("n_features", "numbered")
-    state = ("n_features", "numbered", "low", "high", "count", "whole", "least", "most")
+    parameters = ("n_features",)
+    state = ("n_features", "low", "high", "count", "whole", "least", "most")
     takes_nan = True
 
-    def __init__(self, n_features: int, numbered: bool = False) -> None:
-        self.n_features, self.numbered = int(n_features), bool(numbered)
+    def __init__(self, n_features: int) -> None:
+        self.n_features = int(n_features)
         self.low, self.high = np.full(self.n_features, np.inf), np.full(self.n_features, -np.inf)
         self.count = np.zeros(self.n_features, dtype=np.int64)
         self.whole = np.ones(self.n_features, dtype=bool)
         self.least, self.most = self.low.copy(), self.high.copy()
 
     def _updated(self, block: Any, weights: Any) -> Changes:
-        check_columns(self.n_features + self.numbered, block)
-        X = to_numpy(dense(block))
-        numbers = X[:, self.n_features] if self.numbered else None
-        X = X[:, : self.n_features]
+        check_columns(self.n_features + 1, block)
+        X, numbers = np.split(to_numpy(dense(block)), [self.n_features], axis=1)
         if np.isinf(X).any():
             raise NonFiniteBlock
         known = ~np.isnan(X)
@@ -61,16 +54,12 @@ class Ranges(Summary):
         some = np.flatnonzero(whole)
         # Most columns are known not to be whole numbers from the first block on.
         whole[some] = np.all((np.floor(X[:, some]) == X[:, some]) | ~known[:, some], axis=0)
-        least, most = self.low, self.high
-        if numbers is not None:
-            least, most = self.least.copy(), self.most.copy()
-            some = np.flatnonzero(self.whole & ((least == most) | (self.count == 0)))
-            away = X[:, some] - numbers[:, None]
-            # With a missing entry, a column does not count the rows: NaN is never equal.
-            least[some], most[some] = (
-                np.minimum(least[some], away.min(axis=0)),
-                np.maximum(most[some], away.max(axis=0)),
-            )
+        least, most = self.least.copy(), self.most.copy()
+        some = np.flatnonzero(self.whole & ((least == most) | (self.count == 0)))
+        away = X[:, some] - numbers
+        # With a missing entry, a column does not count the rows: NaN is never equal.
+        least[some] = np.minimum(least[some], away.min(axis=0))
+        most[some] = np.maximum(most[some], away.max(axis=0))
         return self._with(low, high, known.sum(axis=0), whole, least, most)
 
     def _merged(self, other: Self) -> Changes:
@@ -92,7 +81,7 @@ class Ranges(Summary):
 
     def _layout(self) -> Layout:
         columns = ("low", "high", "count", "whole", "least", "most")
-        return {"n_features": (), "numbered": (), **dict.fromkeys(columns, (self.n_features,))}
+        return {"n_features": (), **dict.fromkeys(columns, (self.n_features,))}
 
 
 class Chosen(Summary):
@@ -137,7 +126,7 @@ class Chosen(Summary):
         return {"n_features": ()}
 
 
-class Together(Summary):
+class Several(Summary):
     """Several summaries of the same rows, for one pass."""
 
     parameters = ()
@@ -188,28 +177,47 @@ _RUNS, _RUN = 10_000, 250
 _SAMPLED, _SAMPLE_BYTES, _FEWEST_SAMPLED = 20_000, 64 << 20, 500
 
 
-@dataclass(frozen=True)
 class FirstPass:
-    """What is known of the columns; entries are NaN where nothing was observed."""
+    """What is known of the columns; entries are NaN where nothing was observed.
 
-    n: int
-    #: The number of entries of each column that are not missing.
-    observed: np.ndarray
-    mean: np.ndarray
-    #: Standard deviations with divisor n - 1.
-    deviation: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    #: Whether all observed entries of a column are whole numbers, and whether it grows by one from row to row.
-    whole: np.ndarray
-    numbering: np.ndarray
-    #: A random sample of the rows, in the order of the table; all rows if they are in memory.
-    sample: np.ndarray
-    #: Moments of the pieces of the rows; None if the rows are in memory, if entries are missing, or if there are too
-    #: many columns.
-    pieces: list[Moments] | None
-    #: How often the rows were read.
-    passes: int
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+    observed : array
+        The number of entries of each column that are not missing.
+    mean, deviation : arrays
+        The mean of each column, and its standard deviation with divisor n - 1.
+    nothing : array of bool
+        The columns of which nothing was observed.
+    ranges : Ranges
+    sample : array
+        A random sample of the rows, in the order of the table; all rows if they are in memory.
+    passes : int
+        How often the rows were read.
+    pieces : list of Moments, optional
+        Moments of the pieces of the rows; None if the rows are in memory, if entries are missing, or if there are too
+        many columns.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        observed: np.ndarray,
+        mean: np.ndarray,
+        deviation: np.ndarray,
+        nothing: np.ndarray,
+        ranges: Ranges,
+        sample: np.ndarray,
+        passes: int,
+        pieces: list[Moments] | None = None,
+    ) -> None:
+        self.n, self.observed, self.sample, self.passes, self.pieces = n, observed, sample, passes, pieces
+        self.mean, self.deviation, self.low, self.high = (
+            np.where(nothing, np.nan, values) for values in (mean, deviation, ranges.low, ranges.high)
+        )
+        #: Whether all observed entries of a column are whole numbers, and whether it grows by one from row to row.
+        self.whole, self.numbering = ranges.whole, ranges.numbering(n)
 
     @property
     def missing(self) -> np.ndarray:
@@ -226,39 +234,60 @@ def first_pass(rows: Source, held: bool, weights: np.ndarray | None, seed: int) 
     if n is None:
         n = summarize(rows, Observed(p)).n_rows
         passes = 2
-    look = [Ranges(p, numbered=True), Chosen(p, _sampled(n, p, seed))]
-    count = min(_PIECES, _BYTES // (16 * p * p))
-    if count < _FEWEST:
-        return _without_pieces(rows, n, weights, look, passes)
-    try:
-        pieces, ranges, sample = _read(rows, n, [_empty_pieces(n, p, count, seed), *look], weights)
-    except MissingValues:
-        return _without_pieces(rows, n, weights, look, passes + 1)
-    found = [part for part in pieces.parts[0] if part.weight > 0]
-    total = union(found)
-    squares = np.diagonal(to_numpy(total.scatter))
-    return FirstPass(
-        n=n,
-        observed=np.full(p, n),
-        mean=to_numpy(total.mean),
-        deviation=np.sqrt(squares / max(total.weight - 1, 1)),
-        low=ranges.low,
-        high=ranges.high,
-        whole=ranges.whole,
-        numbering=ranges.numbering(n),
-        sample=sample.rows(),
-        pieces=found,
-        passes=passes,
-    )
+    size = min(n, max(min(_SAMPLED, _SAMPLE_BYTES // (8 * p)), _FEWEST_SAMPLED))
+    # Not the random numbers that cut the rows into pieces.
+    sampled = np.sort(np.random.default_rng([seed, 1]).choice(n, size, replace=False, shuffle=False))
+    look = [Ranges(p), Chosen(p, sampled)]
+    empty = _empty_pieces(n, p, seed)
+    if empty is not None:
+        try:
+            parts, ranges, sample = _read([rows], n, [empty, *look], weights)
+        except MissingValues:
+            passes += 1
+        else:
+            pieces = [part for part in parts.parts[0] if part.weight > 0]
+            total = union(pieces)
+            deviation = np.sqrt(np.diagonal(to_numpy(total.scatter)) / max(total.weight - 1, 1))
+            nothing = np.zeros(p, dtype=bool)
+            mean, observed = to_numpy(total.mean), np.full(p, n)
+            return FirstPass(n, observed, mean, deviation, nothing, ranges, sample.rows(), passes, pieces)
+    # From one pass for the columns alone, in which entries may be missing.
+    sums, ranges, sample = _read([rows], n, [Observed(p + 1), *look], weights)
+    count, mean, squares = (to_numpy(each)[:p] for each in (sums.count, sums.mean, sums.squares))
+    deviation = np.sqrt(squares / np.maximum(count - 1, 1))
+    found = FirstPass(n, ranges.count, mean, deviation, count == 0, ranges, sample.rows(), passes)
+    # Rows without weight are not counted.
+    found.n = sums.n_rows
+    return found
+
+
+def _of_array(rows: Source, weights: np.ndarray | None) -> FirstPass:
+    (X,) = rows.blocks(int(rows.shape[0] or 1))
+    (ranges,) = _read([rows], len(X), [Ranges(X.shape[1])], None)
+    known = ~np.isnan(X)
+    each = np.ones(len(X)) if weights is None else weights
+    observed = known.sum(axis=0)
+    weight = each @ known
+    some = np.where(weight > 0, weight, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = each @ np.where(known, X, 0.0) / some
+        # A second sum about the mean: an offset costs no digits.
+        mean = mean + each @ np.where(known, X - mean, 0.0) / some
+        squares = each @ np.where(known, X - mean, 0.0) ** 2
+    if not np.isfinite(squares).all():
+        j = int(np.argmin(np.isfinite(squares)))
+        row = int(np.nanargmax(np.abs(X[:, j])))
+        raise too_large(f"row {row}", j, X[row, j], rows.names)
+    deviation = np.sqrt(squares / np.maximum(weight - 1, 1))
+    return FirstPass(len(X), observed, mean, deviation, observed == 0, ranges, X, 1)
 
 
 def pieces_of(rows: Source, n: int, weights: np.ndarray | None, seed: int) -> list[Moments] | None:
     """Moments of the pieces of complete rows, from a pass of its own; None if there are too many columns."""
-    p = rows.shape[1]
-    count = min(_PIECES, _BYTES // (16 * p * p))
-    if count < _FEWEST:
+    empty = _empty_pieces(n, rows.shape[1], seed)
+    if empty is None:
         return None
-    (pieces,) = _read(rows, n, [_empty_pieces(n, p, count, seed)], weights)
+    (pieces,) = _read([rows], n, [empty], weights)
     return [part for part in pieces.parts[0] if part.weight > 0]
 
 
@@ -276,89 +305,25 @@ class NumberedPieces(Labelled[Moments]):
         return rows, self.labels[numbers]
 
 
-def _empty_pieces(n: int, p: int, count: int, seed: int) -> NumberedPieces:
-    labels = _labels(n, count, seed)
-    return NumberedPieces(Moments(p, wide=True), [count], labels)
-
-
-def _sampled(n: int, p: int, seed: int) -> np.ndarray:
-    """The numbers of the rows of the sample."""
-    size = min(n, max(min(_SAMPLED, _SAMPLE_BYTES // (8 * p)), _FEWEST_SAMPLED))
-    # Not the random numbers that cut the rows into pieces.
-    return np.sort(np.random.default_rng([seed, 1]).choice(n, size, replace=False, shuffle=False))
-
-
-def _read(rows: Source, n: int, parts: Sequence[Summary], weights: np.ndarray | None) -> Any:
-    """The summaries after one pass over the rows, which come with their numbers in a last column."""
-    numbers = ArraySource(np.arange(n, dtype=np.float64)[:, None])
-    numbers.table = "the numbers of the rows"
-    return summarize(BesideSource([rows, numbers]), Together(parts), weights=weights).parts
-
-
-def _labels(n: int, count: int, seed: int) -> np.ndarray:
-    """The piece of each row. Pieces consist of runs of consecutive rows, at most `_RUN` long, from all over the table.
+def _empty_pieces(n: int, p: int, seed: int) -> NumberedPieces | None:
+    """Pieces that consist of runs of consecutive rows, at most `_RUN` long, from all over the table; None if there are
+    too many columns.
 
     Short runs of few rows would be random, but a product of many rows takes less time than many products of few.
     """
+    count = min(_PIECES, _BYTES // (16 * p * p))
+    if count < _FEWEST:
+        return None
     run = min(max(1, n // _RUNS), _RUN)
     order = np.random.default_rng(seed).permutation(count)
-    return np.asarray(order[(np.arange(n) // run) % count])
+    return NumberedPieces(Moments(p, wide=True), [count], np.asarray(order[(np.arange(n) // run) % count]))
 
 
-def _of_array(rows: Source, weights: np.ndarray | None) -> FirstPass:
-    (X,) = rows.blocks(int(rows.shape[0] or 1))
-    (ranges,) = _read(rows, len(X), [Ranges(X.shape[1], numbered=True)], None)
-    known = ~np.isnan(X)
-    each = np.ones(len(X)) if weights is None else weights
-    observed = known.sum(axis=0)
-    weight = each @ known
-    some = np.where(weight > 0, weight, 1.0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = each @ np.where(known, X, 0.0) / some
-        # A second sum about the mean: an offset costs no digits.
-        mean = mean + each @ np.where(known, X - mean, 0.0) / some
-        squares = each @ np.where(known, X - mean, 0.0) ** 2
-    if not np.isfinite(squares).all():
-        j = int(np.argmin(np.isfinite(squares)))
-        row = int(np.nanargmax(np.abs(X[:, j])))
-        raise too_large(f"row {row}", j, X[row, j], rows.names)
-    nothing = observed == 0
-    return FirstPass(
-        n=len(X),
-        observed=observed,
-        mean=np.where(nothing, np.nan, mean),
-        deviation=np.where(nothing, np.nan, np.sqrt(squares / np.maximum(weight - 1, 1))),
-        low=np.where(nothing, np.nan, ranges.low),
-        high=np.where(nothing, np.nan, ranges.high),
-        whole=ranges.whole,
-        numbering=ranges.numbering(len(X)),
-        sample=X,
-        pieces=None,
-        passes=1,
-    )
-
-
-def _without_pieces(
-    rows: Source, n: int, weights: np.ndarray | None, look: Sequence[Summary], passes: int
-) -> FirstPass:
-    """From one pass for the columns alone, in which entries may be missing."""
-    p = rows.shape[1]
-    observed, ranges, sample = _read(rows, n, [Observed(p + 1), *look], weights)
-    count, squares = to_numpy(observed.count)[:p], to_numpy(observed.squares)[:p]
-    nothing = count == 0
-    return FirstPass(
-        n=observed.n_rows,
-        observed=ranges.count,
-        mean=np.where(nothing, np.nan, to_numpy(observed.mean)[:p]),
-        deviation=np.where(nothing, np.nan, np.sqrt(squares / np.maximum(count - 1, 1))),
-        low=np.where(nothing, np.nan, ranges.low),
-        high=np.where(nothing, np.nan, ranges.high),
-        whole=ranges.whole,
-        numbering=ranges.numbering(n),
-        sample=sample.rows(),
-        pieces=None,
-        passes=passes,
-    )
+def _read(sources: Sequence[Source], n: int, parts: Sequence[Summary], weights: np.ndarray | None) -> Any:
+    """The summaries after one pass over the rows, which come with their numbers in a last column."""
+    numbers = ArraySource(np.arange(n, dtype=np.float64)[:, None])
+    numbers.table = "the numbers of the rows"
+    return summarize(BesideSource([*sources, numbers]), Several(parts), weights=weights).parts
 
 
 def moments_of(moments: Moments, columns: np.ndarray, names: Sequence[str] | None = None) -> Moments:
@@ -371,9 +336,6 @@ def moments_of(moments: Moments, columns: np.ndarray, names: Sequence[str] | Non
     return found
 
 
-# Some of the rows of one or more tables, drawn at random, for what needs rows in memory or takes long for all.
-
-
 def sampled_rows(sources: Sequence[Source], n: int, most: int, seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
     """The numbers of at most `most` of the n rows, ascending, and these rows of each table as float64.
 
@@ -384,48 +346,10 @@ def sampled_rows(sources: Sequence[Source], n: int, most: int, seed: int) -> tup
     if n > most:
         numbers = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
     if all(isinstance(source, ArraySource) for source in sources):
-        return numbers, [_rows_of_array(source, n)[numbers] for source in sources]
-    mark = np.full((n, 1), -1.0)
-    mark[numbers, 0] = numbers
-    column = ArraySource(mark)
-    column.table = "the numbers of the rows"
-    both = BesideSource([*sources, column])
-    picked = summarize(both, Picked(both.shape[1]))
-    rows = picked.rows[np.argsort(picked.rows[:, -1])]
-    edges = np.cumsum([source.shape[1] for source in sources])[:-1]
-    return numbers, np.split(rows[:, :-1], edges, axis=1)
-
-
-def _rows_of_array(source: Source, n: int) -> np.ndarray:
-    (block,) = source.blocks(n)
-    return np.asarray(to_numpy(dense(block)), dtype=np.float64)
-
-
-class Picked(Summary):
-    """The rows whose last entry is not negative."""
-
-    parameters = ("n_features",)
-    state = ("n_features", "rows")
-    takes_nan = True
-
-    def __init__(self, n_features: int) -> None:
-        self.n_features = int(n_features)
-        self.rows = np.empty((0, self.n_features))
-
-    def _updated(self, block: Any, weights: Any) -> Changes:
-        check_columns(self.n_features, block)
-        last = to_numpy(dense(block[:, -1:])).ravel()
-        kept = np.flatnonzero(last >= 0)
-        if not len(kept):
-            return {}
-        found = np.asarray(to_numpy(dense(block[kept])), dtype=np.float64)
-        return {"rows": np.concatenate([self.rows, found])}
-
-    def _merged(self, other: Self) -> Changes:
-        return {"rows": np.concatenate([self.rows, other.rows])}
-
-    def _layout(self) -> Layout:
-        return {"n_features": (), "rows": (None, self.n_features)}
+        return numbers, [floats(dense(next(iter(source.blocks(n)))))[numbers] for source in sources]
+    widths = [source.shape[1] for source in sources]
+    (chosen,) = _read(sources, n, [Chosen(sum(widths), numbers)], None)
+    return numbers, np.split(chosen.rows(), np.cumsum(widths)[:-1], axis=1)
 
 
 # Arrays of any library as NumPy arrays: of float64 for computing, of float32 for the page where that is enough.

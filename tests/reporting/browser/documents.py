@@ -3,7 +3,8 @@
 import numpy as np
 
 from lowdim import Table
-from lowdim.reporting.blocks import Chart, Document, Download, Listing, Menu, Prose, Section, Widget, axis, plain
+from lowdim.reporting.blocks import Chart, Document, Download, Listing, Menu, Prose, Section, Widget
+from lowdim.reporting.charts import axis, plain
 
 SPECIES = ("setosa", "versicolor", "virginica")
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from ...errors import missing_extra
 from ...table import Table, cells_of, left_out
-from ..blocks import COLORS, SYMBOLS, Chart, Document, Listing, Menu, Prose, Widget, visible
+from ..blocks import Chart, Document, Listing, Menu, Prose, Widget, visible
+from ..charts import COLORS, SYMBOLS
 
 # Values as JSON that may stand in a script element: arrays as base64, and no character that ends the element.
 
@@ -58,25 +59,22 @@ def _encoded(value: Any, *, typed: bool) -> Any:
 
 
 def _array(array: np.ndarray) -> dict[str, Any]:
-    stored = _storable(array)
+    """The array in little-endian order, and in a kind that JavaScript has, the smallest that loses nothing it shows."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "b":
+        stored = array.astype("u1")
+    elif f"{kind}{size}" in _TYPED:
+        stored = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    elif kind == "f":
+        stored = array.astype("<f4" if size < 4 else "<f8")
+    else:
+        fits = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
+        stored = array.astype("<i4" if fits else "<f8")
     return {
         "dtype": stored.dtype.str[1:],
         "bdata": base64.b64encode(np.ascontiguousarray(stored).tobytes()).decode("ascii"),
         "shape": list(array.shape),
     }
-
-
-def _storable(array: np.ndarray) -> np.ndarray:
-    """The array in little-endian order, and in a kind that JavaScript has, the smallest that loses nothing it shows."""
-    kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind == "b":
-        return array.astype("u1")
-    if f"{kind}{size}" in _TYPED:
-        return array.astype(array.dtype.newbyteorder("<"), copy=False)
-    if kind == "f":
-        return array.astype("<f4" if size < 4 else "<f8")
-    fits = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
-    return array.astype("<i4" if fits else "<f8")
 
 
 # The packages that a page needs beside lowdim, which are imported only when a report is made.
@@ -107,26 +105,24 @@ FEW = 2000
 
 def has_many_points(document: Document) -> bool:
     """Whether a chart of the document has so many points that the browser draws them by WebGL."""
-    return any(_points(block) > FEW for block in _drawings(document))
+    for block in _drawings(document):
+        n = len(block.values.get("numbers", ())) if isinstance(block, Widget) else 0
+        for trace in block.data if isinstance(block, Chart) else ():
+            if trace.get("type") == "scattergl":
+                n += max(len(trace.get("x", ())), len(trace.get("y", ())))
+        if n > FEW:
+            return True
+    return False
 
 
 def _drawings(document: Document) -> Iterator[Chart | Widget]:
+    """All charts and widgets of a document."""
     for section in document.sections:
         for block in section.blocks:
             if isinstance(block, Menu):
                 yield from block.charts.values()
             elif isinstance(block, Chart | Widget):
                 yield block
-
-
-def _points(block: Chart | Widget) -> int:
-    if isinstance(block, Widget):
-        return len(block.values.get("numbers", ()))
-    return sum(_length(trace) for trace in block.data if trace.get("type") == "scattergl")
-
-
-def _length(trace: Any) -> int:
-    return max(len(trace.get("x", ())), len(trace.get("y", ())))
 
 
 # The Content-Security-Policy of the page: what the browser lets it do.
@@ -217,18 +213,15 @@ def _cell(text: str, entry: Any) -> Cell:
         return Cell(text)
     if isinstance(entry, int | float | np.number):
         exact = f"{entry:.10g}" if isinstance(entry, float | np.floating) else str(entry)
-        missing = not math.isfinite(entry)
-        return Cell("\u2013" if missing and math.isnan(entry) else text, "" if missing else _unless(exact, text))
+        if not math.isfinite(entry):
+            return Cell("\u2013" if math.isnan(entry) else text, "")
+        return Cell(text, None if exact == text else exact)
     return _text_cell(str(entry))
 
 
 def _text_cell(text: str) -> Cell:
     whole = visible(text)
     return Cell(whole, tip=whole if len(whole) > _LONG else "")
-
-
-def _unless(exact: str, text: str) -> str | None:
-    return None if exact == text else exact
 
 
 # A document becomes the text of an HTML file, with the style sheet, the scripts and all values inside.
@@ -274,6 +267,7 @@ def render(document: Document) -> str:
     require_packages()
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
 
     environment = Environment(
         loader=FunctionLoader(_text),
@@ -284,7 +278,8 @@ def render(document: Document) -> str:
         # Whatever the template shows is made visible, so that no place of it can forget to.
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
-    plotly = _plotly()
+    # With the line breaks that a browser sees, since the hash of each script is taken.
+    plotly = get_plotlyjs().replace("\r\n", "\n")
     scripts = [plotly, *(_text(f"scripts/{name}") for name in SCRIPTS)]
     style = "".join(_text(f"styles/{name}") for name in STYLES)
     return environment.get_template("template.html").render(
@@ -294,27 +289,14 @@ def render(document: Document) -> str:
         style_ids=_style_ids(plotly),
         scripts=[Markup(script) for script in scripts],
         look=Markup(values_json({"colors": list(COLORS), "symbols": list(SYMBOLS), "few": FEW})),
-        stored=[(key, Markup(text)) for key, text in _stored(document)],
+        stored=[
+            (block.key, Markup(values_json(block.values) if isinstance(block, Widget) else chart_json(block)))
+            for block in _drawings(document)
+        ],
         kind_of=lambda block: _KINDS[type(block)],
         shown_table=shown_table,
         base64=lambda content: Markup(base64.b64encode(content).decode("ascii")),
     )
-
-
-def _stored(document: Document) -> Iterator[tuple[str, str]]:
-    """The values of all charts and widgets of a document, as JSON by their keys."""
-    for section in document.sections:
-        for block in section.blocks:
-            if isinstance(block, Widget):
-                yield block.key, values_json(block.values)
-            else:
-                yield from ((chart.key, chart_json(chart)) for chart in _charts(block))
-
-
-def _charts(block: Any) -> list[Chart]:
-    if isinstance(block, Menu):
-        return list(block.charts.values())
-    return [block] if isinstance(block, Chart) else []
 
 
 def _text(name: str) -> str:
@@ -328,10 +310,3 @@ def _style_ids(plotly: str) -> list[str]:
     They are for geographical maps, and the policy forbids them. The page has empty ones, so that Plotly adds none.
     """
     return sorted(set(re.findall(r'document\.getElementById\("([0-9a-f]{32,128})"\)', plotly)))
-
-
-def _plotly() -> str:
-    """Plotly's JavaScript, with the line breaks that a browser sees, since its hash is taken."""
-    from plotly.offline import get_plotlyjs
-
-    return get_plotlyjs().replace("\r\n", "\n")

@@ -1,0 +1,141 @@
+"""Builders of Plotly figures as plain values, and the rules for text and colours in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .blocks import brief
+
+#: Colours of categories that colour-blind readers tell apart, legible on white and on dark grey. Where more than one
+#: category is drawn, each has its symbol, too.
+COLORS = ("#3b7dd8", "#e07b00", "#1c9c75", "#c7529a", "#8a6fd1", "#b8a200", "#4aa8c8", "#d1495b", "#6d8a3c", "#9a6a4f")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "star", "x", "pentagon", "hexagon")
+#: The colour of lines that only guide the eye, on light and on dark pages.
+GREY = "#8a8a8a"
+
+
+def plain(text: Any, longest: int = 40) -> str:
+    """Text that Plotly draws as it is: without tags, entities or control characters, and shortened in its middle."""
+    return brief(text, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def labels(names: Sequence[Any]) -> list[str]:
+    """Names as categories of an axis: shortened, and made different where Plotly would take them for the same."""
+    found: dict[str, int] = {}
+    out = []
+    for name in names:
+        text = plain(name, 24)
+        found[text] = found.get(text, 0) + 1
+        # A blank of no width: it is not seen, but makes the categories different.
+        out.append(text + "\u200b" * (found[text] - 1))
+    return out
+
+
+def color(i: int) -> str:
+    """The colour of category i."""
+    return COLORS[i % len(COLORS)]
+
+
+def symbol(i: int) -> str:
+    """The symbol of category i; the categories of one colour have different symbols."""
+    return SYMBOLS[(i + i // len(COLORS)) % len(SYMBOLS)]
+
+
+def axis(title: str = "", **more: Any) -> dict[str, Any]:
+    """An axis with a title."""
+    return {"title": {"text": title}, **more}
+
+
+def axes(x: Any, y: Any, legend: float | None = None, **more: Any) -> dict[str, Any]:
+    """A layout: two axes, given by their titles or as they are, and the height of a flat legend."""
+    layout = {"xaxis": axis(x) if isinstance(x, str) else x, "yaxis": axis(y) if isinstance(y, str) else y, **more}
+    return layout if legend is None else layout | {"legend": {"orientation": "h", "y": legend}}
+
+
+def scatter(mode: str, hover: str | None = None, **more: Any) -> dict[str, Any]:
+    """A trace of points or lines; `hover` is what is shown of the point below the pointer."""
+    end = {} if hover is None else {"hovertemplate": f"{hover}<extra></extra>"}
+    return {"type": "scatter", "mode": mode, **more, **end}
+
+
+def bar(hover: str, **more: Any) -> dict[str, Any]:
+    """A trace of bars; `hover` is what is shown of the bar below the pointer."""
+    return {"type": "bar", **more, "hovertemplate": f"{hover}<extra></extra>"}
+
+
+def error_bars(above: np.ndarray, below: np.ndarray, **more: Any) -> dict[str, Any]:
+    """Bars of an interval, given by its lengths above and below each value."""
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **more}
+
+
+def heading(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
+    """Text at a place that is given as fractions of the whole chart."""
+    return {"text": text, "x": x, "y": y, "xref": "paper", "yref": "paper", **more}
+
+
+def points(
+    x: np.ndarray,
+    y: np.ndarray,
+    hover: Sequence[str],
+    codes: np.ndarray | None = None,
+    levels: Sequence[str] = (),
+    **more: Any,
+) -> list[dict[str, Any]]:
+    """The traces of points: one trace, or one for each category with its colour, symbol and place in the legend.
+
+    `hover` says what each point is called. `more` goes into each trace. Points of no category (code -1) are grey.
+    """
+    traces = []
+    for i, level in [(0, None)] if codes is None else [*enumerate(levels), (-1, "no label")]:
+        own: Any = slice(None) if codes is None else np.flatnonzero(codes == i)
+        text = [plain(name) for name in np.array(hover, dtype=object)[own]]
+        if not text:
+            continue
+        size = 8 if len(text) <= 300 else 6 if len(text) <= 1000 else 5
+        look = {"color": color(i), "symbol": symbol(i)} if i >= 0 else {"color": GREY, "symbol": "circle-open"}
+        named = {} if level is None else {"name": plain(level), "legendgroup": plain(level)}
+        traces.append(
+            scatter(
+                "markers",
+                x=np.asarray(x[own], dtype=np.float64),
+                y=np.asarray(y[own], dtype=np.float64),
+                text=text,
+                marker={**look, "size": size, "opacity": 0.75},
+                hovertemplate="%{text}<br>%{x:.4~g}, %{y:.4~g}<extra></extra>",
+                showlegend=level is not None,
+                **named,
+                **more,
+            )
+        )
+    return traces
+
+
+def column_chart(kind: str, names: list[str], values: np.ndarray, title: str, line: float) -> dict[str, Any]:
+    """Data, layout and height of a chart of the values of columns, with a dashed line at one value.
+
+    They are "bars" or "dots", one above the other with their names, or a "curve" over columns in order. Columns are
+    numbered, since their names may be anything.
+    """
+    n, text, curve = len(names), [plain(name) for name in names], kind == "curve"
+    hover = f"%{{text}}: %{{{'y' if curve else 'x'}:.4~g}}<extra></extra>"
+    places = np.arange(n, dtype=np.int32)
+    end: Any = {"hovertemplate": hover, "showlegend": False}
+    if curve:
+        trace = scatter("lines", x=places, y=values, text=text, line={"color": color(0), "width": 2}, **end)
+    elif kind == "dots":
+        trace = scatter("markers", x=values, y=places, text=text, marker={"color": color(0), "size": 8}, **end)
+    else:
+        trace = {"type": "bar", "orientation": "h", "x": values, "y": places, "text": text, "textposition": "none"}
+        trace |= {"marker": {"color": color(0)}, **end}
+    marked = np.unique(np.linspace(0, n - 1, 9).round().astype(int)) if curve else np.arange(n)
+    marks = {"tickmode": "array", "tickvals": marked.tolist(), "ticktext": [plain(names[i], 24) for i in marked]}
+    of_values, of_columns = axis(title), axis("", automargin=True, **marks)
+    along, across = ("y", "x") if curve else ("x", "y")
+    ends = {f"{along}0": line, f"{along}1": line, f"{across}0": 0, f"{across}1": 1}
+    look = {"type": "line", f"{across}ref": "paper", "line": {"dash": "dash", "width": 1, "color": GREY}}
+    x, y = (of_columns, of_values) if curve else (of_values, of_columns)
+    height = 380 if curve else max(240, 120 + 22 * n)
+    return {"data": [trace], "layout": axes(x, y, shapes=[look | ends]), "height": height}
