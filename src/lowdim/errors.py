@@ -321,20 +321,6 @@ def n_components_out_of_range(
     return ValueError(f"n_components={k!r} must be a whole number between 1 and {upper} = {bound}{rows}{others}.")
 
 
-def not_so_many_components(k: Any, least: int, most: int) -> ValueError:
-    """The error for a number of components that a fitted model does not have."""
-    return ValueError(
-        f"n_components={k!r} must be a whole number between {least} and {most}, the number of components of the model."
-    )
-
-
-def squares_about_zero() -> ValueError:
-    """The error for entries whose squares overflow, although those of their differences to the mean do not."""
-    return ValueError(
-        "center=False: the squares of the entries are not finite. Multiply the rows by a small number, or centre them."
-    )
-
-
 def too_few_rows(n: int, weight: float, ddof: int, fixed: bool = False) -> ValueError:
     """The error for a covariance whose divisor weight - ddof is not positive; `fixed`: the user cannot choose ddof."""
     by = "" if fixed else f" with ddof={ddof}"
@@ -355,11 +341,6 @@ def no_variance(purpose: str, table: str = "X") -> ValueError:
     )
 
 
-def no_rows_seen() -> ValueError:
-    """The error for a summary that holds no rows yet."""
-    return ValueError("the summary is empty: it has seen no rows. First update it with rows, or merge others into it.")
-
-
 def never_observed(columns: Sequence[int], names: Sequence[str] | None) -> ValueError:
     """The error for columns without a single observed entry."""
     listed = ", ".join(column_label(j, names) for j in columns[:5]) + (", ..." if len(columns) > 5 else "")
@@ -375,23 +356,6 @@ def choice(name: str, got: Any, allowed: Sequence[str], advice: str = "") -> Val
     """The error for a value of the parameter `name` that is not among those allowed."""
     listed = ", ".join(repr(a) for a in allowed)
     return ValueError(f"{name}={got!r} is not one of {listed}.{' ' + advice if advice else ''}")
-
-
-def sklearn_argument(model: str, name: str, instead: str) -> TypeError:
-    """The error for an argument that scikit-learn's class has and the model here does not."""
-    return TypeError(
-        f"{model} has no argument {name!r}, unlike scikit-learn's: {instead}. The classes in lowdim.sklearn take all "
-        "of scikit-learn's arguments."
-    )
-
-
-def fitted_without_summary(model: str) -> ValueError:
-    """The error for `partial_fit` after `fit`, whose rows it would have to forget."""
-    return ValueError(
-        f"this {model} was fitted by fit, which kept no summary of its rows, because the table is wide or the solver "
-        "needs none; so partial_fit cannot add rows to them. Call partial_fit for every block, from the first one on; "
-        "or start from a summary, with fit_summary. To start anew, call partial_fit on sklearn.base.clone(model)."
-    )
 
 
 def other_width(width: int, expected: int, difference: str = "") -> ValueError:
@@ -471,23 +435,6 @@ def inconsistent_lengths(tables: Sequence[str], lengths: Sequence[int | None]) -
     )
 
 
-def units_too_far(x: float, y: float) -> ValueError:
-    """The error for tables whose scales differ so much that regression coefficients overflow or underflow."""
-    return ValueError(
-        f"the columns of X and y have magnitudes {x:.0e} and {y:.0e}: coefficients between them are outside the range "
-        "of floating-point numbers. Rescale one of the tables (multiply it by a constant) and fit again."
-    )
-
-
-def not_representable(attribute: str) -> ValueError:
-    """The error for coefficients that overflow, although predictions do not."""
-    return ValueError(
-        f"{attribute} has entries outside the range of floating-point numbers: the columns of y are too large, or "
-        "those of X too small. predict(X) works all the same; for coefficients, rescale one of the tables (multiply "
-        "it by a constant) and fit again."
-    )
-
-
 def exhausted_stream(purpose: str) -> ValueError:
     """The error for an iterator that gave no block, or that was used up before."""
     return ValueError(
@@ -540,28 +487,11 @@ def holes_after_reading(holes: MissingValues) -> MissingValues:
     )
 
 
-def other_namespace(model: str, method: str, fitted: Any, given: Any) -> ValueError:
-    """The error for rows from another array library or device than those of the fit."""
-    kinds = [f"{type(a).__module__}.{type(a).__name__} on {getattr(a, 'device', 'cpu')}" for a in (fitted, given)]
-    return ValueError(
-        f"Inputs passed to {model}.{method}() must use the same namespace and device as those passed to fit(): fit() "
-        f"got {kinds[0]}, {method}() got {kinds[1]}. Convert X, or fit on arrays of that kind."
-    )
-
-
 def bad_weights(reason: str, got: str) -> ValueError:
     """The error for sample weights that are not frequencies: one per row, not negative, not all zero."""
     return ValueError(
         f"sample_weight {reason}: got {got}. Weights are frequencies (weight 2 equals repeating the row): one "
         "non-negative finite number per row, at least one of them positive."
-    )
-
-
-def weights_without_column(name: str) -> ValueError:
-    """The error for weights that are given by the name of a column, where columns have no names."""
-    return ValueError(
-        f"sample_weight={name!r} is the name of a column, and X is not one table whose columns have names. Pass the "
-        "weights, one for each row, or pass a data frame or a file with names as X."
     )
 
 
@@ -578,12 +508,6 @@ def rows_exceed_memory(table: str, shape: tuple[int, int], needed: int, free: in
         f"all rows of {table}, of shape {shape}, are needed in memory {purpose}: that is {needed / 2**30:.1f} GiB, and "
         f"{free / 2**30:.1f} GiB are free. Pass fewer rows or columns, or choose a solver that reads block by block."
     )
-
-
-def over_budget(what: str, needed: int, allowed: int, advice: str) -> MemoryError:
-    """The error for a computation that needs more memory than the user allows; raised before it starts."""
-    sizes = [f"{n / 2**30:.1f} GiB" if n >= 2**30 else f"{n / 2**20:.1f} MiB" for n in (needed, allowed)]
-    return MemoryError(f"{what} would need {sizes[0]}, and memory={sizes[1]} is allowed. {advice}")
 
 
 def not_symmetric(worst: float, place: tuple[int, int], table: str = "X") -> ValueError:
@@ -609,39 +533,7 @@ def no_positive_eigenvalue(what: str) -> ValueError:
     )
 
 
-def not_symmetric_kernel(kernel: Any, asymmetry: float) -> ValueError:
-    """The error for a kernel function whose value depends on the order of its two arguments."""
-    return ValueError(
-        f"the kernel {kernel} is not symmetric: k(x, y) and k(y, x) differ by up to {asymmetry:.3g}. Pass a function "
-        "that gives the same value for both orders, for example (f(x, y) + f(y, x)) / 2."
-    )
-
-
-def no_maximum() -> ValueError:
-    """The error for a likelihood that grows without bound with the scale of a source."""
-    return NoMaximum(
-        "the likelihood has no maximum: it grows without bound with the scale of a source. This happens if the source "
-        "has exactly the same value in most rows and the density has heavy tails. Use ortho=True, or density='sech'."
-    )
-
-
-def density_not_finite(density: Any, value: float) -> ValueError:
-    """The error for a density that is NaN or infinite at a finite value of a source."""
-    return ValueError(
-        f"the density {density} gives NaN or infinity at {value:.3g}. Its functions must be finite for large numbers "
-        "too: write ln cosh u, for example, as np.logaddexp(u, -u) - np.log(2)."
-    )
-
-
 # The builders of messages about names of columns.
-
-
-def different_columns(expected: Sequence[str | None], got: Sequence[str | None], what: str) -> ValueError:
-    """The error for rows or a summary, `what`, whose columns are not those that were summed up so far."""
-    return ValueError(
-        f"{what} has other columns than the rows summed up so far: {names_difference(expected, got)}. Sums of "
-        "different columns cannot be added; select the same columns in the same order everywhere."
-    )
 
 
 def names_difference(expected: Sequence[str | None], got: Sequence[str | None]) -> str:
@@ -679,50 +571,11 @@ def _listed(names: Sequence[str | None], most: int = 6) -> str:
 # The builders of messages about checkpoints.
 
 
-def damaged_checkpoint(path: Any, reason: Any) -> ValueError:
-    """The error for a file under the name of a checkpoint that holds none, or a damaged one."""
-    return ValueError(
-        f"{path} holds no checkpoint, or a damaged one: {str(reason).rstrip('.')}. Give another path; or delete the "
-        "file, if nothing else is in it, to begin the pass again."
-    )
-
-
 def is_checkpoint(path: Any) -> ValueError:
     """The error for a checkpoint where a model, a summary or a result is expected."""
     return ValueError(
         f"{path} is the checkpoint of a pass over rows that was interrupted, and holds no result yet. Call summarize "
         "or fit with the same rows, and this path as checkpoint: the pass goes on where it was."
-    )
-
-
-def other_pass(path: Any, differences: Sequence[str]) -> ValueError:
-    """The error for a checkpoint of other rows, other weights or another summary."""
-    listed = "; ".join(differences[:4]) + (f"; and {len(differences) - 4} more" if len(differences) > 4 else "")
-    return ValueError(
-        f"the checkpoint {path} is of another pass: {listed}. Give the same rows, weights and summary to go on with "
-        "it, or another path; or delete the file to begin again."
-    )
-
-
-def other_stream(path: Any, n_rows: int) -> ValueError:
-    """The error for a stream whose first rows are not those that were read before."""
-    return ValueError(
-        f"the first {n_rows} rows of the stream are not those that the checkpoint {path} has the sums of. Give the "
-        "same rows in the same blocks to go on with it, or delete the file to begin again."
-    )
-
-
-def no_checkpoint_elsewhere(table: str, *, engine: str | None) -> TypeError:
-    """The error for a checkpoint of rows that are not in main memory."""
-    if engine is not None:
-        return TypeError(
-            f"{table} is held by {engine}, which repeats what is lost itself, and no checkpoint is kept. "
-            "Summarize groups of partitions one after another, save each summary, and merge them; or fit without "
-            "checkpoint."
-        )
-    return TypeError(
-        f"{table} is on a device or of another array library than NumPy, and no checkpoint of its sums is kept. Give "
-        "NumPy arrays, tables or files, or fit without checkpoint."
     )
 
 
@@ -753,22 +606,6 @@ def no_such_device(device: Any, reason: BaseException) -> ValueError:
     return ValueError(
         f"device={device!r} cannot be used here ({type(reason).__name__}{cause}). Pass a device that this machine has, "
         "such as 'cuda', 'cuda:1', 'mps' or 'cpu', or pass the rows as they are."
-    )
-
-
-def no_device_library(device: Any) -> ImportError:
-    """Neither of the libraries that can send rows to a device by its name is installed."""
-    return ImportError(
-        f"on_device(X, {device!r}) needs torch or, for 'cuda', CuPy, and neither is installed; install one, for "
-        "example with pip install torch."
-    )
-
-
-def not_a_device(device: Any) -> TypeError:
-    """An object that is no device."""
-    return TypeError(
-        f"device must be a name such as 'cuda' or 'cuda:1', or a device of an array library, got {device!r} of class "
-        f"{type(device).__name__}."
     )
 
 
@@ -866,14 +703,6 @@ def no_array_of_rows() -> TypeError:
     )
 
 
-def no_row_draws() -> ValueError:
-    """Single rows of a data frame of Spark would be drawn."""
-    return ValueError(
-        "kind='row' draws single rows, which are on the executors of Spark; leave it out, so that blocks of rows are "
-        "drawn, which are made by a hash of the rows."
-    )
-
-
 def no_order(what: str) -> TypeError:
     """Something needs the order of rows that have none."""
     return TypeError(
@@ -958,22 +787,6 @@ def missing_labels(label: str) -> ValueError:
     return ValueError(f"{label} must have a label in each row, and it has missing values; drop those rows.")
 
 
-def fold_without_rows(k: int, empty: int) -> ValueError:
-    """Rows that were assigned to folds by a hash are in fewer folds than were asked for."""
-    return ValueError(
-        f"cv={k}: {empty} of the folds have no row. Rows of a data frame of Spark have no order, and each belongs to a "
-        "fold by a hash of its entries; use fewer folds, or name a column that holds the fold of each row: cv='fold'."
-    )
-
-
-def no_splits_without_order(cv: object) -> TypeError:
-    """A splitter numbers the rows, which have no order."""
-    return TypeError(
-        f"cv={cv!r} numbers the rows, and rows of a data frame of Spark have no order; pass a number of folds, "
-        "KFold(k, shuffle=True, random_state=0), or the name of a column that holds the fold of each row."
-    )
-
-
 def _which_python(engine: str) -> str:
     """How the Python of the workers is chosen, where that is a setting."""
     return ", or set PYSPARK_PYTHON to a Python that has it" if engine == "Spark" else ""
@@ -998,30 +811,6 @@ def constant_with_holes(columns: Sequence[int], names: Sequence[str] | None) -> 
     )
 
 
-def one_column_with_holes() -> ValueError:
-    """The error for a single column with missing entries, which has no covariances."""
-    return UndeterminedCovariance("X has one column, and covariances need at least 2. Give more columns.")
-
-
-def undetermined_covariance(p: int) -> ValueError:
-    """The error for rows that leave the covariance of all columns undetermined."""
-    return UndeterminedCovariance(
-        f"the observed entries do not determine the covariance of {p} columns: at most {p} rows have no missing entry, "
-        "so that the likelihood grows without bound towards a plane through all of these, and EM found no maximum "
-        "elsewhere. Drop the columns with most missing entries, or compare numbers of components by bic, which does "
-        "without such a covariance."
-    )
-
-
-def covariance_not_converged(p: int, n_steps: int, residual: float, tol: float) -> ValueError:
-    """The error for a covariance of rows with missing entries that was not found in so many steps."""
-    return UndeterminedCovariance(
-        f"the covariance of {p} columns with missing entries was not found in {n_steps} steps of EM: residual "
-        f"{residual:.1e}, tolerance {tol:g}. Drop the columns with most missing entries, or columns that depend on "
-        "others."
-    )
-
-
 def heywood_columns(columns: Sequence[int], names: Sequence[str] | None, floor: float) -> str:
     """The warning for uniquenesses at their lower bound."""
     it, them = ("its uniqueness is", "it") if len(columns) == 1 else ("their uniquenesses are", "them")
@@ -1032,34 +821,9 @@ def heywood_columns(columns: Sequence[int], names: Sequence[str] | None, floor: 
     )
 
 
-def rows_needed_for_test(n_samples: int) -> ValueError:
-    """The error for a test of a model that was fitted to rows with missing entries, without these rows."""
-    return ValueError(
-        f"the rows of the fit have missing values, so that the test needs the {n_samples} rows themselves, for the "
-        "covariance that their observed entries suggest: pass them as X. (To compare numbers of factors, bic is "
-        "enough.)"
-    )
-
-
 def other_rows_than_fit(given: int, n_samples: int) -> ValueError:
     """The error for rows that cannot be those of the fit, because their number is another."""
     return ValueError(f"X has {given} rows, but the model was fitted to {n_samples}; pass the rows of the fit.")
-
-
-def refit_of_weighted_fit(weight: float, n_samples: int) -> ValueError:
-    """The error for draws with a refit of a model that was fitted to weighted rows."""
-    return ValueError(
-        f"refit=True draws rows with replacement, and the {n_samples} rows of the fit had weights (of {weight:g} in "
-        "all). Repeat the rows by their weights and fit again, or draw with refit=False."
-    )
-
-
-def no_bootstrap_sample(n_tries: int) -> ValueError:
-    """The error for a table of which samples of rows leave columns without observed entries."""
-    return ValueError(
-        f"in {n_tries} samples of the rows, some column had less than two observed entries, so that no model can be "
-        "fitted to them. Drop columns with so few observed entries, or draw with refit=False."
-    )
 
 
 def _listed_columns(columns: Sequence[int], names: Sequence[str] | None) -> str:
@@ -1324,14 +1088,6 @@ def foreign_file(path: Any, appearance: str) -> ValueError:
     )
 
 
-def newer_file(path: Any, version: str, writer: str) -> ValueError:
-    """The error for a file whose format is of a newer major version."""
-    return ValueError(
-        f"{path} was written by lowdim {writer[:40]}, in version {version} of the format, which this version of lowdim "
-        "cannot read. Install the version of lowdim that wrote it, or a newer one."
-    )
-
-
 def file_exceeds_memory(path: Any, needed: int, free: int | None) -> MemoryError:
     """The error for a file whose arrays are larger than the memory that is free, if that is known."""
     have = "less memory is" if free is None else f"{free} bytes of memory are"
@@ -1348,59 +1104,6 @@ def wrong_module_width(name: str, inputs: int, wanted: int, found: str, variatio
     return ValueError(
         f"{name} must map tensors of shape (n, {inputs}) to tensors of shape (n, {wanted}), but {found}. Change its "
         f"first layer to {inputs} inputs and its last one to results {results}."
-    )
-
-
-def not_a_module(name: str, got: Any) -> TypeError:
-    """The error for something else than a torch module where one is expected."""
-    instead = f"; make one: {got.__name__}(...)" if isinstance(got, type) else ""
-    return TypeError(f"{name} must be a torch.nn.Module or None, got {got!r:.80}{instead}.")
-
-
-def not_variational() -> ValueError:
-    """The error for an evidence bound of a model that was fitted without one."""
-    return ValueError("the model was fitted with variational=False and has no evidence bound: fit it again.")
-
-
-def training_diverged(rate: float, first_rate: float) -> ValueError:
-    """The error for a loss that stays NaN however small the steps are."""
-    return ValueError(
-        f"the loss was not finite, also after training went back to its best state several times, last with steps of "
-        f"size {rate:.1g}. Divide the columns by numbers that bring them to a similar size (for example with "
-        f"sklearn.preprocessing.StandardScaler), or pass solver=Adam(rate=...) with a rate below {first_rate:g}; if "
-        "the modules are your own, look for logarithms, roots and divisions in them."
-    )
-
-
-def bad_number_latent(k: Any, p: int) -> ValueError:
-    """The error for a number of latent variables that is no number, or less than one."""
-    return ValueError(
-        f"n_components={k!r} must be a whole number of at least 1; an auto-encoder is of use with fewer components "
-        f"than columns (n_features={p}), so pass 1 to {max(1, p - 1)}."
-    )
-
-
-def many_latent(k: int, p: int) -> str:
-    """The warning about as many latent variables as columns."""
-    return (
-        f"n_components={k} is not less than the number of columns, {p}: the rows can be copied as they are, and "
-        "nothing is learnt from them. Ask for fewer components."
-    )
-
-
-def own_module_not_stored() -> str:
-    """The advice for a model with a module of the user, which files do not hold."""
-    return (
-        "Use hidden=(...) in place of your own module, or keep its class in your "
-        "program and store its parameters yourself: torch.save(model.encoder_.state_dict(), path)."
-    )
-
-
-def squared_error_out_of_range(unit: float) -> ValueError:
-    """The error for rows whose squared errors are no numbers."""
-    return ValueError(
-        f"the rows have a standard deviation of about {unit:.1g}, whose square is outside the range of floating-point "
-        "numbers. Rescale the columns (divide them by a constant)."
     )
 
 
@@ -1454,43 +1157,9 @@ def too_large_for_onnx(n_bytes: int, limit: int) -> ValueError:
 # The builders of messages about files that are written.
 
 
-def unknown_output(path: Any, suffixes: Sequence[str]) -> ValueError:
-    """The error for a path whose suffix names no kind of file that can be written."""
-    return ValueError(
-        f"the kind of file to write is not known from the name {str(path)!r}: it must end with one of "
-        f"{', '.join(suffixes)} (a further '/' makes a directory of such files)."
-    )
-
-
 def output_is_no_path(got: Any) -> TypeError:
     """The error for a place to write to that is not a path."""
     return TypeError(f"path must be a string or a Path, got {type(got).__name__}.")
-
-
-def not_html(path: Any) -> ValueError:
-    """The error for the path of a page that does not end as one does."""
-    return ValueError(f"the report {str(path)!r} must end with .html, as in 'report.html'.")
-
-
-def output_is_special(path: Any) -> OSError:
-    """The error for a device, a socket or a pipe at a path, which no file replaces."""
-    return OSError(f"{path} is a device, a socket or a pipe, and cannot be replaced by a file. Choose another path.")
-
-
-def output_is_directory(path: Any, found: Any) -> IsADirectoryError:
-    """The error for the path of a directory where that of a file is needed; `found` is the whole path."""
-    return IsADirectoryError(
-        f"cannot write to the path {str(path)!r}: {found} is a directory, which is not replaced. Add the name of a "
-        "file."
-    )
-
-
-def no_inner_name(path: Any, kind: str, allowed: Sequence[str]) -> ValueError:
-    """The error for '::' in a path to a kind of file that has no arrays with names."""
-    return ValueError(
-        f"{str(path)!r} names an array inside of a {kind} file, which holds only one table: '::' is for "
-        f"{' and '.join(allowed)}. Leave it out."
-    )
 
 
 def directory_is_missing(path: Any, folder: Any) -> FileNotFoundError:
@@ -1508,26 +1177,9 @@ def output_exists(path: Any, file: Any = None) -> FileExistsError:
     )
 
 
-def would_lose_arrays(path: Any, file: Any, names: Sequence[str]) -> FileExistsError:
-    """The error for a file with several arrays, of which all would be replaced by one."""
-    return cannot_be_replaced(
-        path,
-        f"{str(file)!r} also holds {list_names(names)}. A result is written as a file of its own, and they would be "
-        "lost",
-    )
-
-
 def cannot_be_replaced(path: Any, reason: str) -> FileExistsError:
     """The error for something that is never replaced by a result."""
     return FileExistsError(errno.EEXIST, f"{str(path)!r} is not replaced: {reason}. Choose another path")
-
-
-def no_permission_to_write(path: Any, folder: Any) -> PermissionError:
-    """The error for a directory in which files may not be made."""
-    return PermissionError(
-        errno.EACCES,
-        f"cannot write {str(path)!r}: you have no permission to make files in the directory {str(folder)!r}",
-    )
 
 
 def not_written(path: Any, error: OSError) -> OSError:
@@ -1539,64 +1191,11 @@ def not_written(path: Any, error: OSError) -> OSError:
     )
 
 
-def being_read(path: Any) -> ValueError:
-    """The error for a path at which the rows lie that are being read."""
-    return ValueError(f"{str(path)!r} holds the rows that are being read; write the results to another path.")
-
-
-def no_kept_columns(path: Any, kind: str, suffixes: Sequence[str]) -> ValueError:
-    """The error for columns that are to be carried along to a file that holds one array of numbers."""
-    return ValueError(
-        f"{str(path)!r} cannot hold the columns given as keep: a {kind} file holds one array of numbers. Write a table "
-        f"({', '.join(suffixes)}), or leave keep out."
-    )
-
-
-def not_for_csv(path: Any, names: Sequence[str], types: Sequence[Any]) -> ValueError:
-    """The error for kept columns whose values cannot be written as text."""
-    listed = ", ".join(f"{name!r} ({type_})" for name, type_ in zip(names, types, strict=True))
-    return ValueError(
-        f"a CSV file cannot hold the columns {listed}, given as keep. Write {str(path)!r} as .parquet or .arrow, or do "
-        "not keep them."
-    )
-
-
-def other_kept_type(name: str, now: Any, first: Any) -> ValueError:
-    """The error for a kept column whose values do not have the type that they had in the first rows."""
-    return ValueError(
-        f"the column {name!r}, given as keep, holds values of the type {now} that cannot be converted to {first}, the "
-        "type of the first rows. Convert the column to one type first, or do not keep it."
-    )
-
-
-def bad_keep(keep: Any) -> ValueError:
-    """The error for columns to carry along that are not names, or are named twice."""
-    return ValueError(f"keep={keep!r} must be the names of different columns, as in keep=['id'].")
-
-
 def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
     """The error for columns that are to be carried along from something that has no columns with names."""
     return TypeError(
         f"keep={list(names)} needs columns with names, which {table} does not have: pass a data frame, a scan of files "
         "with a table (Parquet, Arrow, CSV) or an iterable of data frames, or leave keep out."
-    )
-
-
-def columns_clash(clashing: Sequence[str]) -> ValueError:
-    """The error for results that cannot be told from kept columns, although their names have got an ending."""
-    return ValueError(
-        f"there would be two columns {', '.join(map(repr, clashing))}: a kept column and a result. Rename the kept "
-        "column, or do not keep it."
-    )
-
-
-def formula_like(column: str, example: str) -> str:
-    """The warning for text in a CSV file that spreadsheets run as a formula."""
-    shown = example if len(example) <= 40 else example[:39] + "…"
-    return (
-        f"the column {column!r} holds text such as {shown!r}, which spreadsheets run as a formula. It is written as it "
-        "is. To open the file in a spreadsheet, write it with lowdim.sinks.escaped_formulas() (on the command line, "
-        "--escape-formulas)."
     )
 
 
@@ -1672,28 +1271,6 @@ def rule_needs_rows(name: str) -> ValueError:
     )
 
 
-def rule_needs_complete_rows(name: str, able: Sequence[str], *, bayes: bool = False) -> ValueError:
-    """The error for a rule that cannot be applied to rows with missing values, or not with a prior; `able` are the
-    names of those that can."""
-    if bayes:
-        return ValueError(
-            f"n_components={name!r} compares models of maximum likelihood, and the rows have missing values: with "
-            "prior='vb', components that are not needed are dropped anyway. Pass a number, or prior=None."
-        )
-    listed = ", ".join(map(repr, able))
-    return ValueError(
-        f"n_components={name!r} needs complete rows, without NaN or other missing values. Rules for rows with missing "
-        f"values are {listed}. Or pass a number, or apply the rule to draws of impute(X, n_draws=...)."
-    )
-
-
-def no_partial_fit(name: str) -> AttributeError:
-    """The error for a rule that needs rows in `partial_fit`, which keeps only a summary of them."""
-    return AttributeError(
-        f"n_components={name!r} leaves rows out, and partial_fit does not keep them; pass a number, or another rule."
-    )
-
-
 # The builders of messages about what cannot be saved.
 
 
@@ -1703,43 +1280,6 @@ def not_storable(where: str, what: str, advice: str) -> TypeError:
         f"{where} is {what}, which a file cannot hold: it holds numbers, text, arrays and the classes of "
         f"lowdim, and no code. {advice}"
     )
-
-
-def not_a_stored_class(obj: Any) -> TypeError:
-    """The error for an object that `lowdim.save` does not know."""
-    kind = obj.__name__ if isinstance(obj, type) else type(obj).__name__
-    return TypeError(
-        f"{'the class ' if isinstance(obj, type) else 'an object of the class '}{kind} cannot be saved. Fitted models "
-        "of lowdim and lowdim.sklearn can (not classes derived from them), and so can summaries, plans and results of "
-        "selection."
-    )
-
-
-def fewer_rows_than_allowed(obj: Any, n: int, min_rows: int, holds_rows: bool) -> ValueError:
-    """The error for an object of fewer rows than `min_rows`, or one that holds rows."""
-    why = "holds rows, or numbers for each of them" if holds_rows else f"was made from {n} rows"
-    return ValueError(
-        f"this {type(obj).__name__} {why}, and min_rows={min_rows} asks for a file that was made from at least so many "
-        "rows and holds none of them. It was not saved."
-    )
-
-
-def bad_min_rows(min_rows: Any) -> ValueError:
-    """The error for a smallest number of rows that is not one."""
-    return ValueError(f"min_rows={min_rows!r} must be a whole number of at least 1, or None.")
-
-
-def unknown_number_of_rows(obj: Any) -> ValueError:
-    """The error for `min_rows` with an object that does not know its number of rows."""
-    return ValueError(
-        f"min_rows is for models and for summaries that count their rows, and a {type(obj).__name__} does not. Leave "
-        "it out, if the file may be saved."
-    )
-
-
-def not_loadable(path: Any, error: Exception) -> ValueError:
-    """The error for values that could be written, but would be refused by `load`."""
-    return ValueError(f"{path} was not written, because it could not be loaded again: {error}.")
 
 
 # The builders of messages about arrays in files: NPY, Zarr and HDF5.
