@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import features, kernels
 from .._core.arrays import asarray_like, namespace
-from ..errors import no_such_table, not_in_onnx
+from ..errors import not_in_onnx
 from ..features import AffineMap
 from ..kernels import Gaussian
 from ..models.auto_encoder import AutoEncoder
@@ -29,7 +29,7 @@ from ..models.whitening import Whitening
 from ..solvers.kernel.preimages import FixedPoint
 from ..solvers.neural.network import Path
 from ..summaries.latent import LatentGaussian
-from .graph import Expression, Value, centred_product, float64, product_and_mean
+from .graph import Expression, Value, float64
 
 # Models whose methods are affine maps of rows: components, whitening, latent variables, PLS, CCA.
 
@@ -39,45 +39,33 @@ _UNIT_VECTORS = 1000
 
 
 def affine_scores(model: Any, table: int = 0) -> Expression:
-    """The scores of a model whose map is (x - mean) A."""
-    return _of_map(model, model._scoring())
-
-
-def pair_scores(model: Any, table: int) -> Expression:
-    """The scores of X or of y."""
-    return _of_map(model, model._y_scoring() if table else model._scoring())
-
-
-def several_scores(model: Any, table: int) -> Expression:
-    """The variates of one of several tables."""
-    return _of_map(model, model._scoring_of(table))
-
-
-def _of_map(model: Any, scoring: Any) -> Expression:
+    """The scores of a model whose map is (x - mean) A, for rows of one of its tables."""
+    several = isinstance(model, GCCA)
+    scoring = model._scoring_of(table) if several else model._y_scoring() if table else model._scoring()
     if not isinstance(scoring, AffineMap):
         raise not_in_onnx(
             f"transform of {type(model).__name__}",
             "lowdim has no converter for this class, and its map is not one that `features.affine` made",
             "Use lowdim.save to hand the model on.",
         )
-    return centred_product(scoring.matrix, scoring.mean)
+    A, mean = float64(scoring.matrix), float64(scoring.mean)
+    # The mean is subtracted first: a product of large numbers would lose digits.
+    return Expression(A.shape[0], lambda x: x.minus(mean) @ A)
 
 
 def affine_rows(model: Any, table: int = 0) -> Expression:
-    """Rows from scores, mean + z B."""
-    return product_and_mean(model._lift(), model._centre())
+    """Rows of one of the tables from scores, mean + z B."""
+    if isinstance(model, GCCA):
+        return _product_and_mean(model._lift_of(table), model.means_[table])
+    if table:
+        return _product_and_mean((float64(model.y_loadings_) * float64(model.y_scale_)[:, None]).T, model.y_mean_)
+    return _product_and_mean(model._lift(), model._centre())
 
 
-def pair_rows(model: Any, table: int) -> Expression:
-    """Rows of X or of y from their scores."""
-    if table == 0:
-        return affine_rows(model)
-    return product_and_mean((float64(model.y_loadings_) * float64(model.y_scale_)[:, None]).T, model.y_mean_)
-
-
-def several_rows(model: Any, table: int) -> Expression:
-    """Rows of one of several tables from its variates."""
-    return product_and_mean(model._lift_of(table), model.means_[table])
+def _product_and_mean(B: Any, mean: Any) -> Expression:
+    """z -> mean + z B."""
+    matrix = float64(B)
+    return Expression(matrix.shape[0], lambda z: z @ matrix + float64(mean))
 
 
 def predictions(model: Any, table: int = 0) -> Expression:
@@ -95,36 +83,30 @@ def predictions(model: Any, table: int = 0) -> Expression:
     return Expression(R.shape[0], build, vector=bool(model._one_dimensional))
 
 
-# ---- Whitening by factors of a symmetric matrix
-
-
 def whitened(model: Any, table: int = 0) -> Expression:
     """Whitened rows, W (x - mean). Where W is kept by its factors, it is multiplied by them."""
     if "_whitener" not in model.__dict__:
         return affine_scores(model)
-    mean, scale = float64(model.mean_), _column_scale(model)
-    return Expression(len(mean), lambda x: _times(model._whitener, _divided(x.minus(mean), scale)))
+    mean, scale = float64(model.mean_), model._column_scale
+
+    def build(x: Value) -> Value:
+        centred = x.minus(mean)
+        return _times(model._whitener, centred if scale is None else centred / float64(scale))
+
+    return Expression(len(mean), build)
 
 
 def coloured(model: Any, table: int = 0) -> Expression:
     """Rows from whitened rows."""
     if "_colourer" not in model.__dict__:
         return affine_rows(model)
-    mean, scale = float64(model.mean_), _column_scale(model)
+    mean, scale = float64(model.mean_), model._column_scale
 
     def build(z: Value) -> Value:
         x = _times(model._colourer, z)
-        return (x if scale is None else x * scale) + mean
+        return (x if scale is None else x * float64(scale)) + mean
 
     return Expression(len(mean), build)
-
-
-def _column_scale(model: Any) -> np.ndarray | None:
-    return None if model._column_scale is None else float64(model._column_scale)
-
-
-def _divided(x: Value, scale: np.ndarray | None) -> Value:
-    return x if scale is None else x / scale
 
 
 def _times(factors: Any, x: Value) -> Value:
@@ -132,9 +114,6 @@ def _times(factors: Any, x: Value) -> Value:
     V, along, beyond = float64(factors.vectors), float64(factors.along), float(factors.beyond)
     found = ((x @ V.T) * (along - beyond)) @ V
     return found if beyond == 0.0 else found + x * beyond
-
-
-# ---- Latent variables
 
 
 def latent_scores(model: Any, table: int = 0) -> Expression:
@@ -244,31 +223,6 @@ def unit_length(x: Value) -> Value:
     return scaled / (scaled * scaled).sums().apply("Sqrt").unless_zero(1.0)
 
 
-def _linear(kernel: Any, x: Value, rows: np.ndarray) -> Value:
-    return x @ rows.T
-
-
-def _polynomial(kernel: kernels.Polynomial, x: Value, rows: np.ndarray) -> Value:
-    return _power(_affine(kernel, x, rows), float(kernel.degree))
-
-
-def _sigmoid(kernel: kernels.Sigmoid, x: Value, rows: np.ndarray) -> Value:
-    return _affine(kernel, x, rows).apply("Tanh")
-
-
-def _cosine(kernel: Any, x: Value, rows: np.ndarray) -> Value:
-    return unit_length(x) @ kernels.Cosine().explicit_features(rows.shape[1])[0](rows).T
-
-
-def _gaussian(kernel: kernels.Gaussian, x: Value, rows: np.ndarray) -> Value:
-    return (_squared_distances(x, rows) * -float(kernel.rate or 0.0)).apply("Exp")
-
-
-def _laplacian(kernel: kernels.Laplacian, x: Value, rows: np.ndarray) -> Value:
-    distances = _by_differences(x, rows, lambda apart: apart.apply("Abs"))
-    return (distances * -float(kernel.gamma or 0.0)).apply("Exp")
-
-
 def _matern(kernel: kernels.Matern, x: Value, rows: np.ndarray) -> Value:
     # The root of a small distance has half of its digits, so that it is not computed from products.
     distances = _by_differences(x, rows, lambda apart: apart * apart).apply("Sqrt")
@@ -284,48 +238,42 @@ def _thin_plate_spline(kernel: kernels.ThinPlateSpline, x: Value, rows: np.ndarr
     return r2 * r2.unless_zero(1.0).apply("Log") * 0.5
 
 
-def _sum(kernel: kernels.Sum, x: Value, rows: np.ndarray) -> Value:
-    return kernel_values(kernel.left, x, rows) + kernel_values(kernel.right, x, rows)
+def _laplacian(kernel: kernels.Laplacian, x: Value, rows: np.ndarray) -> Value:
+    distances = _by_differences(x, rows, lambda apart: apart.apply("Abs"))
+    return (distances * -float(kernel.gamma or 0.0)).apply("Exp")
 
 
-def _product(kernel: kernels.Product, x: Value, rows: np.ndarray) -> Value:
-    return kernel_values(kernel.left, x, rows) * kernel_values(kernel.right, x, rows)
-
-
-def _multiple(kernel: kernels.Multiple, x: Value, rows: np.ndarray) -> Value:
-    return kernel_values(kernel.kernel, x, rows) * kernel.factor
-
-
-#: The builders by class.
-KERNEL_BUILDERS: dict[type, KernelBuilder] = {
-    kernels.Linear: _linear,
-    kernels.Polynomial: _polynomial,
-    kernels.Quadratic: _polynomial,
-    kernels.Sigmoid: _sigmoid,
-    kernels.Cosine: _cosine,
-    kernels.Gaussian: _gaussian,
-    kernels.Laplacian: _laplacian,
-    kernels.Matern: _matern,
-    kernels.ThinPlateSpline: _thin_plate_spline,
-    kernels.Sum: _sum,
-    kernels.Product: _product,
-    kernels.Multiple: _multiple,
-}
-
-
-def _affine(kernel: Any, x: Value, rows: np.ndarray) -> Value:
-    """gamma x . y + coef0"""
-    return (x @ rows.T) * (kernel.gamma or 1.0 / rows.shape[1]) + float(kernel.coef0)
-
-
-def _power(K: Value, degree: float) -> Value:
-    """K^degree, by products if the degree is 1, 2 or 3."""
+def _polynomial(kernel: kernels.Polynomial, x: Value, rows: np.ndarray) -> Value:
+    """(gamma x . y + coef0)^degree, by products if the degree is 1, 2 or 3."""
+    K, degree = _affine(kernel, x, rows), float(kernel.degree)
     if degree not in (1.0, 2.0, 3.0):
         return K**degree
     found = K
     for _ in range(int(degree) - 1):
         found = found * K
     return found
+
+
+#: The builders by class.
+KERNEL_BUILDERS: dict[type, KernelBuilder] = {
+    kernels.Linear: lambda kernel, x, rows: x @ rows.T,
+    kernels.Polynomial: _polynomial,
+    kernels.Quadratic: _polynomial,
+    kernels.Sigmoid: lambda kernel, x, rows: _affine(kernel, x, rows).apply("Tanh"),
+    kernels.Cosine: lambda kernel, x, rows: unit_length(x) @ kernel.explicit_features(rows.shape[1])[0](rows).T,
+    kernels.Gaussian: lambda kernel, x, rows: (_squared_distances(x, rows) * -float(kernel.rate or 0.0)).apply("Exp"),
+    kernels.Laplacian: _laplacian,
+    kernels.Matern: _matern,
+    kernels.ThinPlateSpline: _thin_plate_spline,
+    kernels.Sum: lambda kernel, x, rows: kernel_values(kernel.left, x, rows) + kernel_values(kernel.right, x, rows),
+    kernels.Product: lambda kernel, x, rows: kernel_values(kernel.left, x, rows) * kernel_values(kernel.right, x, rows),
+    kernels.Multiple: lambda kernel, x, rows: kernel_values(kernel.kernel, x, rows) * kernel.factor,
+}
+
+
+def _affine(kernel: Any, x: Value, rows: np.ndarray) -> Value:
+    """gamma x . y + coef0"""
+    return (x @ rows.T) * (kernel.gamma or 1.0 / rows.shape[1]) + float(kernel.coef0)
 
 
 def _squared_distances(x: Value, rows: np.ndarray) -> Value:
@@ -366,10 +314,6 @@ def feature_values(feature_map: Any, x: Value) -> Value:
     return build(feature_map, x)
 
 
-def _kernel_columns(feature_map: features.KernelColumns, x: Value) -> Value:
-    return kernel_values(feature_map.kernel, x, float64(feature_map.rows))
-
-
 def _fourier(feature_map: features.Fourier, x: Value) -> Value:
     angles = x @ float64(feature_map.frequencies)
     factor = math.sqrt(feature_map.amplitude / feature_map.frequencies.shape[1])
@@ -396,7 +340,7 @@ def _scaled(feature_map: features.Scaled, x: Value) -> Value:
 
 #: The builders of features by the class of the map.
 FEATURE_BUILDERS: dict[type, Callable[[Any, Value], Value]] = {
-    features.KernelColumns: _kernel_columns,
+    features.KernelColumns: lambda columns, x: kernel_values(columns.kernel, x, float64(columns.rows)),
     features.Fourier: _fourier,
     features.Polynomial: _polynomial_features,
     features.Scaled: _scaled,
@@ -406,17 +350,10 @@ FEATURE_BUILDERS: dict[type, Callable[[Any, Value], Value]] = {
 }
 
 
-def kernel_scores(model: Any, table: int = 0) -> Expression:
-    """The scores of kernel PCA, (phi(x) - offset) P. With kernel="precomputed", rows are kernels."""
-    return _of_features(model, model._phi, model._scoring())
-
-
 def feature_scores(model: Any, table: int = 0) -> Expression:
-    """The scores of PCA of explicit features."""
-    return _of_features(model, model.feature_map_, model.pca_._scoring())
-
-
-def _of_features(model: Any, feature_map: Any, scoring: features.AffineMap) -> Expression:
+    """The scores of kernel PCA, or PCA of explicit features: (phi(x) - mean) A. Precomputed kernels are rows."""
+    of_kernels = isinstance(model, KernelPCA)
+    feature_map, scoring = (model._phi, model._scoring()) if of_kernels else (model.feature_map_, model.pca_._scoring())
     A, mean = float64(scoring.matrix), float64(scoring.mean)
     return Expression(int(model.n_features_in_), lambda x: feature_values(feature_map, x).minus(mean) @ A)
 
@@ -427,7 +364,7 @@ def kernel_rows(model: Any, table: int = 0) -> Expression:
         return _regression(model._given_kernel(), model.X_transformed_fit_, model.dual_coef_, 0.0)
     method = preimage_method(model)
     if method is None:
-        return product_and_mean(*_linear_map(model))
+        return _product_and_mean(*_linear_map(model))
     if isinstance(method, FixedPoint):
         raise not_in_onnx(
             "inverse_transform of KernelPCA with preimage='fixed-point'",
@@ -480,9 +417,9 @@ CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
         Model: affine_scores,
         Whitening: whitened,
         LatentModel: latent_scores,
-        PairModel: pair_scores,
-        GCCA: several_scores,
-        KernelPCA: kernel_scores,
+        PairModel: affine_scores,
+        GCCA: affine_scores,
+        KernelPCA: feature_scores,
         KernelCCA: kernel_variates,
         FeatureMapPCA: feature_scores,
         AutoEncoder: encoded,
@@ -490,19 +427,12 @@ CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
     "inverse_transform": {
         Model: affine_rows,
         Whitening: coloured,
-        PairModel: pair_rows,
-        GCCA: several_rows,
+        PairModel: affine_rows,
+        GCCA: affine_rows,
         KernelPCA: kernel_rows,
         AutoEncoder: decoded,
     },
     "predict": {LatentRegression: predictions, CCA: predictions},
-}
-#: Why other methods are not expressed, and what to do instead.
-REASONS: Mapping[str, tuple[str, str]] = {
-    "impute": (
-        "the weights of the observed entries are different for each pattern of holes",
-        "Impute with lowdim before the graph runs; the graph of `transform` is for complete rows.",
-    ),
 }
 
 
@@ -515,16 +445,22 @@ def express(model: Any, method: str, table: int = 0) -> Expression:
         )
     check_is_fitted(model)
     what = f"{method} of {type(model).__name__}"
+    if method == "impute":
+        raise not_in_onnx(
+            what,
+            "the weights of the observed entries are different for each pattern of holes",
+            "Impute with lowdim before the graph runs; the graph of `transform` is for complete rows.",
+        )
     if method not in CONVERTERS:
-        why, instead = REASONS.get(method, ("there is no converter for it", f"Choose one of {', '.join(CONVERTERS)}."))
-        raise not_in_onnx(what, why, instead)
+        raise not_in_onnx(what, "there is no converter for it", f"Choose one of {', '.join(CONVERTERS)}.")
     converter = next((found for cls in type(model).__mro__ if (found := CONVERTERS[method].get(cls))), None)
     if converter is None or not hasattr(model, method):
         able = [name for name in CONVERTERS if name != method and hasattr(model, name)]
         raise not_in_onnx(what, "the model has no such method", f"Choose {' or '.join(map(repr, able))}.")
-    known = count_tables(model, method)
-    if isinstance(table, bool) or not isinstance(table, int) or not 0 <= table < known:
-        raise no_such_table(what, table, known)
+    n = count_tables(model, method)
+    if isinstance(table, bool) or not isinstance(table, int) or not 0 <= table < n:
+        known = "it was fitted to one table, number 0" if n == 1 else f"its tables are numbers 0 to {n - 1}"
+        raise ValueError(f"{what} has no table {table!r}: {known}.")
     return converter(model, table)
 
 
