@@ -18,27 +18,25 @@ from ..selection.rules import Choices
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .axes import (
+    HATCHED,
     LITERAL,
     chosen_component,
     chosen_components,
-    color,
     column_ticks,
-    columns_note,
     foreground,
     has,
-    hatched,
     label,
     legend,
     make_axes,
-    marker,
     note,
     numbers_of,
     readable_on,
     reference_line,
     scores_of,
+    series,
     shows,
+    some_of,
     tick_labels,
-    tick_size,
     whole_ticks,
     zero_lines,
 )
@@ -85,14 +83,26 @@ def scree(model: Any, choices: Choices | None = None, *, threshold: str | None =
         choices = _choices_of(model)
     variances = numbers_of(model.explained_variance_ if choices is None else choices.eigenvalues.values)
     ax = make_axes(ax)
-    chosen = {} if choices is None else _rules_by_number(choices)
-    largest = max((k for k in chosen if k <= _MOST_CHOSEN), default=0)
-    shown = min(len(variances), max(_MOST, largest))
-    numbers = np.arange(1, shown + 1)
-    ax.plot(numbers, variances[:shown], color=foreground(), linewidth=1.0, marker=".", zorder=2)
-    remarks = [] if shown == len(variances) else [f"{shown} of {len(variances):,} components"]
+    # The numbers of components that were chosen, and by which rules.
+    chosen: dict[int, list[str]] = {}
+    for answer in () if choices is None else choices.answers:
+        if answer.k is not None:
+            chosen.setdefault(int(answer.k), []).append(answer.rule)
+    shown = min(len(variances), max(_MOST, *(k for k in chosen if k <= _MOST_CHOSEN), 0))
+    ax.plot(np.arange(1, shown + 1), variances[:shown], color=foreground(), linewidth=1.0, marker=".", zorder=2)
+    remarks = some_of(shown, len(variances), "components")
     if choices is not None:
-        remarks += _mark_rules(ax, choices, chosen, variances[:shown], threshold)
+        if threshold is not None and threshold in choices and choices[threshold].k is not None:
+            curve = choices[threshold].curve[:shown]
+            look = {"color": foreground(), "linestyle": "--", "linewidth": 1.0}
+            ax.plot(np.arange(1, len(curve) + 1), curve, label=f"threshold of {threshold}", **look)
+        for i, (k, rules) in enumerate(sorted(chosen.items())):
+            # No component has number 0, and those that are not drawn have no point.
+            place = ([k], [variances[k - 1]]) if 1 <= k <= shown else ([], [])
+            words = ",\n".join(", ".join(rules[j : j + 3]) for j in range(0, len(rules), 3))
+            ax.plot(*place, label=f"{k}: {words}", linestyle="none", zorder=3, **series(i))
+        missing = [answer.rule for answer in choices.answers if answer.k is None]
+        remarks += [f"not available: {', '.join(missing)}"] if missing else []
         legend(ax, loc="upper right", title="components according to")
     ax.set_xlabel("component")
     ax.set_ylabel(_measure(model))
@@ -120,40 +130,6 @@ def _choices_of(model: Any) -> Choices | None:
     if not getattr(model, "center", True):
         return None
     return choose_n_components(summary, standardize=model.standardize, ddof=model.ddof)
-
-
-def _rules_by_number(choices: Choices) -> dict[int, list[str]]:
-    """The numbers of components that were chosen, ascending, and by which rules."""
-    chosen: dict[int, list[str]] = {}
-    for answer in choices.answers:
-        if answer.k is not None:
-            chosen.setdefault(int(answer.k), []).append(answer.rule)
-    return dict(sorted(chosen.items()))
-
-
-def _mark_rules(
-    ax: Any, choices: Choices, chosen: dict[int, list[str]], variances: np.ndarray, threshold: str | None
-) -> list[str]:
-    """Mark the number of components of each rule, and draw the thresholds of one."""
-    shown = len(variances)
-    if threshold is not None and threshold in choices and choices[threshold].k is not None:
-        curve = choices[threshold].curve[:shown]
-        look = {"color": foreground(), "linestyle": "--", "linewidth": 1.0}
-        ax.plot(np.arange(1, len(curve) + 1), curve, label=f"threshold of {threshold}", **look)
-    for i, (k, rules) in enumerate(chosen.items()):
-        # No component has number 0, and those that are not drawn have no point.
-        inside = 1 <= k <= shown
-        place = ([k], [variances[k - 1]]) if inside else ([], [])
-        look = {"color": color(i), "marker": marker(i), "linestyle": "none", "zorder": 3}
-        ax.plot(*place, label=f"{k}: {_wrapped(rules)}", **look)
-    missing = [answer.rule for answer in choices.answers if answer.k is None]
-    return [f"not available: {', '.join(missing)}"] if missing else []
-
-
-def _wrapped(rules: list[str], per_line: int = 3) -> str:
-    """Names of rules, some on each line."""
-    lines = [", ".join(rules[i : i + per_line]) for i in range(0, len(rules), per_line)]
-    return ",\n".join(lines)
 
 
 @shows("proportions of the variance", has("explained_variance_ratio_"))
@@ -190,13 +166,13 @@ def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Any:
         curves["y"] = model.y_explained_variance_ratio_
     for i, (table, shares) in enumerate(curves.items()):
         sums = np.cumsum(numbers_of(shares))
-        numbers = np.arange(1, len(sums) + 1)
-        ax.plot(numbers, sums, color=color(i), marker=marker(i), label=f"variance of {table}", markevery=_every(sums))
+        look = {"label": f"variance of {table}", "markevery": max(1, len(sums) // 40), **series(i)}
+        ax.plot(np.arange(1, len(sums) + 1), sums, **look)
         if i == 0:
             _mark_level(ax, sums, level, " of X" if len(curves) > 1 else "")
     reference_line(ax, level)
     ax.set_ylim(0.0, 1.04)
-    ax.yaxis.set_major_formatter(_percent())
+    ax.yaxis.set_major_formatter("{x:.0%}")
     ax.set_xlabel("number of components")
     ax.set_ylabel(f"cumulative proportion of {_measure(model)}")
     whole_ticks(ax.xaxis)
@@ -216,27 +192,8 @@ def _mark_level(ax: Any, sums: np.ndarray, level: float, whose: str) -> None:
     else:
         words = f"{level:.0%}{whose} is not reached"
     low = float(sums[0]) > level
-    ax.annotate(
-        words,
-        (1.0, level),
-        xycoords=("axes fraction", "data"),
-        xytext=(-4, -4 if low else 4),
-        textcoords="offset points",
-        ha="right",
-        va="top" if low else "bottom",
-        fontsize="small",
-    )
-
-
-def _every(sums: np.ndarray) -> int:
-    """Which points have markers: every so many, if there are many."""
-    return max(1, len(sums) // 40)
-
-
-def _percent() -> Any:
-    from matplotlib.ticker import PercentFormatter
-
-    return PercentFormatter(xmax=1.0, decimals=0)
+    place = {"xycoords": ("axes fraction", "data"), "xytext": (-4, -4 if low else 4), "textcoords": "offset points"}
+    ax.annotate(words, (1.0, level), ha="right", va="top" if low else "bottom", fontsize="small", **place)
 
 
 # Numbers of columns, as sorted bars or as a curve over the columns.
@@ -248,44 +205,35 @@ MOST_BARS = 30
 CURVE_FROM = 40
 
 
-def sorted_bars(
-    ax: Any,
-    names: Sequence[Any],
-    values: np.ndarray,
-    interval: np.ndarray | None = None,
-    why: str = "those of the largest size",
-) -> list[str]:
+def sorted_bars(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> list[str]:
     """Horizontal bars, the largest magnitude on top, with intervals (low, high) as whiskers.
 
     Bars whose interval contains zero are drawn lighter and hatched. Returns the remarks for `note`.
     """
     order = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
     positions = np.arange(len(order))
-    bars = ax.barh(positions, values[order], color=color(0), height=0.7)
+    bars = ax.barh(positions, values[order], color="C0", height=0.7)
     if interval is not None:
         low, high = interval[:, order]
         for bar, a, b in zip(bars, low, high, strict=True):
             if a <= 0.0 <= b:
-                bar.set(alpha=0.35, **hatched(foreground()))
-        _whiskers(ax, positions, values[order], low, high)
+                bar.set(alpha=0.35, edgecolor=foreground(), **HATCHED)
+        # An estimate may be outside its interval; then the whisker starts at the estimate.
+        sides = np.maximum([values[order] - low, high - values[order]], 0.0)
+        look = {"fmt": "none", "ecolor": foreground(), "elinewidth": 1.0, "capsize": 2.5}
+        ax.errorbar(values[order], positions, xerr=sides, **look)
     zero_lines(ax, horizontal=False)
-    tick_labels(ax.yaxis, positions, [names[i] for i in order], fontsize=tick_size(len(order)))
+    column_ticks(ax.yaxis, [names[i] for i in order])
     ax.set_ylim(len(order) - 0.4, -0.6)
-    return columns_note(len(order), len(values), why)
-
-
-def _whiskers(ax: Any, positions: np.ndarray, values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-    # An estimate may be outside its interval; then the whisker starts at the estimate.
-    sides = np.vstack([np.maximum(values - low, 0.0), np.maximum(high - values, 0.0)])
-    ax.errorbar(values, positions, xerr=sides, fmt="none", ecolor=foreground(), elinewidth=1.0, capsize=2.5)
+    return some_of(len(order), len(values), "columns, those of the largest size")
 
 
 def curve_over_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> None:
     """A curve over the columns in their order, which are numbers if all names are numbers, with a band."""
     where, numeric = positions_of(names)
-    ax.plot(where, values, color=color(0))
+    ax.plot(where, values, color="C0")
     if interval is not None:
-        ax.fill_between(where, interval[0], interval[1], color=color(0), alpha=0.25, linewidth=0)
+        ax.fill_between(where, interval[0], interval[1], color="C0", alpha=0.25, linewidth=0)
     zero_lines(ax, vertical=False)
     ax.set_xlabel("column")
     if not numeric:
@@ -354,9 +302,9 @@ def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: An
     # A tall figure for many columns, so that their names do not overlap.
     ax = make_axes(ax, size=(1.0, max(1.0, len(rows) / 22)))
     heatmap(ax, L[rows], [found.rows[j] for j in rows], [found.columns[k] for k in chosen], "loading")
-    remarks = columns_note(len(rows), len(L), "those of the largest loadings")
-    if len(chosen) < model.n_components_ and components is None:
-        remarks.append(f"{len(chosen)} of {model.n_components_:,} components")
+    remarks = some_of(len(rows), len(L), "columns, those of the largest loadings")
+    if components is None:
+        remarks += some_of(len(chosen), model.n_components_, "components")
     note(ax, remarks)
     return ax
 
@@ -456,7 +404,7 @@ def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Any:
     values = np.asarray(model.loglike_, dtype=float)
     steps = np.arange(len(values))
     ax = make_axes(ax)
-    look = {"color": color(0), "marker": "o", "markersize": 3 if len(values) > 40 else 5}
+    look = {"color": "C0", "marker": "o", "markersize": 3 if len(values) > 40 else 5}
     if gap:
         rest = values[-1] - values
         ax.semilogy(steps[rest > 0], rest[rest > 0], **look)
@@ -523,15 +471,15 @@ def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> 
         scale = 0.85 / max(float(counts.max()), float(density.max()))
         base = len(chosen) - 1 - i
         words = ("rows", "density of the model") if i == 0 else (None, None)
-        ax.stairs(base + scale * counts, edges, baseline=base, fill=True, color=color(0), alpha=0.45, label=words[0])
-        ax.plot(where, base + scale * density, color=color(1), linewidth=1.2, label=words[1])
+        ax.stairs(base + scale * counts, edges, baseline=base, fill=True, color="C0", alpha=0.45, label=words[0])
+        ax.plot(where, base + scale * density, color="C1", linewidth=1.2, label=words[1])
         ax.axhline(base, color=foreground(), linewidth=0.5)
-    _name_lines(ax, [model.component_names_[k] for k in chosen])
+    tick_labels(ax.yaxis, range(len(chosen) - 1, -1, -1), [model.component_names_[k] for k in chosen])
     ax.set_ylim(-0.08, len(chosen))
     ax.set_xlabel("source")
     ax.set_xlim(edges[0], edges[-1])
     legend(ax, loc="upper right")
-    note(ax, _left_out(model, len(chosen), components))
+    note(ax, some_of(len(chosen), model.n_components_, "sources") if components is None else [])
     return ax
 
 
@@ -575,21 +523,13 @@ def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, a
         half = float(u.max()) - middle or 1.0
         base = len(chosen) - 1 - i
         ax.axhline(base, color=foreground(), linewidth=0.3, alpha=0.5)
-        ax.plot(np.arange(n), base + 0.45 * (u - middle) / half, color=color(i), linewidth=0.8)
-    _name_lines(ax, [model.component_names_[k] for k in chosen])
+        ax.plot(np.arange(n), base + 0.45 * (u - middle) / half, color=f"C{i}", linewidth=0.8)
+    tick_labels(ax.yaxis, range(len(chosen) - 1, -1, -1), [model.component_names_[k] for k in chosen])
     ax.set_ylim(-0.6, len(chosen) - 0.4)
     ax.set_xlabel("row")
     ax.set_xlim(0, max(n - 1, 1))
     remarks = [] if n == len(U) else [f"the first {n:,} of {len(U):,} rows"]
-    note(ax, [*remarks, *_left_out(model, len(chosen), components)])
+    if components is None:
+        remarks += some_of(len(chosen), model.n_components_, "sources")
+    note(ax, remarks)
     return ax
-
-
-def _name_lines(ax: Any, names: list[str]) -> None:
-    tick_labels(ax.yaxis, range(len(names) - 1, -1, -1), names)
-
-
-def _left_out(model: Any, shown: int, components: Any) -> list[str]:
-    """What is said if there are more sources, and nobody chose some of them."""
-    all_there = components is not None or shown == model.n_components_
-    return [] if all_there else [f"{shown} of {model.n_components_:,} sources"]
