@@ -24,6 +24,20 @@ class _Verbs(TyperGroup):
         return [verb for verb in VERBS if verb in names] + [name for name in names if name not in VERBS]
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"lowdim {__version__}")
+        raise typer.Exit
+
+
+def _about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="The version.")
+    ] = False,
+) -> None:
+    """The few directions that explain a table of numbers."""
+
+
 def application() -> typer.Typer:
     """The command `lowdim` with all its verbs."""
     app = group("The few directions that explain a table of numbers.", cls=_Verbs)
@@ -31,17 +45,3 @@ def application() -> typer.Typer:
     fitting.add_to(app)
     looking.add_to(app)
     return app
-
-
-def _about(
-    version: Annotated[
-        bool, typer.Option("--version", callback=lambda asked: _show_version(asked), is_eager=True, help="The version.")
-    ] = False,
-) -> None:
-    """The few directions that explain a table of numbers."""
-
-
-def _show_version(asked: bool) -> None:
-    if asked:
-        print(f"lowdim {__version__}")
-        raise typer.Exit

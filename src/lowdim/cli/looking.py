@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -187,7 +187,8 @@ def _convert_rows(rows: Scan, output: str, overwrite: bool) -> None:
     source = rows.open()
     names = source.names if source.names is not None else numbered("x", source.shape[1])
     with open_sink(output, names, overwrite=overwrite, reading=source.files) as sink:
-        _copy(source, sink)
+        for block, _ in _blocks(source):
+            sink.write([block])
 
 
 def _convert_table(rows: Scan, output: str, overwrite: bool) -> None:
@@ -197,6 +198,8 @@ def _convert_table(rows: Scan, output: str, overwrite: bool) -> None:
     are read as numbers. Blocks consist of numbers, so at least one column has to be numbers, even if it is also carried
     along.
     """
+    import pyarrow as pa
+
     columns = rows.choice.named_among(rows.contents)
     numbers = [name for name in columns if name in set(rows.numeric)]
     if not numbers:
@@ -206,37 +209,26 @@ def _convert_table(rows: Scan, output: str, overwrite: bool) -> None:
     read = rows.select(numbers if untyped else numbers[:1])
     source = open_keeping(read, keep, wanted=read.chosen) if keep else read.open()
     with open_sink(output, [], keep=columns, overwrite=overwrite, reading=source.files) as sink:
-        _copy(source, _InOrder(sink, columns, read.chosen), keep)
+        for block, kept in _blocks(source, keep):
+            found = {} if kept is None else dict(zip(kept.column_names, kept.columns, strict=True))
+            for j, name in enumerate(read.chosen):
+                found.setdefault(name, pa.array(block[:, j], from_pandas=True))
+            sink.write([], pa.table({name: found[name] for name in columns}))
 
 
-def _copy(source: Source, to: Any, keep: Sequence[str] = ()) -> None:
-    """Write all blocks of a source as they are."""
+def _blocks(source: Source, keep: Sequence[str] = ()) -> Iterator[tuple[np.ndarray, Any]]:
+    """All blocks of a source, and the columns that are carried along; whoever watches sees the progress."""
     n, p = source.shape
     rows = max(64, _BLOCK_BYTES // (p * source.traits.itemsize))
     progress = watcher()
     if progress is not None:
         progress.begin("rows", None if n is None else -(-n // rows), rows)
     for block, kept in source.blocks_keeping(rows, keep):
-        to.write([to_numpy(block)], kept)
+        yield to_numpy(block), kept
         if progress is not None:
             progress.step()
     if progress is not None:
         progress.end()
-
-
-class _InOrder:
-    """Writes numbers and columns that were carried along as one table, in the order of its columns."""
-
-    def __init__(self, to: Any, columns: Sequence[str], numbers: Sequence[str]) -> None:
-        self._to, self._columns, self._numbers = to, columns, numbers
-
-    def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
-        import pyarrow as pa
-
-        found = {} if kept is None else dict(zip(kept.column_names, kept.columns, strict=True))
-        for j, name in enumerate(self._numbers):
-            found.setdefault(name, pa.array(results[0][:, j], from_pandas=True))
-        self._to.write([], pa.table([found[name] for name in self._columns], names=list(self._columns)))
 
 
 # The verb that draws: plot, with one command for each plot.

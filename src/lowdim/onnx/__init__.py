@@ -87,7 +87,10 @@ def to_onnx(
     """
     onnx = require_onnx()
     methods = [output] if isinstance(output, str) else list(output)
-    _check_methods(methods)
+    if not methods or len(set(methods)) < len(methods):
+        raise ValueError(f"output={methods!r} must name each method once: 'transform', or ('transform', 'predict').")
+    if len(methods) > 1 and "inverse_transform" in methods:
+        raise ValueError("inverse_transform takes scores, and the other methods take rows; make a graph for each.")
     opset = check_opset(opset)
     outer = _check_float("dtype", dtype)
     expressions = {method: express(model, method, table) for method in methods}
@@ -149,14 +152,6 @@ def check_opset(opset: Any) -> int:
             "lowdim and the installed onnx know."
         )
     return int(opset)
-
-
-def _check_methods(methods: list[str]) -> None:
-    """Refuse no method, the same one twice, and methods that take different inputs."""
-    if not methods or len(set(methods)) < len(methods):
-        raise ValueError(f"output={methods!r} must name each method once: 'transform', or ('transform', 'predict').")
-    if len(methods) > 1 and "inverse_transform" in methods:
-        raise ValueError("inverse_transform takes scores, and the other methods take rows; make a graph for each.")
 
 
 def _properties(model: Any, methods: list[str], table: int) -> dict[str, str]:

@@ -193,17 +193,14 @@ def numbers_of(values: Any) -> np.ndarray:
 
 def chosen_components(model: Any, components: Any, default: int) -> list[int]:
     """Positions of components, from 0, that are given by numbers from 1 or by names; None for the first ones."""
-    check_is_fitted(model)
-    names = model.component_names_
     if components is None:
-        return list(range(min(default, len(names))))
+        return list(range(min(default, len(model.component_names_))))
     given = [components] if isinstance(components, str | numbers.Integral) else list(components)
     return [chosen_component(model, component) for component in given]
 
 
 def chosen_component(model: Any, component: Any) -> int:
     """The position of one component, from 0, that is given by its number from 1 or by its name."""
-    check_is_fitted(model)
     names = model.component_names_
     position = position_among(names, component)
     if position is None:
@@ -260,7 +257,6 @@ def rows_shown(
     `labels` is None for the labels of the table's own index, if it has one that does not just count the rows; True for
     these labels or row numbers; False for none; or a sequence, or the name of a column.
     """
-    check_is_fitted(model)
     index = row_labels(X)
     X, y, groups, labels, sample_weight = by_name(
         X, y, wanted=names_expected(model), groups=groups, labels=labels, sample_weight=sample_weight

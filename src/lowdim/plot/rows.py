@@ -17,24 +17,8 @@ from ..errors import wrong_image_shape
 from ..inspect.diagnostics import checked_image_shape
 from ..selection.parallel_analysis import check_level
 from ..sources.named import row_labels
-from .axes import (
-    MARKERS,
-    column_ticks,
-    foreground,
-    has,
-    legend,
-    make_axes,
-    named_rows,
-    note,
-    numbers_of,
-    point_style,
-    read_rows,
-    series,
-    shows,
-    some_of,
-    tick_labels,
-    zero_lines,
-)
+from . import axes
+from .axes import has, make_axes, shows
 
 # Rows that are images, and their reconstructions from more and more components.
 
@@ -92,17 +76,17 @@ def reconstructions(
             raise wrong_image_shape(None, p)
     height, width, *colors = checked_image_shape(shape, p)
     # One row more tells whether there are others.
-    found = read_rows(model, X, _MOST_ROWS + 1)
+    found = axes.read_rows(model, X, _MOST_ROWS + 1)
     rows = found[:_MOST_ROWS, :]
     index = row_labels(X)
     n = rows.shape[0]
     names = list(range(n)) if index is None else list(index[:n])
-    Z = numbers_of(model.transform(named_rows(model, rows)))
-    images = [numbers_of(rows)]
+    Z = axes.numbers_of(model.transform(axes.named_rows(model, rows)))
+    images = [axes.numbers_of(rows)]
     for k in counts:
         # Components whose scores are zero contribute nothing: this is the reconstruction from the first k.
         kept = np.where(np.arange(Z.shape[1]) < k, Z, 0.0)
-        images.append(numbers_of(model.inverse_transform(asarray_like(kept, rows, dtype=rows.dtype))))
+        images.append(axes.numbers_of(model.inverse_transform(asarray_like(kept, rows, dtype=rows.dtype))))
     gap = max(1, round(_GAP * width))
     low, high = float(images[0].min()), float(images[0].max())
     mosaic = np.full(((height + gap) * n - gap, (width + gap) * len(images) - gap, *colors), np.nan)
@@ -123,17 +107,17 @@ def reconstructions(
     from matplotlib.patches import Rectangle
 
     # A thin frame around each image, since its border may have the colour of the background.
-    look = {"fill": False, "edgecolor": foreground(), "alpha": 0.3, "linewidth": 0.5}
+    look = {"fill": False, "edgecolor": axes.foreground(), "alpha": 0.3, "linewidth": 0.5}
     for y, x in itertools.product(tops, lefts):
         # Pixels are centred at whole numbers.
         ax.add_patch(Rectangle((x - 0.5, y - 0.5), width, height, **look))
-    tick_labels(ax.xaxis, (width - 1) / 2 + lefts, ["row", *map(str, counts)])
-    tick_labels(ax.yaxis, (height - 1) / 2 + tops, names)
+    axes.tick_labels(ax.xaxis, (width - 1) / 2 + lefts, ["row", *map(str, counts)])
+    axes.tick_labels(ax.yaxis, (height - 1) / 2 + tops, names)
     ax.set_xlabel("number of components")
     ax.xaxis.set_label_position("top")
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
     ax.spines[:].set_visible(False)
-    note(ax, [f"the first {n} rows"] if found.shape[0] > n else [])
+    axes.note(ax, [f"the first {n} rows"] if found.shape[0] > n else [])
     return ax
 
 
@@ -189,7 +173,7 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     >>> ax = PPCA(2).fit(holes).plot.missing(holes)
     """
     level = check_level(level)
-    filled, deviation = (numbers_of(values) for values in model.impute(X, return_std=True))
+    filled, deviation = (axes.numbers_of(values) for values in model.impute(X, return_std=True))
     # Observed entries have no uncertainty.
     absent = deviation > 0.0
     if not absent.any():
@@ -211,25 +195,25 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
         drawn += len(lost)
         words = ("observed", f"imputed, with {level:.0%} intervals") if place == 0 else (None, None)
         left = place - 0.2 + random.uniform(-0.12, 0.12, len(seen))
-        look = {**point_style(len(seen)), **series(0), "alpha": 0.4, "s": 8}
+        look = {**axes.point_style(len(seen)), **axes.series(0), "alpha": 0.4, "s": 8}
         ax.scatter(left, (filled[seen, j] - centre) / unit, label=words[0], **look)
         right = place + (np.linspace(0.0, 0.35, len(lost)) if len(lost) > 1 else np.array([0.15]))[: len(lost)]
         middle, half = (filled[lost, j] - centre) / unit, quantile * deviation[lost, j] / unit
-        look = {"color": "C1", "fmt": MARKERS[1], "markersize": 3, "elinewidth": 0.8}
+        look = {"color": "C1", "fmt": axes.MARKERS[1], "markersize": 3, "elinewidth": 0.8}
         ax.errorbar(right, middle, yerr=half, label=words[1], **look)
-    column_ticks(ax.xaxis, [names[j] for j in chosen])
+    axes.column_ticks(ax.xaxis, [names[j] for j in chosen])
     ax.set_xlim(-0.5, len(chosen) - 0.5)
     if not alone:
-        zero_lines(ax, vertical=False)
+        axes.zero_lines(ax, vertical=False)
     ax.set_ylabel("value" if alone else "standard deviations from the mean")
     # Above the axes, where it covers no entries; the note is above the legend.
-    legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
+    axes.legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
     remarks = []
     if columns is None and len(chosen) < len(names):
         whole = len(chosen) == np.count_nonzero(absent.any(axis=0))
         remarks.append(f"{len(chosen)} of {len(names):,} columns{' have missing entries' if whole else ''}")
-    remarks += some_of(drawn, int(absent[:, chosen].sum()), "missing entries, drawn at random")
-    note(ax, remarks, above=1.5)
+    remarks += axes.some_of(drawn, int(absent[:, chosen].sum()), "missing entries, drawn at random")
+    axes.note(ax, remarks, above=1.5)
     return ax
 
 
