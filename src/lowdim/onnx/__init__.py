@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import models
 from .._core import __version__
 from ..errors import choice, missing_extra
-from .converters import CONVERTERS, express
-from .graph import FLOATS, Expression, Graph, Value, require_onnx
+from .converters import CONVERTERS, converter_of
+from .graph import FLOATS, Graph, Value, require_onnx
 
 __all__ = ["CONVERTERS", "register", "to_onnx"]
 
@@ -93,12 +93,14 @@ def to_onnx(
         raise ValueError("inverse_transform takes scores, and the other methods take rows; make a graph for each.")
     opset = check_opset(opset)
     outer = _check_float("dtype", dtype)
-    expressions = {method: express(model, method, table) for method in methods}
+    converters = {method: converter_of(model, method, table) for method in methods}
     graph = Graph(_check_float("arithmetic", arithmetic))
-    name = "scores" if methods[0] == "inverse_transform" else "X"
-    rows = graph.input(name, [ROWS, expressions[methods[0]].width], outer)
-    for method, expression in expressions.items():
-        add_result(graph, method, expression, rows, outer)
+    backwards = methods[0] == "inverse_transform"
+    name, width = ("scores", model.n_components_) if backwards else ("X", model._widths()[table])
+    rows = graph.input(name, [ROWS, int(width)], outer)
+    for method, converter in converters.items():
+        is_vector = method == "predict" and model._one_dimensional
+        _add_result(graph, method, converter(model, rows, table), outer, is_vector)
     kind, operators = type(model).__name__, [onnx.helper.make_opsetid("", opset)]
     found = onnx.helper.make_model(
         graph.proto(kind),
@@ -114,16 +116,12 @@ def to_onnx(
     return found
 
 
-def add_result(
-    graph: Graph, name: str, expression: Expression, rows: Value, dtype: Any, *, vectors: bool = True
-) -> None:
-    """Add the nodes of an expression, and its result as the output of this name. With `vectors`, what the method
-    returns as a vector is one in the graph too, and otherwise a table of one column."""
-    result = expression.build(rows)
+def _add_result(graph: Graph, name: str, result: Value, dtype: Any, is_vector: bool = False) -> None:
+    """Make a table, or its only column as a vector, the output of this name."""
     if np.dtype(dtype) != graph.arithmetic:
         result = graph.cast(result, dtype)
     shape: list[int | str] = [ROWS, result.width]
-    if expression.vector and vectors:
+    if is_vector:
         result, shape = graph.add("Reshape", result, np.array([-1])), [ROWS]
     graph.output(name, result, shape, dtype)
 
@@ -222,10 +220,11 @@ def set_shape(operator: Any) -> None:
 def convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of a step to the graph of the pipeline. It computes in float64, whatever the dtype of the rows."""
     check_opset(container.target_opset)
-    expression = express(operator.raw_operator, _method(operator))
+    model = operator.raw_operator
+    converter = converter_of(model, _method(operator))
     graph = Graph(np.float64, prefix=scope.get_unique_variable_name("lowdim") + "_")
-    rows = _rows(graph, operator, expression.width)
-    add_result(graph, operator.outputs[0].onnx_name, expression, rows, _dtype(operator), vectors=False)
+    result = converter(model, _rows(graph, operator, int(model._widths()[0])), 0)
+    _add_result(graph, operator.outputs[0].onnx_name, result, _dtype(operator))
     container.nodes.extend(graph.nodes)
     container.initializers.extend(graph.constants)
     # Later operators are the same.

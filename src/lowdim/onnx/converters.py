@@ -29,7 +29,7 @@ from ..models.whitening import Whitening
 from ..solvers.kernel.preimages import FixedPoint
 from ..solvers.neural.network import Path
 from ..summaries.latent import LatentGaussian
-from .graph import Expression, Value, float64
+from .graph import Value, float64
 
 # Models whose methods are affine maps of rows: components, whitening, latent variables, PLS, CCA.
 
@@ -38,7 +38,7 @@ from .graph import Expression, Value, float64
 _UNIT_VECTORS = 1000
 
 
-def affine_scores(model: Any, table: int = 0) -> Expression:
+def affine_scores(model: Any, x: Value, table: int) -> Value:
     """The scores of a model whose map is (x - mean) A, for rows of one of its tables."""
     several = isinstance(model, GCCA)
     scoring = model._scoring_of(table) if several else model._y_scoring() if table else model._scoring()
@@ -50,63 +50,44 @@ def affine_scores(model: Any, table: int = 0) -> Expression:
         )
     A, mean = float64(scoring.matrix), float64(scoring.mean)
     # The mean is subtracted first: a product of large numbers would lose digits.
-    return Expression(A.shape[0], lambda x: x.minus(mean) @ A)
+    return x.minus(mean) @ A
 
 
-def affine_rows(model: Any, table: int = 0) -> Expression:
+def affine_rows(model: Any, z: Value, table: int) -> Value:
     """Rows of one of the tables from scores, mean + z B."""
     if isinstance(model, GCCA):
-        return _product_and_mean(model._lift_of(table), model.means_[table])
-    if table:
-        return _product_and_mean((float64(model.y_loadings_) * float64(model.y_scale_)[:, None]).T, model.y_mean_)
-    return _product_and_mean(model._lift(), model._centre())
+        B, mean = model._lift_of(table), model.means_[table]
+    elif table:
+        B, mean = (float64(model.y_loadings_) * float64(model.y_scale_)[:, None]).T, model.y_mean_
+    else:
+        B, mean = model._lift(), model._centre()
+    return z @ float64(B) + float64(mean)
 
 
-def _product_and_mean(B: Any, mean: Any) -> Expression:
-    """z -> mean + z B."""
-    matrix = float64(B)
-    return Expression(matrix.shape[0], lambda z: z @ matrix + float64(mean))
-
-
-def predictions(model: Any, table: int = 0) -> Expression:
+def predictions(model: Any, x: Value, table: int) -> Value:
     """y_mean + (x - x_mean) R Q^T. For fewer targets than components R Q^T is one matrix, unless it overflows."""
     R, Q = (float64(factor) for factor in model.coefficient_factors())
-    mean, y_mean = float64(model.x_mean_), float64(model.y_mean_)
     factors = [R @ Q.T] if Q.shape[0] <= Q.shape[1] and model._finite_coefficients else [R, Q.T]
-
-    def build(x: Value) -> Value:
-        found = x.minus(mean)
-        for factor in factors:
-            found = found @ factor
-        return found + y_mean
-
-    return Expression(R.shape[0], build, vector=bool(model._one_dimensional))
+    found = x.minus(float64(model.x_mean_))
+    for factor in factors:
+        found = found @ factor
+    return found + float64(model.y_mean_)
 
 
-def whitened(model: Any, table: int = 0) -> Expression:
+def whitened(model: Any, x: Value, table: int) -> Value:
     """Whitened rows, W (x - mean). Where W is kept by its factors, it is multiplied by them."""
     if "_whitener" not in model.__dict__:
-        return affine_scores(model)
-    mean, scale = float64(model.mean_), model._column_scale
-
-    def build(x: Value) -> Value:
-        centred = x.minus(mean)
-        return _times(model._whitener, centred if scale is None else centred / float64(scale))
-
-    return Expression(len(mean), build)
+        return affine_scores(model, x, table)
+    centred, scale = x.minus(float64(model.mean_)), model._column_scale
+    return _times(model._whitener, centred if scale is None else centred / float64(scale))
 
 
-def coloured(model: Any, table: int = 0) -> Expression:
+def coloured(model: Any, z: Value, table: int) -> Value:
     """Rows from whitened rows."""
     if "_colourer" not in model.__dict__:
-        return affine_rows(model)
-    mean, scale = float64(model.mean_), model._column_scale
-
-    def build(z: Value) -> Value:
-        x = _times(model._colourer, z)
-        return (x if scale is None else x * float64(scale)) + mean
-
-    return Expression(len(mean), build)
+        return affine_rows(model, z, table)
+    x, scale = _times(model._colourer, z), model._column_scale
+    return (x if scale is None else x * float64(scale)) + float64(model.mean_)
 
 
 def _times(factors: Any, x: Value) -> Value:
@@ -116,7 +97,7 @@ def _times(factors: Any, x: Value) -> Value:
     return found if beyond == 0.0 else found + x * beyond
 
 
-def latent_scores(model: Any, table: int = 0) -> Expression:
+def latent_scores(model: Any, x: Value, table: int) -> Value:
     """The posterior means of the latent variables given complete rows; rows with NaN have scores of NaN.
 
     Given complete rows they are an affine map of standardised rows. The model itself says which: its scores of the zero
@@ -139,34 +120,26 @@ def latent_scores(model: Any, table: int = 0) -> Expression:
     all_scores = np.concatenate(parts)
     at_mean = all_scores[0]
     A = (all_scores[1:] - at_mean) / float64(g.scale)[:, None]
-    mean = float64(g.mean)
-    return Expression(p, lambda x: x.minus(mean) @ A + at_mean if np.any(at_mean) else x.minus(mean) @ A)
+    found = x.minus(float64(g.mean)) @ A
+    return found + at_mean if np.any(at_mean) else found
 
 
 # Auto-encoders: linear maps plus hidden layers.
 
 
-def encoded(model: Any, table: int = 0) -> Expression:
+def encoded(model: Any, x: Value, table: int) -> Value:
     """The scores of an auto-encoder, for complete rows."""
     network, k = model._network, model.n_components_
-
-    def build(x: Value) -> Value:
-        u = _of_path(network.encoder, x.minus(float64(network.mean)) * (1.0 / network.unit), "encoder")
-        kept = u if u.width == k else u.take(range(k))
-        return kept * float64(network.widths)[:k]
-
-    return Expression(int(model.n_features_in_), build)
+    u = _of_path(network.encoder, x.minus(float64(network.mean)) * (1.0 / network.unit), "encoder")
+    kept = u if u.width == k else u.take(range(k))
+    return kept * float64(network.widths)[:k]
 
 
-def decoded(model: Any, table: int = 0) -> Expression:
+def decoded(model: Any, z: Value, table: int) -> Value:
     """Rows from the scores of an auto-encoder."""
     network = model._network
-
-    def build(z: Value) -> Value:
-        v = _of_path(network.decoder, z * (1.0 / float64(network.widths)), "decoder")
-        return v * network.unit + float64(network.mean)
-
-    return Expression(int(network.k), build)
+    v = _of_path(network.decoder, z * (1.0 / float64(network.widths)), "decoder")
+    return v * network.unit + float64(network.mean)
 
 
 def _of_path(path: Any, v: Value, name: str) -> Value:
@@ -350,38 +323,38 @@ FEATURE_BUILDERS: dict[type, Callable[[Any, Value], Value]] = {
 }
 
 
-def feature_scores(model: Any, table: int = 0) -> Expression:
+def feature_scores(model: Any, x: Value, table: int) -> Value:
     """The scores of kernel PCA, or PCA of explicit features: (phi(x) - mean) A. Precomputed kernels are rows."""
     of_kernels = isinstance(model, KernelPCA)
     feature_map, scoring = (model._phi, model._scoring()) if of_kernels else (model.feature_map_, model.pca_._scoring())
     A, mean = float64(scoring.matrix), float64(scoring.mean)
-    return Expression(int(model.n_features_in_), lambda x: feature_values(feature_map, x).minus(mean) @ A)
+    return feature_values(feature_map, x).minus(mean) @ A
 
 
-def kernel_rows(model: Any, table: int = 0) -> Expression:
+def kernel_rows(model: Any, z: Value, table: int) -> Value:
     """Rows from scores of kernel PCA: a linear map for the linear kernel, and a regression for others."""
+    mean: Any
     if "dual_coef_" in model.__dict__:  # of lowdim.sklearn
-        return _regression(model._given_kernel(), model.X_transformed_fit_, model.dual_coef_, 0.0)
-    method = preimage_method(model)
-    if method is None:
-        return _product_and_mean(*_linear_map(model))
-    if isinstance(method, FixedPoint):
-        raise not_in_onnx(
-            "inverse_transform of KernelPCA with preimage='fixed-point'",
-            "it is an iteration that ends when it has converged",
-            "Set preimage='ridge', which is a regression.",
-        )
-    learned = _learned_map(model)
-    return _regression(Gaussian(sigma=learned.sigma), learned.scores, learned.coefficients, learned.mean)
+        kernel, known, coefficients, mean = model._given_kernel(), model.X_transformed_fit_, model.dual_coef_, 0.0
+    else:
+        method = preimage_method(model)
+        if method is None:
+            B, mean = _linear_map(model)
+            return z @ float64(B) + float64(mean)
+        if isinstance(method, FixedPoint):
+            raise not_in_onnx(
+                "inverse_transform of KernelPCA with preimage='fixed-point'",
+                "it is an iteration that ends when it has converged",
+                "Set preimage='ridge', which is a regression.",
+            )
+        learned = _learned_map(model)
+        kernel, known = Gaussian(sigma=learned.sigma), learned.scores
+        coefficients, mean = learned.coefficients, learned.mean
+    # mean + sum_i k(z, z_i) a_i
+    return kernel_values(kernel, z, float64(known)) @ float64(coefficients) + mean
 
 
-def _regression(kernel: Any, known: Any, coefficients: Any, mean: Any) -> Expression:
-    """z -> mean + sum_i k(z, z_i) a_i"""
-    scores, a = float64(known), float64(coefficients)
-    return Expression(scores.shape[1], lambda z: kernel_values(kernel, z, scores) @ a + mean)
-
-
-def kernel_variates(model: Any, table: int) -> Expression:
+def kernel_variates(model: Any, x: Value, table: int) -> Value:
     """The variates of kernel CCA.
 
     With the kernels K of new rows, the means m of the fit and the shares s of its rows, centred kernels are
@@ -390,26 +363,21 @@ def kernel_variates(model: Any, table: int) -> Expression:
     mapped = model._mapped[table]
     A = float64(model.y_dual_coef_ if table else model.x_dual_coef_)
     A = A - float64(mapped.share)[:, None] * A.sum(axis=0)
-
-    def build(x: Value) -> Value:
-        kernel = mapped.kernel
-        if isinstance(kernel, PrecomputedKernel):
-            K = x if kernel.columns is None else x.take(kernel.columns)
-        elif mapped.origin is None:
-            K = kernel_values(kernel, x, float64(mapped.rows))
-        else:
-            origin = float64(mapped.origin)
-            K = kernel_values(kernel, x.minus(origin), float64(mapped.rows) - origin)
-        return K.minus(mapped.means) @ A
-
-    return Expression(int(mapped.rows.shape[1]), build)
+    if isinstance(mapped.kernel, PrecomputedKernel):
+        K = x if mapped.kernel.columns is None else x.take(mapped.kernel.columns)
+    elif mapped.origin is None:
+        K = kernel_values(mapped.kernel, x, float64(mapped.rows))
+    else:
+        origin = float64(mapped.origin)
+        K = kernel_values(mapped.kernel, x.minus(origin), float64(mapped.rows) - origin)
+    return K.minus(mapped.means) @ A
 
 
 # The table of converters: which function expresses a method of a model. A class is found by its base classes too.
 
 
-#: A function of a fitted model and the number of one of its tables.
-Converter = Callable[[Any, int], Expression]
+#: A function of a fitted model, rows or scores in a graph, and the number of the table to which they belong.
+Converter = Callable[[Any, Value, int], Value]
 
 #: For each method, the converters of classes. A model without an entry of its own has that of its base class.
 CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
@@ -436,8 +404,8 @@ CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
 }
 
 
-def express(model: Any, method: str, table: int = 0) -> Expression:
-    """The expression of a method of a fitted model, for one of its tables."""
+def converter_of(model: Any, method: str, table: int = 0) -> Converter:
+    """The converter of a method of a fitted model; an error if there is none, or no such table."""
     if not isinstance(model, Model):
         raise TypeError(
             f"lowdim.to_onnx takes models of lowdim, got {type(model).__name__}. Pipelines and other estimators of "
@@ -461,7 +429,7 @@ def express(model: Any, method: str, table: int = 0) -> Expression:
     if isinstance(table, bool) or not isinstance(table, int) or not 0 <= table < n:
         known = "it was fitted to one table, number 0" if n == 1 else f"its tables are numbers 0 to {n - 1}"
         raise ValueError(f"{what} has no table {table!r}: {known}.")
-    return converter(model, table)
+    return converter
 
 
 def count_tables(model: Any, method: str) -> int:

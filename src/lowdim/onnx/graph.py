@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -211,19 +210,6 @@ def _in_range(values: np.ndarray, dtype: Any) -> np.ndarray:
             "model to rows in other units."
         )
     return found
-
-
-# How a method of a fitted model is expressed: the columns that it takes, and its nodes in a graph.
-
-
-@dataclass(frozen=True)
-class Expression:
-    """A function of rows of `width` columns, as `build` adds it to a graph."""
-
-    width: int
-    build: Callable[[Value], Value]
-    #: Whether the method returns a vector, and not a table of one column.
-    vector: bool = False
 
 
 def float64(array: Any) -> np.ndarray:
