@@ -204,8 +204,15 @@ def sorted_bars(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.
     return axes.some_of(len(order), len(values), "columns, those of the largest size")
 
 
-def curve_over_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> None:
-    """A curve over the columns in their order, which are numbers if all names are numbers, with a band."""
+def draw_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> bool:
+    """Sorted bars or, for many columns, a curve over the columns in their order, with a band.
+
+    The columns are numbers if all names are numbers, such as wavelengths. Returns whether they are on the horizontal
+    axis.
+    """
+    if len(values) <= CURVE_FROM:
+        axes.note(ax, sorted_bars(ax, names, values, interval))
+        return False
     where, numeric = np.arange(len(names), dtype=float), False
     with suppress(ValueError):
         found = np.array([float(name) for name in names])
@@ -220,6 +227,7 @@ def curve_over_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interv
     if not numeric:
         few = np.unique(np.linspace(0, len(names) - 1, 6).round().astype(int))
         axes.column_ticks(ax.xaxis, [names[i] for i in few], few)
+    return True
 
 
 # Loadings: how much each column has to do with each component, as a heatmap and as bars.
@@ -272,27 +280,23 @@ def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: An
     rows = np.sort(strongest)
     # A tall figure for many columns, so that their names do not overlap.
     ax = make_axes(ax, size=(1.0, max(1.0, len(rows) / 22)))
-    heatmap(ax, L[rows], [found.rows[j] for j in rows], [found.columns[k] for k in chosen], "loading")
-    remarks = axes.some_of(len(rows), len(L), "columns, those of the largest loadings")
-    if components is None:
-        remarks += axes.some_of(len(chosen), model.n_components_, "components")
-    axes.note(ax, remarks)
-    return ax
-
-
-def heatmap(ax: Any, values: np.ndarray, rows: list[str], columns: list[str], what: str) -> None:
-    """A matrix in colours that are symmetric about zero, with names, and with numbers if there are few."""
+    values = L[rows]
     largest = float(np.max(np.abs(values), initial=0.0)) or 1.0
     image = ax.imshow(values, cmap=DIVERGING, vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest")
-    axes.column_ticks(ax.xaxis, columns)
-    axes.column_ticks(ax.yaxis, rows)
+    axes.column_ticks(ax.xaxis, [found.columns[k] for k in chosen])
+    axes.column_ticks(ax.yaxis, [found.rows[j] for j in rows])
     ax.grid(False)
-    ax.figure.colorbar(image, ax=ax, label=what)
+    ax.figure.colorbar(image, ax=ax, label="loading")
     if values.size <= _WRITTEN:
         decimals = 2 if largest < 100 else 0
         colors = axes.readable_on(image.to_rgba(values).reshape(-1, 4))
         for (i, j), shade in zip(np.ndindex(values.shape), colors, strict=True):
             ax.text(j, i, f"{values[i, j]:.{decimals}f}", ha="center", va="center", color=shade, fontsize="small")
+    remarks = axes.some_of(len(rows), len(L), "columns, those of the largest loadings")
+    if components is None:
+        remarks += axes.some_of(len(chosen), model.n_components_, "components")
+    axes.note(ax, remarks)
+    return ax
 
 
 @shows("loadings", has_loadings)

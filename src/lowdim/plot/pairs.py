@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from ..sources.named import check_row_labels
 from ..sources.opening import by_name
 from . import axes
 from .axes import has, make_axes, shows
-from .components import CURVE_FROM, MOST_BARS, curve_over_columns, sorted_bars
+from .components import MOST_BARS, draw_columns
 from .maps import MOST_ARROWS, draw_points, groups_of, label_rows, unit_circle
 
 # Two tables: variates, their correlations, and what the columns have to do with them.
@@ -304,7 +303,7 @@ def vip(model: Any, *, ax: Any = None) -> Any:
     """
     ax = make_axes(ax)
     found = inspect.vip(model)
-    across = _draw_columns(ax, found.rows, found["VIP"], None)
+    across = draw_columns(ax, found.rows, found["VIP"], None)
     axes.reference_line(ax, 1.0, vertical=not across)
     (ax.set_ylabel if across else ax.set_xlabel)("variable importance in projection (VIP)")
     return ax
@@ -346,20 +345,11 @@ def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | Non
     values = found.values[:, j]
     interval = None if bootstrap is None else bootstrap.interval("coef").reshape(2, -1, len(values))[:, j]
     ax = make_axes(ax)
-    across = _draw_columns(ax, found.rows, values, interval)
+    across = draw_columns(ax, found.rows, values, interval)
     words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"
     text = axes.label(f"coefficient for {name}{words}", 60)
     (ax.set_ylabel if across else ax.set_xlabel)(text, **axes.LITERAL)
     return ax
-
-
-def _draw_columns(ax: Any, names: Sequence[str], values: np.ndarray, interval: np.ndarray | None) -> bool:
-    """Bars or, for many columns, a curve; returns whether the columns are on the horizontal axis."""
-    if len(values) > CURVE_FROM:
-        curve_over_columns(ax, names, values, interval)
-        return True
-    axes.note(ax, sorted_bars(ax, names, values, interval))
-    return False
 
 
 @shows("predictions", has("predict", "y_mean_"))
