@@ -1,7 +1,8 @@
 """A plot: the means of the columns as bars."""
 
 from lowdim.inspect import column_names
-from lowdim.plot.axes import color, column_ticks, has, make_axes, numbers_of, offer, shows
+from lowdim.models.base import Offer
+from lowdim.plot.axes import column_ticks, has, make_axes, numbers_of, shows
 
 
 @shows("means of columns", has("mean_", "components_"))
@@ -9,9 +10,9 @@ def means(model, *, ax=None):
     """The means of the columns."""
     ax = make_axes(ax)
     values = numbers_of(model.mean_)
-    ax.bar(range(len(values)), values, color=color(0))
+    ax.bar(range(len(values)), values, color="C0")
     column_ticks(ax.xaxis, column_names(model))
     return ax
 
 
-ROW = offer(means)
+ROW = Offer(means, means.fits)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, inspect
-from lowdim.plot.axes import MARKERS, MOST_POINTS, make_axes, note, point_style, readable_on, thinned, thinning_note
+from lowdim.plot.axes import MARKERS, MOST_POINTS, make_axes, note, point_style, readable_on, some_of, thinned
 
 ROWS = np.random.default_rng(0).standard_normal((20, 3))
 
@@ -39,8 +39,8 @@ def test_thinning_takes_all_of_few_and_always_the_same_of_many():
     first, second = thinned(10**6), thinned(10**6)
     np.testing.assert_array_equal(first, second)
     assert len(first) == len(np.unique(first)) == MOST_POINTS
-    assert thinning_note(len(first), 10**6) == ["10,000 of 1,000,000 rows, drawn at random"]
-    assert thinning_note(5, 5) == []
+    assert some_of(len(first), 10**6) == ["10,000 of 1,000,000 rows, drawn at random"]
+    assert some_of(5, 5) == []
 
 
 def test_thinning_keeps_what_it_is_told():

@@ -10,7 +10,7 @@ from lowdim.plot.maps import groups_of
 def test_groups_are_sorted_and_told_apart_by_colour_and_marker():
     found = groups_of(np.array(["b", "a", "b", "c"], dtype=object), 4)
     assert [(group.name, group.rows.tolist()) for group in found] == [("a", [1]), ("b", [0, 2]), ("c", [3])]
-    assert len({group.color for group in found}) == len({group.marker for group in found}) == 3
+    assert len({group.look["color"] for group in found}) == len({group.look["marker"] for group in found}) == 3
 
 
 def test_groups_of_any_kind():

@@ -9,6 +9,6 @@ def main() -> None:
         import typer  # noqa: F401 (the extra may be missing)
     except ModuleNotFoundError:
         sys.exit("lowdim: the command line needs further packages: pip install 'lowdim[cli]'")
-    from .app import run
+    from .app import application
 
-    run()
+    application()(prog_name="lowdim")

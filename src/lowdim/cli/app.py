@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from .._core import __version__
-from . import converting, fitting, looking
+from . import fitting, looking
 from .commands import group
 
 #: The verbs in the order in which one needs them.
@@ -24,37 +24,24 @@ class _Verbs(TyperGroup):
         return [verb for verb in VERBS if verb in names] + [name for name in names if name not in VERBS]
 
 
-def run() -> None:
-    """Run the command."""
-    application()(prog_name="lowdim")
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"lowdim {__version__}")
+        raise typer.Exit
+
+
+def _about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="The version.")
+    ] = False,
+) -> None:
+    """The few directions that explain a table of numbers."""
 
 
 def application() -> typer.Typer:
     """The command `lowdim` with all its verbs."""
     app = group("The few directions that explain a table of numbers.", cls=_Verbs)
     app.callback()(_about)
-    for add_verbs in (
-        fitting.add_to,
-        fitting.add_applying,
-        converting.add_summarizing,
-        looking.add_to,
-        looking.add_reporting,
-        looking.add_plotting,
-        converting.add_to,
-    ):
-        add_verbs(app)
+    fitting.add_to(app)
+    looking.add_to(app)
     return app
-
-
-def _about(
-    version: Annotated[
-        bool, typer.Option("--version", callback=lambda asked: _show_version(asked), is_eager=True, help="The version.")
-    ] = False,
-) -> None:
-    """The few directions that explain a table of numbers."""
-
-
-def _show_version(asked: bool) -> None:
-    if asked:
-        print(f"lowdim {__version__}")
-        raise typer.Exit

@@ -1,4 +1,4 @@
-"""How functions become commands: their parameters are options, with help from their docstrings."""
+"""How functions become commands: their parameters are options, with help from a table and from docstrings."""
 
 from __future__ import annotations
 
@@ -6,22 +6,95 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 from .terminal import Terminal, speaking_plainly
 
-# How functions become commands: their parameters are options, and errors are lines of text.
+# The options of the verbs.
 
 
-_COMMON = {
-    "json": Annotated[bool, typer.Option("--json", help="Print the result as JSON.")],
-    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no remarks.")],
-    "traceback": Annotated[bool, typer.Option("--traceback", help="Show where an error comes from.")],
+#: The headings under which options are listed.
+ROWS, RESULT, ANALYSIS = "The table", "The result", "The analysis"
+
+
+def _argument(help: str, metavar: str | None = None) -> Any:
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+def _option(flags: str, help: str, metavar: str | None = None, panel: str | None = None) -> Any:
+    return typer.Option(*flags.split(), help=help, metavar=metavar, rich_help_panel=panel)
+
+
+#: Arguments and options by the names of the parameters of verbs. "report id" is `id` of the verb `report` only.
+OPTIONS = {
+    "data": _argument(
+        "Files of one table: CSV, Parquet, Arrow, NPY, Zarr or HDF5; a directory; or - for the standard input.", "DATA"
+    ),
+    "model": _argument("A file that lowdim fit wrote.", "MODEL"),
+    "inspect_file file": _argument("A saved model, summary or result, or files with data."),
+    "inspect_file data": _argument("Rows, for tables of a model that are about rows.", "DATA"),
+    "merge files": _argument("Files that `lowdim summarize` wrote."),
+    # What is read.
+    "columns": _option(
+        "--columns -c", 'A column, a pattern such as "temp_*", or numeric. Can be repeated.', "NAME", ROWS
+    ),
+    "exclude": _option("--exclude -x", "A column or a pattern to leave out; repeatable.", "NAME", ROWS),
+    "ids": _option("--id", "A column that names the rows, and is not one of the table; repeatable.", "NAME", ROWS),
+    "report id": _option("--id", "The column that says what each row is called.", "NAME", ROWS),
+    "label": _option("--label -l", "A column of categories, which colour the map; repeatable.", "NAME", ROWS),
+    "weight": _option("--weight -w", "The column with the weights of the rows.", "NAME", ROWS),
+    "y": _option("--y -y", "A column of the second table; repeatable.", "NAME", ROWS),
+    "y_data": _option("--y-data", "A file with the second table; repeatable.", "FILE", ROWS),
+    "supplementary": _option("--supplementary", "Rows that are shown and not fitted; repeatable.", "FILE", ROWS),
+    # What is written.
+    "output": _option("--output -o", "The file to write; - is the standard output.", "FILE", RESULT),
+    "convert output": _option("--output -o", "The file to write.", "FILE"),
+    "summarize output": _option("--output -o", "The file to write."),
+    "merge output": _option("--output -o", "The file to write."),
+    "draw output": _option("--output -o", "The picture to write: .png, .svg or .pdf.", "FILE", RESULT),
+    "report output": _option("--output -o", "The page to write: .html.", "FILE", RESULT),
+    "overwrite": _option("--overwrite -f", "Replace the output if it exists.", None, RESULT),
+    "title": _option("--title", "The heading of the page.", None, RESULT),
+    "style": _option("--style", "A style sheet of matplotlib.", None, RESULT),
+    "dpi": _option("--dpi", "Dots per inch, for .png.", None, RESULT),
+    "n_components": _option("--n-components -k", "Use only the first so many components.", None, RESULT),
+    "std": _option("--std", "Also write the standard deviations of the filled entries."),
+    "escape_formulas": _option(
+        "--escape-formulas", "In CSV, put an apostrophe before text that a spreadsheet would run as a formula."
+    ),
+    "max_rows": _option("--max-rows", "Print at most so many rows."),
+    # What is computed.
+    "checkpoint": _option("--checkpoint", "A file that keeps the state of the pass, to go on after a crash.", "FILE"),
+    "cv": _option("--cv", "The number of folds, or a column with the fold of each row."),
+    "counts": _option("--try -k", "The numbers of components to try, as in 5 (1 to 5) or 2,4,8."),
+    "groups": _option("--groups", "A column; rows of one group stay together."),
+    "rule": _option("--rule -r", "A rule; the default is all. Can be repeated."),
+    "kind": _option("--kind", "moments, or triangle where columns depend on each other."),
+    "min_rows": _option("--min-rows", "Refuse to write a summary of fewer rows than this."),
+    "which": _option("--table -t", "One of the tables of a model; a wrong name lists them."),
+    "response": _option("--response", "A column to predict; repeatable.", "NAME", ANALYSIS),
+    "other": _option("--other", "Another table of the same rows, for CCA; repeatable.", "FILE", ANALYSIS),
+    "report model": _option("--model", "A file that lowdim fit wrote; the default is PCA.", "FILE", ANALYSIS),
+    "report n_components": _option(
+        "--n-components -k", "The number of components; the default is chosen by a rule.", None, ANALYSIS
+    ),
+    "standardize": _option(
+        "--standardize/--no-standardize", "Divide columns by their standard deviations, or do not.", None, ANALYSIS
+    ),
+    "image_shape": _option("--image-shape", "The picture in each row, as in 8,8; or none.", "SHAPE", ANALYSIS),
+    "seed": _option("--random-state --seed", "The seed of what is drawn at random.", None, ANALYSIS),
+    # What every command has.
+    "json": _option("--json", "Print the result as JSON."),
+    "quiet": _option("--quiet -q", "Show no progress and no remarks."),
+    "traceback": _option("--traceback", "Show where an error comes from."),
 }
+
+
+# Functions as commands.
+
 
 #: A small letter before a capital, or a capital that begins a word after other capitals.
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -43,30 +116,37 @@ def add(
     app: typer.Typer,
     name: str,
     function: Callable[..., None],
-    options: Iterable[inspect.Parameter] = (),
+    parameters: Parameters | None = None,
     doc: str | None = None,
     without: Iterable[str] = (),
 ) -> None:
     """Add a function to an application as a command.
 
-    The first parameter of the function is a Terminal. The others are arguments and options of the command; further
-    `options` are passed on as keywords. Parameters of the function in `without` keep their defaults. Every command also
-    has the options of `_COMMON`.
+    The first parameter of the function is a Terminal. The others are arguments and options of the command, which the
+    table OPTIONS describes; the values of further `parameters` are passed on as keywords. Parameters of the function in
+    `without` keep their defaults. Every command also has the options --json, --quiet and --traceback.
     """
+    verb = getattr(function, "func", function).__name__  # of a partial
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
     own = [p for p in own if p.kind is not inspect.Parameter.VAR_KEYWORD and p.name not in without]
     common = [
-        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
-        for key, annotation in _COMMON.items()
+        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
+        for key in ("json", "quiet", "traceback")
     ]
+    signature = [
+        p.replace(annotation=Annotated[p.annotation, OPTIONS.get(f"{verb} {p.name}") or OPTIONS[p.name]])
+        for p in (*own, *common)
+    ]
+    if parameters is not None:
+        signature[len(own) : len(own)] = parameters.options
 
     def run(json: bool, quiet: bool, traceback: bool, **given: Any) -> None:
         with speaking_plainly(traceback):
-            function(Terminal(json, quiet), **given)
+            values = {} if parameters is None else parameters.values(given)
+            function(Terminal(json, quiet), **{p.name: given[p.name] for p in own}, **values)
 
-    parameters = [*own, *options, *common]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # read by typer
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined] # read by typer
+    run.__annotations__ = {p.name: p.annotation for p in signature}
     run.__doc__ = doc or inspect.getdoc(function)
     app.command(name)(run)
 
@@ -91,8 +171,7 @@ def _normalized(token: str) -> str:
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Described:
+class Described(NamedTuple):
     """A parameter as its docstring describes it."""
 
     #: The types, such as "int, float, str or None".
@@ -120,57 +199,9 @@ def first_sentence(obj: Any) -> str:
     return (inspect.getdoc(obj) or "").split("\n")[0]
 
 
-# Options that several commands share.
-
-
-#: The headings under which options are listed.
-ROWS, RESULT = "The table", "The result"
-
-
-def _option(*names: str, help: str, metavar: str | None = None, panel: str = ROWS) -> Any:
-    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, show_default=False)
-
-
-Output = Annotated[
-    str | None,
-    _option("--output", "-o", help="The file to write; - is the standard output.", metavar="FILE", panel=RESULT),
-]
-Overwrite = Annotated[bool, _option("--overwrite", "-f", help="Replace the output if it exists.", panel=RESULT)]
-Data = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA",
-        help="Files of one table: CSV, Parquet, Arrow, NPY, Zarr or HDF5; a directory; or - for the standard input.",
-        show_default=False,
-    ),
-]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A file that lowdim fit wrote.", show_default=False)]
-Columns = Annotated[
-    list[str] | None,
-    _option(
-        "--columns", "-c", help='A column, a pattern such as "temp_*", or numeric. Can be repeated.', metavar="NAME"
-    ),
-]
-Exclude = Annotated[
-    list[str] | None,
-    _option("--exclude", "-x", help="A column or a pattern to leave out; repeatable.", metavar="NAME"),
-]
-Ids = Annotated[
-    list[str] | None,
-    _option("--id", help="A column that names the rows, and is not one of the table; repeatable.", metavar="NAME"),
-]
-Weight = Annotated[
-    str | None, _option("--weight", "-w", help="The column with the weights of the rows.", metavar="NAME")
-]
-Responses = Annotated[
-    list[str] | None, _option("--y", "-y", help="A column of the second table; repeatable.", metavar="NAME")
-]
-ResponseFiles = Annotated[
-    list[str] | None, _option("--y-data", help="A file with the second table; repeatable.", metavar="FILE")
-]
-Fewer = Annotated[
-    int | None, _option("--n-components", "-k", help="Use only the first so many components.", panel=RESULT)
-]
+def with_example(obj: Any, example: str) -> str:
+    """The help of a command: the first line of a docstring, and an example."""
+    return f"{plain_help(first_sentence(obj))}\n\nExample:\n\n{example}"
 
 
 # Parameters of models and functions as options of commands.
@@ -189,16 +220,25 @@ class Parameters:
     """
 
     def __init__(self, function: Callable[..., Any], skip: Iterable[str] = (), heading: str = "Parameters") -> None:
-        words, unwanted = described_parameters(function), set(skip)
+        words = described_parameters(function)
         self._kinds: dict[str, str] = {}
         #: The options, as parameters of a command.
         self.options: list[inspect.Parameter] = []
         for name, parameter in inspect.signature(function).parameters.items():
-            described = words.get(name)
-            if name in unwanted or described is None or described.kind.startswith(_NOT_TEXT):
+            if name in skip or name not in words or words[name].kind.startswith(_NOT_TEXT):
                 continue
-            self._kinds[name] = described.kind
-            annotation = _annotation(name, described, parameter, heading)
+            kind, text = words[name]
+            self._kinds[name] = kind
+            help = plain_help(text or kind)
+            if parameter.default is not None and parameter.default is not inspect.Parameter.empty:
+                help += f" \\[default: {parameter.default}]"
+            flags, metavar = f"--{name.replace('_', '-')}", {"int": "INT", "float": "FLOAT"}.get(kind, "VALUE")
+            annotation: Any
+            if kind.startswith("bool"):
+                annotation = Annotated[bool | None, _option(f"{flags}/--no-{flags[2:]}", help, None, heading)]
+            else:
+                flags += " -k" if name == "n_components" else ""
+                annotation = Annotated[str | None, _option(flags, help, metavar, heading)]
             # Options that are not given are not passed on, so that the default is that of the function.
             option = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
             self.options.append(option)
@@ -206,21 +246,6 @@ class Parameters:
     def values(self, given: dict[str, Any]) -> dict[str, Any]:
         """The values of the options that were given, for the function."""
         return {name: value_of(given[name], kind) for name, kind in self._kinds.items() if given[name] is not None}
-
-
-def _annotation(name: str, described: Described, parameter: inspect.Parameter, heading: str) -> Any:
-    """The type of an option and its help."""
-    flag = "--" + name.replace("_", "-")
-    text = plain_help(described.text or described.kind)
-    if parameter.default is not None and parameter.default is not inspect.Parameter.empty:
-        text += f" \\[default: {parameter.default}]"
-    if described.kind.startswith("bool"):
-        flags = typer.Option(f"{flag}/--no-{flag[2:]}", help=text, show_default=False, rich_help_panel=heading)
-        return Annotated[bool | None, flags]
-    short = ["-k"] if name == "n_components" else []
-    metavar = {"int": "INT", "float": "FLOAT"}.get(described.kind, "VALUE")
-    option = typer.Option(flag, *short, help=text, metavar=metavar, show_default=False, rich_help_panel=heading)
-    return Annotated[str | None, option]
 
 
 def plain_help(text: str) -> str:

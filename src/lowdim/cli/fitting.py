@@ -1,13 +1,12 @@
-"""The verbs that learn from rows (fit, cross-validate, choose), and those that apply a fitted model."""
+"""The verbs that learn from rows (fit, cross-validate, choose, summarize, merge) and that apply a fitted model."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from functools import partial
 from inspect import cleandoc
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from sklearn.utils import get_tags
@@ -17,79 +16,15 @@ from .._core.paths import local_path
 from ..files import load, save
 from ..inspect.limits import names_expected
 from ..inspect.tables import importance
+from ..reading.summarize import summarize as summarize_rows
 from ..selection.choose import choose_n_components
 from ..selection.cross_validation import cross_validate
 from ..sinks import escaped_formulas
-from .commands import (
-    Columns,
-    Data,
-    Exclude,
-    Fewer,
-    Ids,
-    ModelFile,
-    Output,
-    Overwrite,
-    Parameters,
-    ResponseFiles,
-    Responses,
-    Weight,
-    add,
-    command_name,
-    first_sentence,
-    group,
-    plain_help,
-)
+from ..summaries.base import Summary
+from ..summaries.moments import Moments
+from ..summaries.triangle import Triangle
+from .commands import Parameters, add, command_name, group, with_example
 from .terminal import STANDARD, Terminal, paths_of, require_absent, saved_kind, second_table, table, tables
-
-# The verbs that learn from rows: fit, cross-validate, choose.
-
-
-Checkpoint = Annotated[
-    str | None,
-    typer.Option(
-        "--checkpoint", metavar="FILE", help="A file that keeps the state of the pass, to go on after a crash."
-    ),
-]
-Folds = Annotated[str, typer.Option("--cv", help="The number of folds, or a column with the fold of each row.")]
-Counts = Annotated[
-    str | None, typer.Option("--try", "-k", help="The numbers of components to try, as in 5 (1 to 5) or 2,4,8.")
-]
-Groups = Annotated[str | None, typer.Option("--groups", help="A column; rows of one group stay together.")]
-Rules = Annotated[list[str] | None, typer.Option("--rule", "-r", help="A rule; the default is all. Can be repeated.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the verbs to the application."""
-    fits = group("Fit a model to the rows of a table, and save it.")
-    validations = group("Score numbers of components by rows that were left out.")
-    for name in models.__all__:
-        cls = getattr(models, name)
-        parameters = Parameters(cls, heading=_HEADING)
-        is_pair = get_tags(cls()).target_tags.required and cls is not models.GCCA
-        without = () if is_pair else ("y", "y_data")
-        run = _fitting(cls, parameters)
-        add(fits, command_name(name), run, parameters.options, _help(cls, _FIT_EXAMPLES), without)
-        if hasattr(cls, "held_out_scorer"):
-            shared = Parameters(cls, skip=["n_components"], heading=_HEADING)
-            run = _validating(cls, shared)
-            add(validations, command_name(name), run, shared.options, _help(cls, _CV_EXAMPLES), without)
-    app.add_typer(fits, name="fit")
-    app.add_typer(validations, name="cross-validate")
-    rules = Parameters(
-        choose_n_components, skip=["X", "rules", "cv", "sample_weight"], heading="Parameters of the rules"
-    )
-    add(app, "choose", _choosing(rules), rules.options, _CHOOSE)
-
-
-_HEADING = "Parameters of the model"
-
-
-def _help(cls: type, examples: dict[str, str]) -> str:
-    """The help of a command for a model: what the model does, and an example."""
-    name = cls.__name__
-    options = examples.get(name, examples[""])
-    return f"{plain_help(first_sentence(cls))}\n\nExample:\n\n{options.format(name=command_name(name))}"
-
 
 _FIT_EXAMPLES = {
     "": "lowdim fit {name} wine.csv --columns numeric --exclude class -k 2 -o wine.model",
@@ -108,54 +43,69 @@ _CV_EXAMPLES = {
         "lowdim cross-validate {name} wine.csv --columns numeric --y hue --y proline --cv 5",
     ),
 }
-_CHOOSE = """How many components? The answer of each rule.
-
-Example:
-
-lowdim choose wine.csv --columns numeric --exclude class --standardize
-"""
 
 
-def _fitting(cls: Any, parameters: Parameters) -> Any:
-    """The command that fits models of a class; its options depend on what `fit` takes."""
-
-    def fit(
-        terminal: Terminal,
-        data: Data,
-        output: Output = None,
-        overwrite: Overwrite = False,
-        columns: Columns = None,
-        exclude: Exclude = None,
-        ids: Ids = None,
-        y: Responses = None,
-        y_data: ResponseFiles = None,
-        weight: Weight = None,
-        checkpoint: Checkpoint = None,
-        **given: Any,
-    ) -> None:
-        model = cls(**parameters.values(given))
-        if output is not None:
-            require_absent(output, overwrite)
-        with terminal.progress(), paths_of(data) as paths:
-            if len(paths) == 1 and saved_kind(paths[0]) == "summary":
-                model.fit_summary(load(paths[0]))
-            else:
-                rows = tables(cls, paths, columns, [*(exclude or []), *(ids or [])])
-                more = {} if checkpoint is None else {"checkpoint": checkpoint}
-                model.fit(rows, second_table(y, y_data), sample_weight=weight, **more)
-        if output is not None:
-            save(model, output)
-        terminal.answer(_text(model, terminal, output), model_values(model, output))
-
-    return fit
+def add_to(app: typer.Typer) -> None:
+    """Add the verbs to the application."""
+    fits = group("Fit a model to the rows of a table, and save it.")
+    validations = group("Score numbers of components by rows that were left out.")
+    heading = "Parameters of the model"
+    for name in models.__all__:
+        cls, command = getattr(models, name), command_name(name)
+        is_pair = get_tags(cls()).target_tags.required and cls is not models.GCCA
+        without = () if is_pair else ("y", "y_data")
+        help = with_example(cls, _FIT_EXAMPLES.get(name, _FIT_EXAMPLES[""]).format(name=command))
+        add(fits, command, partial(fit, cls), Parameters(cls, heading=heading), help, without)
+        if hasattr(cls, "held_out_scorer"):
+            help = with_example(cls, _CV_EXAMPLES.get(name, _CV_EXAMPLES[""]).format(name=command))
+            parameters = Parameters(cls, skip=["n_components"], heading=heading)
+            add(validations, command, partial(validate, cls), parameters, help, without)
+    app.add_typer(fits, name="fit")
+    app.add_typer(validations, name="cross-validate")
+    rules = Parameters(
+        choose_n_components, skip=["X", "rules", "cv", "sample_weight"], heading="Parameters of the rules"
+    )
+    add(app, "choose", choose, rules)
+    for name, method, lacks, doc in _APPLYING:
+        add(app, name, partial(apply, method), doc=cleandoc(doc), without=lacks)
+    add(app, "summarize", summarize)
+    add(app, "merge", merge)
 
 
-def _text(model: Any, terminal: Terminal, output: str | None) -> str:
-    """What is printed after a fit."""
-    lines = [str(model)]
+# The verbs that learn from rows: fit, cross-validate, choose.
+
+
+def fit(
+    cls: Any,
+    terminal: Terminal,
+    data: list[str],
+    output: str | None = None,
+    overwrite: bool = False,
+    columns: list[str] | None = None,
+    exclude: list[str] | None = None,
+    ids: list[str] | None = None,
+    y: list[str] | None = None,
+    y_data: list[str] | None = None,
+    weight: str | None = None,
+    checkpoint: str | None = None,
+    **parameters: Any,
+) -> None:
+    """Fit a model of a class; `parameters` are those of the class."""
+    model = cls(**parameters)
     if output is not None:
-        lines.append(f"saved to {output} ({_size(output)})")
-    return "\n".join(lines)
+        require_absent(output, overwrite)
+    with terminal.progress(), paths_of(data) as paths:
+        if len(paths) == 1 and saved_kind(paths[0]) == "summary":
+            model.fit_summary(load(paths[0]))
+        else:
+            more = {} if checkpoint is None else {"checkpoint": checkpoint}
+            rows = tables(cls, paths, columns, exclude, ids)
+            model.fit(rows, second_table(y, y_data), sample_weight=weight, **more)
+    text, values = str(model), model_values(model)
+    if output is not None:
+        save(model, output)
+        text, values = f"{text}\nsaved to {output} ({_size(output)})", {**values, "saved": output}
+    terminal.answer(text, values)
 
 
 def _size(path: str) -> str:
@@ -163,57 +113,50 @@ def _size(path: str) -> str:
     return f"{n} bytes" if n < 10_000 else f"{n / 1000:.0f} kB" if n < 10_000_000 else f"{n / 1e6:.0f} MB"
 
 
-def model_values(model: Any, output: str | None = None) -> dict[str, Any]:
+def model_values(model: Any) -> dict[str, Any]:
     """A fitted model as values of JSON."""
-    names = names_expected(model)
-    values = {
+    return {
         "model": type(model).__name__,
         "rows": int(model.n_samples_),
         "n_features": int(model.n_features_in_),
-        "columns": names,
+        "columns": names_expected(model),
         "n_components": int(model.n_components_),
         "importance": importance(model).to_dict(),
         "plan": str(model.plan_),
     }
-    return values if output is None else {**values, "saved": output}
 
 
-def _validating(cls: Any, parameters: Parameters) -> Any:
-    """The command that cross-validates models of a class."""
-
-    def validate(
-        terminal: Terminal,
-        data: Data,
-        columns: Columns = None,
-        exclude: Exclude = None,
-        ids: Ids = None,
-        y: Responses = None,
-        y_data: ResponseFiles = None,
-        weight: Weight = None,
-        cv: Folds = "5",
-        counts: Counts = None,
-        groups: Groups = None,
-        **given: Any,
-    ) -> None:
-        model = cls(**parameters.values(given))
-        tried = None if counts is None else _counts(counts)
-        with terminal.progress(), paths_of(data) as paths:
-            rows = tables(cls, paths, columns, [*(exclude or []), *(ids or [])])
-            second = second_table(y, y_data)
-            folds = None if groups is not None and cv == "5" else int(cv) if cv.isdigit() else cv
-            result = cross_validate(
-                model, rows, second, cv=folds, n_components=tried, groups=groups, sample_weight=weight
-            )
-        values = {
-            "model": cls.__name__,
-            "what": result.what,
-            "best": result.best,
-            "one_standard_error": result.one_standard_error,
-            "table": result.table().to_dict(),
-        }
-        terminal.answer(str(result), values)
-
-    return validate
+def validate(
+    cls: Any,
+    terminal: Terminal,
+    data: list[str],
+    columns: list[str] | None = None,
+    exclude: list[str] | None = None,
+    ids: list[str] | None = None,
+    y: list[str] | None = None,
+    y_data: list[str] | None = None,
+    weight: str | None = None,
+    cv: str = "5",
+    counts: str | None = None,
+    groups: str | None = None,
+    **parameters: Any,
+) -> None:
+    """Cross-validate a model of a class; `parameters` are those of the class."""
+    model = cls(**parameters)
+    tried = None if counts is None else _counts(counts)
+    with terminal.progress(), paths_of(data) as paths:
+        rows = tables(cls, paths, columns, exclude, ids)
+        second = second_table(y, y_data)
+        folds = None if groups is not None and cv == "5" else int(cv) if cv.isdigit() else cv
+        result = cross_validate(model, rows, second, cv=folds, n_components=tried, groups=groups, sample_weight=weight)
+    values = {
+        "model": cls.__name__,
+        "what": result.what,
+        "best": result.best,
+        "one_standard_error": result.one_standard_error,
+        "table": result.table().to_dict(),
+    }
+    terminal.answer(str(result), values)
 
 
 def _counts(text: str) -> list[int]:
@@ -225,58 +168,37 @@ def _counts(text: str) -> list[int]:
     return list(range(1, numbers[0] + 1)) if len(numbers) == 1 else numbers
 
 
-def _choosing(parameters: Parameters) -> Any:
-    """The command that applies the rules for the number of components."""
+def choose(
+    terminal: Terminal,
+    data: list[str],
+    columns: list[str] | None = None,
+    exclude: list[str] | None = None,
+    ids: list[str] | None = None,
+    rule: list[str] | None = None,
+    cv: str = "5",
+    weight: str | None = None,
+    **options: Any,
+) -> None:
+    """How many components? The answer of each rule.
 
-    def choose(
-        terminal: Terminal,
-        data: Data,
-        columns: Columns = None,
-        exclude: Exclude = None,
-        ids: Ids = None,
-        rule: Rules = None,
-        cv: Folds = "5",
-        weight: Weight = None,
-        **given: Any,
-    ) -> None:
-        with terminal.progress(), paths_of(data) as paths:
-            options = parameters.values(given)
-            if len(paths) == 1 and saved_kind(paths[0]) == "summary":
-                rows = load(paths[0])
-            else:
-                rows = table(paths, columns, [*(exclude or []), *(ids or [])])
-            folds = int(cv) if cv.isdigit() else cv
-            choices = choose_n_components(rows, rule or "all", cv=folds, sample_weight=weight, **options)
-        terminal.answer(str(choices), {"table": choices.table().to_dict()})
+    Example:
 
-    return choose
+    lowdim choose wine.csv --columns numeric --exclude class --standardize
+    """
+    with terminal.progress(), paths_of(data) as paths:
+        is_summary = len(paths) == 1 and saved_kind(paths[0]) == "summary"
+        rows = load(paths[0]) if is_summary else table(paths, columns, exclude, ids)
+        folds = int(cv) if cv.isdigit() else cv
+        choices = choose_n_components(rows, rule or "all", cv=folds, sample_weight=weight, **options)
+    terminal.answer(str(choices), {"table": choices.table().to_dict()})
 
 
 # The verbs that apply a fitted model to rows: transform, inverse, impute, predict.
 
 
-Escape = Annotated[
-    bool,
-    typer.Option(
-        "--escape-formulas", help="In CSV, put an apostrophe before text that a spreadsheet would run as a formula."
-    ),
-]
-Deviations = Annotated[bool, typer.Option("--std", help="Also write the standard deviations of the filled entries.")]
-
-
-@dataclass(frozen=True)
-class _Verb:
-    """A verb, and the method of models that does the work."""
-
-    name: str
-    method: str
-    #: Options of other verbs that this one does not have.
-    without: tuple[str, ...]
-    doc: str
-
-
-_VERBS = (
-    _Verb(
+#: Verbs, the methods of models that do the work, options of other verbs that they lack, and their help.
+_APPLYING = (
+    (
         "transform",
         "transform_to",
         ("std",),
@@ -290,7 +212,7 @@ _VERBS = (
         lowdim transform pca.model wine.csv --id class -o scores.parquet
         """,
     ),
-    _Verb(
+    (
         "inverse",
         "inverse_transform_to",
         ("std", "n_components", "y", "y_data"),
@@ -303,7 +225,7 @@ _VERBS = (
         lowdim inverse pca.model scores.csv --id class -o rows.csv
         """,
     ),
-    _Verb(
+    (
         "impute",
         "impute_to",
         ("n_components", "y", "y_data"),
@@ -314,7 +236,7 @@ _VERBS = (
         lowdim impute ppca.model holes.csv --id class -o filled.csv
         """,
     ),
-    _Verb(
+    (
         "predict",
         "predict_to",
         ("std", "y", "y_data"),
@@ -328,54 +250,117 @@ _VERBS = (
 )
 
 
-def add_applying(app: typer.Typer) -> None:
-    """Add the verbs to the application."""
-    for verb in _VERBS:
-        add(app, verb.name, _applying(verb.method), doc=cleandoc(verb.doc), without=verb.without)
-
-
-def _applying(method: str) -> Callable[..., None]:
-    """The command that applies a method of a model, which writes its results, and says where they are."""
-
-    def apply(
-        terminal: Terminal,
-        model: ModelFile,
-        data: Data,
-        output: Output = None,
-        overwrite: Overwrite = False,
-        ids: Ids = None,
-        columns: Columns = None,
-        exclude: Exclude = None,
-        y: Responses = None,
-        y_data: ResponseFiles = None,
-        n_components: Fewer = None,
-        std: Deviations = False,
-        escape_formulas: Escape = False,
-    ) -> None:
-        where = STANDARD if output is None else output
-        if terminal.json and where == STANDARD:
-            raise ValueError("--json and the table cannot both go to the standard output: name a file with --output.")
-        fitted = _model(model, method)
-        given = {"y": second_table(y, y_data), "n_components": n_components, "return_std": std or None}
-        more = {name: value for name, value in given.items() if value is not None}
-        with terminal.progress(), paths_of(data) as paths, escaped_formulas() if escape_formulas else nullcontext():
-            rows = tables(type(fitted), paths, columns, exclude)
-            getattr(fitted, method)(rows, where, keep=list(ids or []), overwrite=overwrite, **more)
-        if terminal.json:
-            terminal.answer("", {"output": where})
-        elif where != STANDARD:
-            terminal.remark(f"written to {where}")
-
-    return apply
-
-
-def _model(path: str, method: str) -> Any:
-    """The model in a file, if it has the method that a command needs."""
-    kind = saved_kind(path)
+def apply(
+    method: str,
+    terminal: Terminal,
+    model: str,
+    data: list[str],
+    output: str | None = None,
+    overwrite: bool = False,
+    ids: list[str] | None = None,
+    columns: list[str] | None = None,
+    exclude: list[str] | None = None,
+    y: list[str] | None = None,
+    y_data: list[str] | None = None,
+    n_components: int | None = None,
+    std: bool = False,
+    escape_formulas: bool = False,
+) -> None:
+    """Apply a method of a model, which writes its results, and say where they are."""
+    where = STANDARD if output is None else output
+    if terminal.json and where == STANDARD:
+        raise ValueError("--json and the table cannot both go to the standard output: name a file with --output.")
+    kind = saved_kind(model)
     if kind not in (None, "model"):
-        raise ValueError(f"{path} holds a {kind}, and no model; `lowdim inspect {path}` shows it.")
-    model = load(path)
-    if not hasattr(model, method):
+        raise ValueError(f"{model} holds a {kind}, and no model; `lowdim inspect {model}` shows it.")
+    fitted = load(model)
+    if not hasattr(fitted, method):
         what = method.removesuffix("_to").replace("_", " ")
-        raise ValueError(f"{path} holds a {type(model).__name__}, which cannot {what}.")
-    return model
+        raise ValueError(f"{model} holds a {type(fitted).__name__}, which cannot {what}.")
+    given = {"y": second_table(y, y_data), "n_components": n_components, "return_std": std or None}
+    more = {name: value for name, value in given.items() if value is not None}
+    with terminal.progress(), paths_of(data) as paths, escaped_formulas() if escape_formulas else nullcontext():
+        rows = tables(type(fitted), paths, columns, exclude)
+        getattr(fitted, method)(rows, where, keep=list(ids or []), overwrite=overwrite, **more)
+    terminal.written(where)
+
+
+# The verbs for summaries of rows, which can be merged: summarize, merge.
+
+
+#: The summaries that models can be fitted to.
+_KINDS: dict[str, type[Moments] | type[Triangle]] = {"moments": Moments, "triangle": Triangle}
+
+
+def summarize(
+    terminal: Terminal,
+    data: list[str],
+    output: str,
+    overwrite: bool = False,
+    columns: list[str] | None = None,
+    exclude: list[str] | None = None,
+    ids: list[str] | None = None,
+    y: list[str] | None = None,
+    weight: str | None = None,
+    kind: str = "moments",
+    min_rows: int | None = None,
+    checkpoint: str | None = None,
+) -> None:
+    """Write a summary of the rows of a table, from which models can be fitted without the rows.
+
+    With --y, these columns come last and are the second table of PLS, PCR and CCA.
+
+    Example:
+
+    lowdim summarize wine.csv --columns numeric --exclude class -o wine.summary
+    """
+    if kind not in _KINDS:
+        raise ValueError(f"--kind {kind!r} must be one of {', '.join(_KINDS)}.")
+    require_absent(output, overwrite)
+    with terminal.progress(), paths_of(data) as paths:
+        rows = table(paths, columns, exclude, ids)
+        groups = None
+        if y:
+            last = [*y, *([weight] if weight else [])]
+            first = rows.without(last)
+            groups = (len(first.chosen), len(y))
+            rows = rows.select([*first.chosen, *last])
+        width = len(rows.chosen) - (weight is not None and weight in rows.chosen)
+        empty: Any = _KINDS[kind](width) if groups is None else _KINDS[kind](width, groups=groups)
+        summary = summarize_rows(rows, empty, weights=weight, checkpoint=checkpoint)
+        save(summary, output, min_rows=min_rows)
+    text, values = about_summary(summary)
+    terminal.answer(f"{text}, saved to {output}", {**values, "saved": output})
+
+
+def merge(terminal: Terminal, files: list[str], output: str, overwrite: bool = False) -> None:
+    """Merge summaries of different rows of the same columns.
+
+    Example:
+
+    lowdim merge site1.summary site2.summary -o all.summary
+    """
+    require_absent(output, overwrite)
+    merged: Any = None
+    for path in files:
+        summary = load(path)
+        if not isinstance(summary, Summary):
+            raise ValueError(f"{path} holds a {type(summary).__name__}, and no summary.")
+        if merged is None:
+            merged = summary
+        else:
+            merged.merge(summary)
+    save(merged, output)
+    text, values = about_summary(merged)
+    terminal.answer(f"{text}, saved to {output}", {**values, "saved": output})
+
+
+def about_summary(summary: Any) -> tuple[str, dict[str, Any]]:
+    """A line about a summary, and what it is as values of JSON."""
+    values = {
+        "summary": type(summary).__name__,
+        "rows": int(summary.n_rows),
+        "n_features": int(summary.n_features),
+        "columns": None if summary.names is None else list(summary.names),
+    }
+    return f"{values['summary']} of {values['rows']} rows, {values['n_features']} columns", values

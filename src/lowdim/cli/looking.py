@@ -1,74 +1,62 @@
-"""The verbs that look at files, draw plots and write reports: inspect, plot, report."""
+"""The verbs that look at files, convert them, draw plots and write reports: inspect, convert, plot, report."""
 
 from __future__ import annotations
 
 import inspect
 import shlex
-from collections.abc import Mapping, Sequence
-from inspect import Parameter, signature
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
+import numpy as np
 import typer
 
+from .._core.arrays import to_numpy
 from .._core.paths import local_path, moved_when_whole
+from .._core.threads import watcher
 from ..errors import unknown_column
 from ..files import header, load
 from ..plot import PLOTS
 from ..plot.axes import require_matplotlib
 from ..reporting.making import report as write_report
 from ..selection.bootstrapping import Bootstrap
+from ..sinks import find_output, open_sink
+from ..sources.base import Source
+from ..sources.contents import Found
+from ..sources.opening import open_keeping
 from ..sources.scan import Scan, scan
 from ..summaries.base import Summary
-from ..table import Table, Tabular
-from .commands import (
-    RESULT,
-    ROWS,
-    Columns,
-    Data,
-    Exclude,
-    ModelFile,
-    Overwrite,
-    Parameters,
-    ResponseFiles,
-    Responses,
-    Weight,
-    add,
-    first_sentence,
-    group,
-    plain_help,
-    value_of,
-)
-from .converting import summary_values
-from .fitting import model_values
+from ..table import Table, Tabular, numbered
+from .commands import Parameters, add, group, value_of, with_example
+from .fitting import about_summary, model_values
 from .terminal import Terminal, paths_of, require_absent, saved_kind, second_table, table
-from .terminal import table as table_of
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verbs to the application."""
+    add(app, "inspect", inspect_file)
+    add(app, "report", report)
+    plots = group("Draw a fitted model.")
+    for name, offer in PLOTS.items():
+        takes, command = inspect.signature(offer.function).parameters, name.replace("_", "-")
+        parameters = Parameters(offer.function, skip=_NOT_OPTIONS, heading="Parameters of the plot")
+        without = ([] if "X" in takes else ["data"]) + ([] if "y" in takes else ["y", "y_data"])
+        example = _EXAMPLES.get(command, "{} pca.model -o picture.png").format(f"lowdim plot {command}")
+        add(plots, command, partial(draw, name), parameters, with_example(offer.function, example), without)
+    app.add_typer(plots, name="plot")
+    add(app, "convert", convert)
+
 
 # The verb that looks at files: inspect.
 
 
-File = Annotated[str, typer.Argument(help="A saved model, summary or result, or files with data.", show_default=False)]
-InspectedData = Annotated[
-    list[str],
-    typer.Argument(metavar="DATA", help="Rows, for tables of a model that are about rows.", show_default=False),
-]
-Which = Annotated[
-    str | None, typer.Option("--table", "-t", help="One of the tables of a model; a wrong name lists them.")
-]
-Rows = Annotated[int, typer.Option("--max-rows", help="Print at most so many rows.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the verb to the application."""
-    add(app, "inspect", inspect_file)
-
-
 def inspect_file(
     terminal: Terminal,
-    file: File,
-    data: InspectedData = [],  # noqa: B006 (typer reads the default, and nothing changes it)
-    which: Which = None,
-    max_rows: Rows = 40,
+    file: str,
+    data: list[str] = [],  # noqa: B006 (typer reads the default, and nothing changes it)
+    which: str | None = None,
+    max_rows: int = 40,
 ) -> None:
     """Show what is in a file: a model, a summary, or the columns of data.
 
@@ -97,45 +85,36 @@ def inspect_file(
         else:
             # It shows what matters of its table, such as the rows beyond a limit.
             terminal.answer(str(found), found.table().to_dict())
-    elif isinstance(obj, Summary):
-        values = summary_values(obj)
-        lines = [f"{values['summary']} of {values['rows']} rows, {values['n_features']} columns"]
-        terminal.answer("\n".join([*lines, *_about(about)]), {**values, **_origin(about)})
+        return
+    values: dict[str, Any]
+    if isinstance(obj, Summary):
+        text, values = about_summary(obj)
     elif kind == "model":
-        terminal.answer("\n".join([str(obj), repr(obj), *_about(about)]), {**model_values(obj), **_origin(about)})
+        text, values = f"{obj}\n{obj!r}", model_values(obj)
     else:
-        values = {"result": type(obj).__name__, **_result_values(obj), **_origin(about)}
-        terminal.answer("\n".join([str(obj), *_about(about)]), values)
+        text, values = str(obj), {"result": type(obj).__name__}
+        if isinstance(obj, Bootstrap):
+            values["tables"] = {name: obj.table(name).to_dict() for name in obj.estimates}
+        elif isinstance(obj, Tabular):
+            values["table"] = obj.table().to_dict()
+        else:
+            values["text"] = text
+    lines = [text] if about["columns"] is None else [text, f"columns: {', '.join(about['columns'])}"]
+    if about["holds_rows"]:
+        lines.append("The file holds rows of the fit, or numbers for each of them.")
+    lines.append(f"written by lowdim {about['lowdim']}")
+    terminal.answer("\n".join(lines), {**values, "holds_rows": about["holds_rows"], "lowdim": about["lowdim"]})
 
 
 def _table(model: Any, name: str, paths: list[str]) -> Any:
     """The table of a model with this name, of the rows in these files if there are any."""
     make = getattr(model.tables, name)
-    rows = signature(model.tables.offers[name].function).parameters.get("X")
+    rows = inspect.signature(model.tables.offers[name].function).parameters.get("X")
     if paths and rows is None:
         raise ValueError(f"the table {name!r} is about the model alone: leave out {', '.join(paths)}.")
-    if not paths and rows is not None and rows.default is Parameter.empty:
+    if not paths and rows is not None and rows.default is inspect.Parameter.empty:
         raise ValueError(f"the table {name!r} is about rows: name their file after that of the model.")
-    return make(table_of(paths)) if paths else make()
-
-
-def _result_values(result: Any) -> dict[str, Any]:
-    """The tables of a result as values of JSON; its text, if it has none."""
-    if isinstance(result, Bootstrap):
-        return {"tables": {name: result.table(name).to_dict() for name in result.estimates}}
-    return {"table": result.table().to_dict()} if isinstance(result, Tabular) else {"text": str(result)}
-
-
-def _about(about: dict[str, Any]) -> list[str]:
-    """Lines about the file itself."""
-    lines = [] if about["columns"] is None else [f"columns: {', '.join(about['columns'])}"]
-    if about["holds_rows"]:
-        lines.append("The file holds rows of the fit, or numbers for each of them.")
-    return [*lines, f"written by lowdim {about['lowdim']}"]
-
-
-def _origin(about: dict[str, Any]) -> dict[str, Any]:
-    return {"holds_rows": about["holds_rows"], "lowdim": about["lowdim"]}
+    return make(table(paths)) if paths else make()
 
 
 def _show_data(terminal: Terminal, file: str, max_rows: int) -> None:
@@ -143,13 +122,113 @@ def _show_data(terminal: Terminal, file: str, max_rows: int) -> None:
     with paths_of([file]) as (path,):
         found = scan(path)
         columns, numeric = list(found.columns), set(found.numeric)
-    table = Table(
+    shown = Table(
         {"number": [name in numeric for name in columns]},
         [str(name) for name in columns],
         title=f"{file}: {len(columns)} columns, {len(numeric)} of them numbers",
         row_name="column",
     )
-    terminal.answer(table.text(max_rows=max_rows, width=terminal.width), table.to_dict())
+    terminal.answer(shown.text(max_rows=max_rows, width=terminal.width), shown.to_dict())
+
+
+# The verb that turns files into others: convert.
+
+
+#: The size of a block of rows.
+_BLOCK_BYTES = 1 << 20
+
+
+def convert(
+    terminal: Terminal,
+    data: list[str],
+    output: str,
+    overwrite: bool = False,
+    columns: list[str] | None = None,
+    exclude: list[str] | None = None,
+) -> None:
+    """Write data in another format, or a model as an ONNX file.
+
+    The end of the name of the output decides on its format. Tables keep all their columns, of any type; arrays (NPY,
+    Zarr, HDF5) take numbers only.
+
+    Example:
+
+    lowdim convert wine.csv -o wine.parquet
+
+    lowdim convert pca.model -o pca.onnx
+    """
+    if len(data) == 1 and saved_kind(data[0]) == "model":
+        _convert_model(data[0], output, overwrite)
+    else:
+        with terminal.progress(), paths_of(data) as paths:
+            _convert_rows(table(paths, columns, exclude), output, overwrite)
+    terminal.written(output)
+
+
+def _convert_model(path: str, output: str, overwrite: bool) -> None:
+    """Write a model as an ONNX file."""
+    from ..onnx import to_onnx
+
+    if not output.lower().endswith(".onnx"):
+        raise ValueError(
+            f"{path} holds a model, which can be converted to a file that ends with .onnx, not {output!r}."
+        )
+    require_absent(output, overwrite)
+    content = to_onnx(load(path)).SerializeToString()
+    with moved_when_whole(local_path(output)) as unfinished:
+        unfinished.write_bytes(content)
+
+
+def _convert_rows(rows: Scan, output: str, overwrite: bool) -> None:
+    """Write a table block by block: one pass, and the memory of a few blocks."""
+    if rows.contents.has_names and find_output(output).kind.tabular:
+        _convert_table(rows, output, overwrite)
+        return
+    source = rows.open()
+    names = source.names if source.names is not None else numbered("x", source.shape[1])
+    with open_sink(output, names, overwrite=overwrite, reading=source.files) as sink:
+        for block, _ in _blocks(source):
+            sink.write([block])
+
+
+def _convert_table(rows: Scan, output: str, overwrite: bool) -> None:
+    """Write columns of any type, in their order.
+
+    Columns that are carried along keep their types, but CSV files have no types: there they are text, and so numbers
+    are read as numbers. Blocks consist of numbers, so at least one column has to be numbers, even if it is also carried
+    along.
+    """
+    import pyarrow as pa
+
+    columns = rows.choice.named_among(rows.contents)
+    numbers = [name for name in columns if name in set(rows.numeric)]
+    if not numbers:
+        raise ValueError("none of the columns are numbers, and lowdim reads tables of numbers.")
+    untyped = isinstance(rows.found, Found) and rows.found.kind == "csv"
+    keep = [name for name in columns if name not in numbers] if untyped else columns
+    read = rows.select(numbers if untyped else numbers[:1])
+    source = open_keeping(read, keep, wanted=read.chosen) if keep else read.open()
+    with open_sink(output, [], keep=columns, overwrite=overwrite, reading=source.files) as sink:
+        for block, kept in _blocks(source, keep):
+            found = {} if kept is None else dict(zip(kept.column_names, kept.columns, strict=True))
+            for j, name in enumerate(read.chosen):
+                found.setdefault(name, pa.array(block[:, j], from_pandas=True))
+            sink.write([], pa.table({name: found[name] for name in columns}))
+
+
+def _blocks(source: Source, keep: Sequence[str] = ()) -> Iterator[tuple[np.ndarray, Any]]:
+    """All blocks of a source, and the columns that are carried along; whoever watches sees the progress."""
+    n, p = source.shape
+    rows = max(64, _BLOCK_BYTES // (p * source.traits.itemsize))
+    progress = watcher()
+    if progress is not None:
+        progress.begin("rows", None if n is None else -(-n // rows), rows)
+    for block, kept in source.blocks_keeping(rows, keep):
+        yield to_numpy(block), kept
+        if progress is not None:
+            progress.step()
+    if progress is not None:
+        progress.end()
 
 
 # The verb that draws: plot, with one command for each plot.
@@ -157,30 +236,6 @@ def _show_data(terminal: Terminal, file: str, max_rows: int) -> None:
 
 #: Parameters of plots that are not options: objects, or given in another way.
 _NOT_OPTIONS = ("model", "X", "Y", "y", "ax", "choices", "bootstrap", "test", "sample_weight")
-
-Picture = Annotated[
-    str,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help="The picture to write: .png, .svg or .pdf.", rich_help_panel=RESULT
-    ),
-]
-Style = Annotated[str | None, typer.Option("--style", help="A style sheet of matplotlib.", rich_help_panel=RESULT)]
-Resolution = Annotated[int, typer.Option("--dpi", help="Dots per inch, for .png.", rich_help_panel=RESULT)]
-
-
-def add_plotting(app: typer.Typer) -> None:
-    """Add the verb to the application."""
-    plots = group("Draw a fitted model.")
-    for name, offer in PLOTS.items():
-        function = offer.function
-        parameters = Parameters(function, skip=_NOT_OPTIONS, heading="Parameters of the plot")
-        takes = inspect.signature(function).parameters
-        without = ([] if "X" in takes else ["data"]) + ([] if "y" in takes else ["y", "y_data"])
-        command = name.replace("_", "-")
-        add(plots, command, _drawing(name, parameters), parameters.options, _help(function, command), without)
-    app.add_typer(plots, name="plot")
-
-
 _EXAMPLES = {
     "scores": "{} pca.model wine.csv --groups class -o picture.png",
     "biplot": "{} pca.model wine.csv --groups class -o picture.png",
@@ -202,154 +257,70 @@ _EXAMPLES = {
 }
 
 
-def _help(function: Any, command: str) -> str:
-    example = _EXAMPLES.get(command, "{} pca.model -o picture.png").format(f"lowdim plot {command}")
-    return f"{plain_help(first_sentence(function))}\n\nExample:\n\n{example}"
-
-
-def _drawing(name: str, parameters: Parameters) -> Any:
-    """The command that draws one plot."""
-
-    def draw(
-        terminal: Terminal,
-        model: ModelFile,
-        output: Picture,
-        data: Data = [],  # noqa: B006 (typer reads the default, and nothing changes it)
-        y: Responses = None,
-        y_data: ResponseFiles = None,
-        overwrite: Overwrite = False,
-        style: Style = None,
-        dpi: Resolution = 150,
-        **given: Any,
-    ) -> None:
-        pyplot = _pyplot()
-        require_absent(output, overwrite)
-        fitted = load(model)
-        values = parameters.values(given)
-        second = second_table(y, y_data)
-        _require_tables(name, data, second)
-        if second is not None:
-            values["y"] = second
-        with terminal.progress(), paths_of(data) as paths, pyplot.style.context(style or "default"):
-            plot = getattr(fitted.plot, name)
-            drawn = plot(table(paths), **values) if paths else plot(**values)
-            _write(drawn, output, dpi)
-        if terminal.json:
-            terminal.answer("", {"output": output})
-        else:
-            terminal.remark(f"written to {output}")
-
-    return draw
-
-
-def _require_tables(name: str, data: Any, second: Any) -> None:
-    """Refuse a plot without a table that it needs."""
-    takes = inspect.signature(PLOTS[name].function).parameters
-    for parameter, given, advice in (
-        ("X", bool(data), "the rows: name a file with them after the model."),
-        ("y", second is not None, "the second table: name its columns with --y, or its file with --y-data."),
-    ):
-        if parameter in takes and takes[parameter].default is inspect.Parameter.empty and not given:
-            raise ValueError(f"lowdim plot {name.replace('_', '-')} needs {advice}")
-
-
-def _pyplot() -> Any:
-    """matplotlib.pyplot, which draws without a screen."""
+def draw(
+    name: str,
+    terminal: Terminal,
+    model: str,
+    output: str,
+    data: list[str] = [],  # noqa: B006 (typer reads the default, and nothing changes it)
+    y: list[str] | None = None,
+    y_data: list[str] | None = None,
+    overwrite: bool = False,
+    style: str | None = None,
+    dpi: int = 150,
+    **options: Any,
+) -> None:
+    """Draw one plot; `options` are those of the plot."""
+    # It draws without a screen.
     require_matplotlib().use("Agg")
     from matplotlib import pyplot
 
-    return pyplot
-
-
-def _write(axes: Any, output: str, dpi: int) -> None:
-    """Write the figure of the axes, all of it or nothing."""
-    figure = axes.figure
-    kind = Path(output).suffix.lower().removeprefix(".")
-    known = figure.canvas.get_supported_filetypes()
-    if kind not in known:
-        raise ValueError(f"the picture {output!r} must end with one of .{', .'.join(sorted(known))}.")
-    with moved_when_whole(local_path(output)) as unfinished:
-        figure.savefig(unfinished, dpi=dpi, format=kind, bbox_inches="tight")
+    require_absent(output, overwrite)
+    fitted = load(model)
+    second = second_table(y, y_data)
+    takes = inspect.signature(PLOTS[name].function).parameters
+    for parameter, missing, advice in (
+        ("X", not data, "the rows: name a file with them after the model."),
+        ("y", second is None, "the second table: name its columns with --y, or its file with --y-data."),
+    ):
+        if missing and parameter in takes and takes[parameter].default is inspect.Parameter.empty:
+            raise ValueError(f"lowdim plot {name.replace('_', '-')} needs {advice}")
+    if second is not None:
+        options["y"] = second
+    with terminal.progress(), paths_of(data) as paths, pyplot.style.context(style or "default"):
+        plot = getattr(fitted.plot, name)
+        figure = (plot(table(paths), **options) if paths else plot(**options)).figure
+        kind = Path(output).suffix.lower().removeprefix(".")
+        known = figure.canvas.get_supported_filetypes()
+        if kind not in known:
+            raise ValueError(f"the picture {output!r} must end with one of .{', .'.join(sorted(known))}.")
+        with moved_when_whole(local_path(output)) as unfinished:
+            figure.savefig(unfinished, dpi=dpi, format=kind, bbox_inches="tight")
+    terminal.written(output)
 
 
 # The verb that writes a page about a table: report.
 
 
-ANALYSIS = "The analysis"
-
-Page = Annotated[
-    str, typer.Option("--output", "-o", metavar="FILE", help="The page to write: .html.", rich_help_panel=RESULT)
-]
-Title = Annotated[
-    str | None, typer.Option("--title", help="The heading of the page.", show_default=False, rich_help_panel=RESULT)
-]
-
-
-def _about_rows(*names: str, help: str, metavar: str = "NAME") -> Any:
-    return typer.Option(*names, help=help, metavar=metavar, show_default=False, rich_help_panel=ROWS)
-
-
-def _about_analysis(*names: str, help: str, metavar: str | None = None) -> Any:
-    return typer.Option(*names, help=help, metavar=metavar, show_default=False, rich_help_panel=ANALYSIS)
-
-
-Labels = Annotated[
-    list[str] | None, _about_rows("--label", "-l", help="A column of categories, which colour the map; repeatable.")
-]
-RowNames = Annotated[str | None, _about_rows("--id", help="The column that says what each row is called.")]
-Supplementary = Annotated[
-    list[str] | None,
-    _about_rows("--supplementary", help="Rows that are shown and not fitted; repeatable.", metavar="FILE"),
-]
-Response = Annotated[
-    list[str] | None, _about_analysis("--response", help="A column to predict; repeatable.", metavar="NAME")
-]
-Other = Annotated[
-    list[str] | None,
-    _about_analysis("--other", help="Another table of the same rows, for CCA; repeatable.", metavar="FILE"),
-]
-Model = Annotated[
-    str | None, _about_analysis("--model", help="A file that lowdim fit wrote; the default is PCA.", metavar="FILE")
-]
-Components = Annotated[
-    int | None,
-    _about_analysis("--n-components", "-k", help="The number of components; the default is chosen by a rule."),
-]
-Standardize = Annotated[
-    bool | None,
-    _about_analysis("--standardize/--no-standardize", help="Divide columns by their standard deviations, or do not."),
-]
-ImageShape = Annotated[
-    str | None,
-    _about_analysis("--image-shape", help="The picture in each row, as in 8,8; or none.", metavar="SHAPE"),
-]
-Seed = Annotated[int | None, _about_analysis("--random-state", "--seed", help="The seed of what is drawn at random.")]
-
-
-def add_reporting(app: typer.Typer) -> None:
-    """Add the verb to the application."""
-    add(app, "report", report)
-
-
 def report(
     terminal: Terminal,
-    data: Data,
-    output: Page = "report.html",
-    overwrite: Overwrite = False,
-    title: Title = None,
-    columns: Columns = None,
-    exclude: Exclude = None,
-    label: Labels = None,
-    id: RowNames = None,
-    weight: Weight = None,
-    supplementary: Supplementary = None,
-    response: Response = None,
-    other: Other = None,
-    model: Model = None,
-    n_components: Components = None,
-    standardize: Standardize = None,
-    image_shape: ImageShape = None,
-    seed: Seed = None,
+    data: list[str],
+    output: str = "report.html",
+    overwrite: bool = False,
+    title: str | None = None,
+    columns: list[str] | None = None,
+    exclude: list[str] | None = None,
+    label: list[str] | None = None,
+    id: str | None = None,
+    weight: str | None = None,
+    supplementary: list[str] | None = None,
+    response: list[str] | None = None,
+    other: list[str] | None = None,
+    model: str | None = None,
+    n_components: int | None = None,
+    standardize: bool | None = None,
+    image_shape: str | None = None,
+    seed: int | None = None,
 ) -> None:
     """Write a page that shows what is in a table: one HTML file.
 

@@ -57,13 +57,14 @@ class Terminal:
 
     def answer(self, text: str, values: dict[str, Any]) -> None:
         """Print the result of a command: the text, or the values as JSON."""
-        shown = json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) if self.json else text
-        print(_encodable(shown))
+        _print(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) if self.json else text, sys.stdout)
 
-    def remark(self, text: str) -> None:
-        """Print a line to the standard error stream, unless it was asked to be quiet."""
-        if not self.quiet:
-            print(_encodable(text, sys.stderr), file=sys.stderr)
+    def written(self, output: str) -> None:
+        """Say where a table or a picture is, unless the command was asked to be quiet."""
+        if self.json:
+            self.answer("", {"output": output})
+        elif output != STANDARD and not self.quiet:
+            _print(f"written to {output}", sys.stderr)
 
     @property
     def width(self) -> int:
@@ -76,7 +77,6 @@ class Terminal:
         if self.quiet or not sys.stderr.isatty():
             yield
             return
-
         bars = Bars()
         try:
             with watched_by(bars):
@@ -93,7 +93,7 @@ def speaking_plainly(traceback: bool) -> Iterator[None]:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", LowdimWarning)
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *_: _print(f"lowdim: warning: {message}", sys.stderr)
         try:
             yield
             sys.stdout.flush()
@@ -110,8 +110,15 @@ def speaking_plainly(traceback: bool) -> Iterator[None]:
 
 
 def message_of(error: BaseException) -> str:
-    """What an error says, in the words of the command line."""
-    text = _said(error)
+    """What an error says, in the words of the command line.
+
+    The number of the system's error and the quotes of a KeyError are left out.
+    """
+    text = str(error)
+    if isinstance(error, KeyError) and error.args:
+        text = str(error.args[0])
+    elif isinstance(error, OSError) and error.strerror:
+        text = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     for said, meant in _PHRASES.items():
         text = text.replace(said, meant)
     if isinstance(error, MemoryError):
@@ -120,36 +127,21 @@ def message_of(error: BaseException) -> str:
     return text if expected and text else f"{type(error).__name__}: {text} (--traceback shows where it comes from)"
 
 
-def _said(error: BaseException) -> str:
-    """The text of an error, without the number of the system's error or the quotes of a KeyError."""
-    if isinstance(error, KeyError) and error.args:
-        return str(error.args[0])
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-    return str(error)
-
-
 def _has_cause(error: BaseException | None, kind: type[BaseException]) -> bool:
-    while error is not None:
-        if isinstance(error, kind):
-            return True
+    while error is not None and not isinstance(error, kind):
         error = error.__cause__ or error.__context__
-    return False
+    return error is not None
 
 
 def _end(text: str, code: int) -> None:
-    print(_encodable(f"lowdim: {text}", sys.stderr), file=sys.stderr)
+    _print(f"lowdim: {text}", sys.stderr)
     sys.exit(code)
 
 
-def _show_warning(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
-    print(_encodable(f"lowdim: warning: {message}", sys.stderr), file=sys.stderr)
-
-
-def _encodable(text: str, stream: Any = None) -> str:
-    """Text that the stream can print, with escapes for characters that its encoding lacks."""
-    encoding = getattr(stream or sys.stdout, "encoding", None) or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
+def _print(text: str, stream: Any) -> None:
+    """Print with escapes for characters that the encoding of the stream lacks."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream)
 
 
 # Bars of progress with rows per second and time left, drawn by rich on the standard error stream.
@@ -183,7 +175,15 @@ class Bars:
         if seconds < _PATIENCE:
             return
         if self._bar is None:
-            self._bar = _new_bar()
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TaskProgressColumn(),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
             self._bar.start()
             self._task = self._bar.add_task(f"pass {self._passes}", total=self._n_blocks, rate="")
         rate = "" if self._block_rows is None else f"{self._done * self._block_rows / seconds:,.0f} rows/s"
@@ -194,18 +194,6 @@ class Bars:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-
-def _new_bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
 
 
 # The tables that commands read: files and columns of them, or the standard input.
@@ -235,12 +223,6 @@ def paths_of(data: Sequence[str]) -> Iterator[list[str]]:
         return
     if len(data) > 1:
         raise ValueError("- stands for the standard input, and cannot be read together with other files.")
-    with tempfile.TemporaryDirectory(prefix="lowdim") as folder:
-        yield [str(_spooled(Path(folder)))]
-
-
-def _spooled(folder: Path) -> Path:
-    """A file with all that comes from the standard input, named by what it is."""
     if sys.stdin is None:
         raise ValueError("the standard input is closed.")
     stream = sys.stdin.buffer
@@ -248,32 +230,27 @@ def _spooled(folder: Path) -> Path:
     if not beginning:
         raise ValueError("the standard input is empty.")
     suffix = next((end for begin, end in _BEGINNINGS.items() if beginning.startswith(begin)), ".csv")
-    path = folder / f"standard-input{suffix}"
-    with path.open("wb") as file:
-        file.write(beginning)
-        shutil.copyfileobj(stream, file, 1 << 20)
-    return path
+    with tempfile.TemporaryDirectory(prefix="lowdim") as folder:
+        path = Path(folder) / f"standard-input{suffix}"
+        with path.open("wb") as file:
+            file.write(beginning)
+            shutil.copyfileobj(stream, file, 1 << 20)
+        yield [str(path)]
 
 
-def table(paths: Sequence[str], columns: Sequence[str] | None = None, exclude: Sequence[str] | None = None) -> Any:
-    """The scan of files, with a choice of columns as options give it."""
+def table(paths: Sequence[str], columns: Sequence[str] | None = None, *left_out: Sequence[str] | None) -> Any:
+    """The scan of files, with a choice of columns as options give it; a column may be left out more than once."""
     where: Any = list(paths) if len(paths) > 1 else paths[0]
-    wanted: Any = list(columns) if columns else None
-    if wanted == ["numeric"]:
-        wanted = "numeric"
-    if not exclude:
-        return scan(where, wanted)
-    # A column that is left out may be named more than once, as an identifier for example.
-    return scan(where, wanted, list(dict.fromkeys(exclude)))
+    wanted: Any = "numeric" if columns == ["numeric"] else list(columns) if columns else None
+    exclude = list(dict.fromkeys(name for names in left_out for name in names or ()))
+    return scan(where, wanted, exclude or None)
 
 
-def tables(
-    cls: type, paths: Sequence[str], columns: Sequence[str] | None = None, exclude: Sequence[str] | None = None
-) -> Any:
+def tables(cls: type, paths: Sequence[str], *choice: Sequence[str] | None) -> Any:
     """What models of a class take as X: one table of all files or, for GCCA, a list with a table for each file."""
     if not issubclass(cls, GCCA) or len(paths) == 1:
-        return table(paths, columns, exclude)
-    return [table([path], columns, exclude) for path in paths]
+        return table(paths, *choice)
+    return [table([path], *choice) for path in paths]
 
 
 def second_table(y: Sequence[str] | None, y_data: Sequence[str] | None) -> Any:
@@ -293,9 +270,6 @@ def saved_kind(path: str) -> str | None:
         return str(header(path)["holds"])
     except (OSError, ValueError, KeyError):
         return None
-
-
-# Where commands write: a new file, a file that may be replaced, or the standard output.
 
 
 def require_absent(output: str, overwrite: bool) -> None:

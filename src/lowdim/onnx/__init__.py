@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import models
 from .._core import __version__
-from ..errors import bad_opset, choice, missing_extra, wrong_onnx_inputs
-from .converters import CONVERTERS, express
-from .graph import FLOATS, Expression, Graph, Value, names_after, names_before, require_onnx
+from ..errors import choice, missing_extra
+from .converters import CONVERTERS, converter_of
+from .graph import FLOATS, Graph, Value, require_onnx
 
 __all__ = ["CONVERTERS", "register", "to_onnx"]
 
@@ -87,49 +87,46 @@ def to_onnx(
     """
     onnx = require_onnx()
     methods = [output] if isinstance(output, str) else list(output)
-    _check_methods(methods)
+    if not methods or len(set(methods)) < len(methods):
+        raise ValueError(f"output={methods!r} must name each method once: 'transform', or ('transform', 'predict').")
+    if len(methods) > 1 and "inverse_transform" in methods:
+        raise ValueError("inverse_transform takes scores, and the other methods take rows; make a graph for each.")
     opset = check_opset(opset)
-    outer = check_float("dtype", dtype)
-    expressions = {method: express(model, method, table) for method in methods}
-    graph = Graph(check_float("arithmetic", arithmetic))
-    name = "scores" if methods[0] == "inverse_transform" else "X"
-    element = onnx.helper.np_dtype_to_tensor_dtype(outer)
-    rows = graph.input(name, [ROWS, expressions[methods[0]].width], element)
-    if outer != graph.arithmetic:
-        rows = graph.cast(rows, graph.arithmetic)
-    for method, expression in expressions.items():
-        add_result(graph, method, expression, rows, outer)
-    kind = type(model).__name__
+    outer = _check_float("dtype", dtype)
+    converters = {method: converter_of(model, method, table) for method in methods}
+    graph = Graph(_check_float("arithmetic", arithmetic))
+    backwards = methods[0] == "inverse_transform"
+    name, width = ("scores", model.n_components_) if backwards else ("X", model._widths()[table])
+    rows = graph.input(name, [ROWS, int(width)], outer)
+    for method, converter in converters.items():
+        is_vector = method == "predict" and model._one_dimensional
+        _add_result(graph, method, converter(model, rows, table), outer, is_vector)
+    kind, operators = type(model).__name__, [onnx.helper.make_opsetid("", opset)]
     found = onnx.helper.make_model(
         graph.proto(kind),
         producer_name="lowdim",
         producer_version=__version__,
         doc_string=f"{' and '.join(methods)} of {kind}",
-        opset_imports=[onnx.helper.make_opsetid("", opset)],
+        opset_imports=operators,
         # The oldest version that knows these operators, so that older runtimes read it.
-        ir_version=onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)]),
+        ir_version=onnx.helper.find_min_ir_version_for(operators),
     )
     onnx.helper.set_model_props(found, _properties(model, methods, table))
     onnx.checker.check_model(found)
     return found
 
 
-def add_result(
-    graph: Graph, name: str, expression: Expression, rows: Value, dtype: Any, *, vectors: bool = True
-) -> None:
-    """Add the nodes of an expression, and its result as the output of this name. With `vectors`, what the method
-    returns as a vector is one in the graph too, and otherwise a table of one column."""
-    result = expression.build(rows)
+def _add_result(graph: Graph, name: str, result: Value, dtype: Any, is_vector: bool = False) -> None:
+    """Make a table, or its only column as a vector, the output of this name."""
     if np.dtype(dtype) != graph.arithmetic:
         result = graph.cast(result, dtype)
     shape: list[int | str] = [ROWS, result.width]
-    if expression.vector and vectors:
+    if is_vector:
         result, shape = graph.add("Reshape", result, np.array([-1])), [ROWS]
-    element = require_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    graph.output(name, result, shape, element)
+    graph.output(name, result, shape, dtype)
 
 
-def check_float(name: str, dtype: Any) -> Any:
+def _check_float(name: str, dtype: Any) -> Any:
     """The dtype for this parameter, which is float64 or float32."""
     try:
         found = np.dtype(dtype)
@@ -148,26 +145,29 @@ def check_opset(opset: Any) -> int:
     highest = int(require_onnx().defs.onnx_opset_version())
     whole = isinstance(opset, numbers.Integral) and not isinstance(opset, bool)
     if not whole or not LOWEST_OPSET <= int(opset) <= highest:
-        raise bad_opset(opset, LOWEST_OPSET, highest)
+        raise ValueError(
+            f"opset={opset!r} must be a whole number from {LOWEST_OPSET} to {highest}, the versions that the graphs of "
+            "lowdim and the installed onnx know."
+        )
     return int(opset)
 
 
-def _check_methods(methods: list[str]) -> None:
-    """Refuse no method, the same one twice, and methods that take different inputs."""
-    if not methods or len(set(methods)) < len(methods):
-        raise ValueError(f"output={methods!r} must name each method once: 'transform', or ('transform', 'predict').")
-    if len(methods) > 1 and "inverse_transform" in methods:
-        raise ValueError("inverse_transform takes scores, and the other methods take rows; make a graph for each.")
-
-
 def _properties(model: Any, methods: list[str], table: int) -> dict[str, str]:
-    """What the graph says about itself, as text; lists of names are JSON."""
-    columns = {"input_columns": names_before(model, methods[0], table)}
-    columns |= {f"{method}_columns": names_after(model, method, table) for method in methods}
+    """What the graph says about itself, as text; lists of names of columns are JSON."""
+    columns, components = list(model._column_names(table)), [str(name) for name in model.get_feature_names_out()]
+    names = {"input_columns": components if methods[0] == "inverse_transform" else columns}
+    for method in methods:
+        if method == "transform":
+            names["transform_columns"] = components
+        elif method == "predict":
+            names["predict_columns"] = list(model._column_names(1))
+        else:
+            # The rows that FeatureMapPCA returns to are features.
+            names["inverse_transform_columns"] = columns if table else list(model._row_names())
     return {
         "model": type(model).__name__,
         "lowdim": __version__,
-        **{key: json.dumps(names) for key, names in columns.items()},
+        **{key: json.dumps(found) for key, found in names.items()},
     }
 
 
@@ -194,9 +194,17 @@ def register() -> None:
     >>> from lowdim import onnx
     >>> onnx.register()
     """
-    skl2onnx = _require_skl2onnx()
-    for name, cls in _classes():
-        skl2onnx.update_registered_converter(cls, name, set_shape, convert)
+    try:
+        import skl2onnx
+    except ImportError:
+        raise missing_extra("the conversion of pipelines", "skl2onnx", "onnx") from None
+    for package in (models, import_module("..sklearn", __package__)):
+        for name in package.__all__:
+            cls = getattr(package, name)
+            if isinstance(cls, type):
+                # A name that skl2onnx does not have yet.
+                known = f"{package.__name__.replace('.', '_')}_{name}"
+                skl2onnx.update_registered_converter(cls, known, set_shape, convert)
 
 
 def set_shape(operator: Any) -> None:
@@ -212,10 +220,11 @@ def set_shape(operator: Any) -> None:
 def convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of a step to the graph of the pipeline. It computes in float64, whatever the dtype of the rows."""
     check_opset(container.target_opset)
-    expression = express(operator.raw_operator, _method(operator))
+    model = operator.raw_operator
+    converter = converter_of(model, _method(operator))
     graph = Graph(np.float64, prefix=scope.get_unique_variable_name("lowdim") + "_")
-    rows = _rows(graph, operator, expression.width)
-    add_result(graph, operator.outputs[0].onnx_name, expression, rows, _dtype(operator), vectors=False)
+    result = converter(model, _rows(graph, operator, int(model._widths()[0])), 0)
+    _add_result(graph, operator.outputs[0].onnx_name, result, _dtype(operator))
     container.nodes.extend(graph.nodes)
     container.initializers.extend(graph.constants)
     # Later operators are the same.
@@ -225,13 +234,15 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
 def _rows(graph: Graph, operator: Any, width: int) -> Value:
     """The inputs of a step side by side, in float64; an error if they are not `width` columns of numbers."""
     kinds = import_module("skl2onnx.common.data_types")
-    name = type(operator.raw_operator).__name__
-    for given in operator.inputs:
-        if isinstance(given.type, kinds.StringTensorType):
-            raise wrong_onnx_inputs(name, width, f"the input {given.raw_name!r} is text")
+    text = next((given for given in operator.inputs if isinstance(given.type, kinds.StringTensorType)), None)
     widths: list[Any] = [given.type.shape[1] if len(given.type.shape) > 1 else None for given in operator.inputs]
-    if all(isinstance(found, int) for found in widths) and sum(widths) != width:
-        raise wrong_onnx_inputs(name, width, f"its inputs have {sum(widths)}")
+    wrong = all(isinstance(found, int) for found in widths) and sum(widths) != width
+    if text is not None or wrong:
+        got = f"its inputs have {sum(widths)}" if text is None else f"the input {text.raw_name!r} is text"
+        raise ValueError(
+            f"{type(operator.raw_operator).__name__} takes {width} columns of numbers, and {got}. Give skl2onnx the "
+            f"types of the rows of the fit, such as FloatTensorType([None, {width}]) if it is the first step."
+        )
     parts = [graph.cast(Value(graph, given.onnx_name, width), np.float64) for given in operator.inputs]
     return parts[0] if len(parts) == 1 else graph.add("Concat", *parts, axis=1, width=width)
 
@@ -249,21 +260,3 @@ def _dtype(operator: Any) -> Any:
     kinds = import_module("skl2onnx.common.data_types")
     wide = all(isinstance(given.type, kinds.DoubleTensorType) for given in operator.inputs)
     return np.dtype(np.float64 if wide else np.float32)
-
-
-def _classes() -> Iterator[tuple[str, type]]:
-    """The classes of models, with names that skl2onnx does not have yet."""
-    for package in (models, import_module("..sklearn", __package__)):
-        for name in package.__all__:
-            cls = getattr(package, name)
-            if isinstance(cls, type):
-                yield f"{package.__name__.replace('.', '_')}_{name}", cls
-
-
-def _require_skl2onnx() -> Any:
-    """The package skl2onnx; an error that says how to install it if it is missing."""
-    try:
-        import skl2onnx
-    except ImportError:
-        raise missing_extra("the conversion of pipelines", "skl2onnx", "onnx") from None
-    return skl2onnx

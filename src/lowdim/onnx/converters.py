@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import features, kernels
 from .._core.arrays import asarray_like, namespace
-from ..errors import no_such_table, not_in_onnx
+from ..errors import not_in_onnx
 from ..features import AffineMap
 from ..kernels import Gaussian
 from ..models.auto_encoder import AutoEncoder
@@ -23,13 +23,12 @@ from ..models.gcca import GCCA
 from ..models.kernel_cca import KernelCCA, PrecomputedKernel
 from ..models.kernel_pca import KernelPCA, _learned_map, _linear_map, preimage_method
 from ..models.latent import LatentModel
-from ..models.pairs import PairModel
 from ..models.regression import LatentRegression
 from ..models.whitening import Whitening
 from ..solvers.kernel.preimages import FixedPoint
 from ..solvers.neural.network import Path
 from ..summaries.latent import LatentGaussian
-from .graph import Expression, Value, centred_product, float64, product_and_mean
+from .graph import Value, float64
 
 # Models whose methods are affine maps of rows: components, whitening, latent variables, PLS, CCA.
 
@@ -38,83 +37,55 @@ from .graph import Expression, Value, centred_product, float64, product_and_mean
 _UNIT_VECTORS = 1000
 
 
-def affine_scores(model: Any, table: int = 0) -> Expression:
-    """The scores of a model whose map is (x - mean) A."""
-    return _of_map(model, model._scoring(table) if table else model._scoring())
-
-
-def _of_map(model: Any, scoring: Any) -> Expression:
+def affine_scores(model: Any, x: Value, table: int) -> Value:
+    """The scores of a model whose map is (x - mean) A, for rows of one of its tables."""
+    scoring = model._scoring(table) if table else model._scoring()
     if not isinstance(scoring, AffineMap):
         raise not_in_onnx(
             f"transform of {type(model).__name__}",
             "lowdim has no converter for this class, and its map is not one that `features.affine` made",
             "Use lowdim.save to hand the model on.",
         )
-    return centred_product(scoring.matrix, scoring.mean)
+    A, mean = float64(scoring.matrix), float64(scoring.mean)
+    # The mean is subtracted first: a product of large numbers would lose digits.
+    return x.minus(mean) @ A
 
 
-def affine_rows(model: Any, table: int = 0) -> Expression:
-    """Rows from scores, mean + z B."""
-    return product_and_mean(model._lift(), model._centre())
+def affine_rows(model: Any, z: Value, table: int) -> Value:
+    """Rows of one of the tables from scores, mean + z B."""
+    if isinstance(model, GCCA):
+        B, mean = model._lift(table), model.means_[table]
+    elif table:
+        B, mean = (float64(model.y_loadings_) * float64(model.y_scale_)[:, None]).T, model.y_mean_
+    else:
+        B, mean = model._lift(), model._centre()
+    return z @ float64(B) + float64(mean)
 
 
-def pair_rows(model: Any, table: int) -> Expression:
-    """Rows of X or of y from their scores."""
-    if table == 0:
-        return affine_rows(model)
-    return product_and_mean((float64(model.y_loadings_) * float64(model.y_scale_)[:, None]).T, model.y_mean_)
-
-
-def several_rows(model: Any, table: int) -> Expression:
-    """Rows of one of several tables from its variates."""
-    return product_and_mean(model._lift(table), model.means_[table])
-
-
-def predictions(model: Any, table: int = 0) -> Expression:
+def predictions(model: Any, x: Value, table: int) -> Value:
     """y_mean + (x - x_mean) R Q^T. For fewer targets than components R Q^T is one matrix, unless it overflows."""
     R, Q = (float64(factor) for factor in model.coefficient_factors())
-    mean, y_mean = float64(model.x_mean_), float64(model.y_mean_)
     factors = [R @ Q.T] if Q.shape[0] <= Q.shape[1] and model._finite_coefficients else [R, Q.T]
-
-    def build(x: Value) -> Value:
-        found = x.minus(mean)
-        for factor in factors:
-            found = found @ factor
-        return found + y_mean
-
-    return Expression(R.shape[0], build, vector=bool(model._one_dimensional))
+    found = x.minus(float64(model.x_mean_))
+    for factor in factors:
+        found = found @ factor
+    return found + float64(model.y_mean_)
 
 
-# ---- Whitening by factors of a symmetric matrix
-
-
-def whitened(model: Any, table: int = 0) -> Expression:
+def whitened(model: Any, x: Value, table: int) -> Value:
     """Whitened rows, W (x - mean). Where W is kept by its factors, it is multiplied by them."""
     if "_whitener" not in model.__dict__:
-        return affine_scores(model)
-    mean, scale = float64(model.mean_), _column_scale(model)
-    return Expression(len(mean), lambda x: _times(model._whitener, _divided(x.minus(mean), scale)))
+        return affine_scores(model, x, table)
+    centred, scale = x.minus(float64(model.mean_)), model._column_scale
+    return _times(model._whitener, centred if scale is None else centred / float64(scale))
 
 
-def coloured(model: Any, table: int = 0) -> Expression:
+def coloured(model: Any, z: Value, table: int) -> Value:
     """Rows from whitened rows."""
     if "_colourer" not in model.__dict__:
-        return affine_rows(model)
-    mean, scale = float64(model.mean_), _column_scale(model)
-
-    def build(z: Value) -> Value:
-        x = _times(model._colourer, z)
-        return (x if scale is None else x * scale) + mean
-
-    return Expression(len(mean), build)
-
-
-def _column_scale(model: Any) -> np.ndarray | None:
-    return None if model._column_scale is None else float64(model._column_scale)
-
-
-def _divided(x: Value, scale: np.ndarray | None) -> Value:
-    return x if scale is None else x / scale
+        return affine_rows(model, z, table)
+    x, scale = _times(model._colourer, z), model._column_scale
+    return (x if scale is None else x * float64(scale)) + float64(model.mean_)
 
 
 def _times(factors: Any, x: Value) -> Value:
@@ -124,10 +95,7 @@ def _times(factors: Any, x: Value) -> Value:
     return found if beyond == 0.0 else found + x * beyond
 
 
-# ---- Latent variables
-
-
-def latent_scores(model: Any, table: int = 0) -> Expression:
+def latent_scores(model: Any, x: Value, table: int) -> Value:
     """The posterior means of the latent variables given complete rows; rows with NaN have scores of NaN.
 
     Given complete rows they are an affine map of standardised rows. The model itself says which: its scores of the zero
@@ -150,34 +118,26 @@ def latent_scores(model: Any, table: int = 0) -> Expression:
     all_scores = np.concatenate(parts)
     at_mean = all_scores[0]
     A = (all_scores[1:] - at_mean) / float64(g.scale)[:, None]
-    mean = float64(g.mean)
-    return Expression(p, lambda x: x.minus(mean) @ A + at_mean if np.any(at_mean) else x.minus(mean) @ A)
+    found = x.minus(float64(g.mean)) @ A
+    return found + at_mean if np.any(at_mean) else found
 
 
 # Auto-encoders: linear maps plus hidden layers.
 
 
-def encoded(model: Any, table: int = 0) -> Expression:
+def encoded(model: Any, x: Value, table: int) -> Value:
     """The scores of an auto-encoder, for complete rows."""
     network, k = model._network, model.n_components_
-
-    def build(x: Value) -> Value:
-        u = _of_path(network.encoder, x.minus(float64(network.mean)) * (1.0 / network.unit), "encoder")
-        kept = u if u.width == k else u.take(range(k))
-        return kept * float64(network.widths)[:k]
-
-    return Expression(int(model.n_features_in_), build)
+    u = _of_path(network.encoder, x.minus(float64(network.mean)) * (1.0 / network.unit), "encoder")
+    kept = u if u.width == k else u.take(range(k))
+    return kept * float64(network.widths)[:k]
 
 
-def decoded(model: Any, table: int = 0) -> Expression:
+def decoded(model: Any, z: Value, table: int) -> Value:
     """Rows from the scores of an auto-encoder."""
     network = model._network
-
-    def build(z: Value) -> Value:
-        v = _of_path(network.decoder, z * (1.0 / float64(network.widths)), "decoder")
-        return v * network.unit + float64(network.mean)
-
-    return Expression(int(network.k), build)
+    v = _of_path(network.decoder, z * (1.0 / float64(network.widths)), "decoder")
+    return v * network.unit + float64(network.mean)
 
 
 def _of_path(path: Any, v: Value, name: str) -> Value:
@@ -234,31 +194,6 @@ def unit_length(x: Value) -> Value:
     return scaled / (scaled * scaled).sums().apply("Sqrt").unless_zero(1.0)
 
 
-def _linear(kernel: Any, x: Value, rows: np.ndarray) -> Value:
-    return x @ rows.T
-
-
-def _polynomial(kernel: kernels.Polynomial, x: Value, rows: np.ndarray) -> Value:
-    return _power(_affine(kernel, x, rows), float(kernel.degree))
-
-
-def _sigmoid(kernel: kernels.Sigmoid, x: Value, rows: np.ndarray) -> Value:
-    return _affine(kernel, x, rows).apply("Tanh")
-
-
-def _cosine(kernel: Any, x: Value, rows: np.ndarray) -> Value:
-    return unit_length(x) @ kernels.Cosine().explicit_features(rows.shape[1])[0](rows).T
-
-
-def _gaussian(kernel: kernels.Gaussian, x: Value, rows: np.ndarray) -> Value:
-    return (_squared_distances(x, rows) * -float(kernel.rate or 0.0)).apply("Exp")
-
-
-def _laplacian(kernel: kernels.Laplacian, x: Value, rows: np.ndarray) -> Value:
-    distances = _by_differences(x, rows, lambda apart: apart.apply("Abs"))
-    return (distances * -float(kernel.gamma or 0.0)).apply("Exp")
-
-
 def _matern(kernel: kernels.Matern, x: Value, rows: np.ndarray) -> Value:
     # The root of a small distance has half of its digits, so that it is not computed from products.
     distances = _by_differences(x, rows, lambda apart: apart * apart).apply("Sqrt")
@@ -274,48 +209,42 @@ def _thin_plate_spline(kernel: kernels.ThinPlateSpline, x: Value, rows: np.ndarr
     return r2 * r2.unless_zero(1.0).apply("Log") * 0.5
 
 
-def _sum(kernel: kernels.Sum, x: Value, rows: np.ndarray) -> Value:
-    return kernel_values(kernel.left, x, rows) + kernel_values(kernel.right, x, rows)
+def _laplacian(kernel: kernels.Laplacian, x: Value, rows: np.ndarray) -> Value:
+    distances = _by_differences(x, rows, lambda apart: apart.apply("Abs"))
+    return (distances * -float(kernel.gamma or 0.0)).apply("Exp")
 
 
-def _product(kernel: kernels.Product, x: Value, rows: np.ndarray) -> Value:
-    return kernel_values(kernel.left, x, rows) * kernel_values(kernel.right, x, rows)
-
-
-def _multiple(kernel: kernels.Multiple, x: Value, rows: np.ndarray) -> Value:
-    return kernel_values(kernel.kernel, x, rows) * kernel.factor
-
-
-#: The builders by class.
-KERNEL_BUILDERS: dict[type, KernelBuilder] = {
-    kernels.Linear: _linear,
-    kernels.Polynomial: _polynomial,
-    kernels.Quadratic: _polynomial,
-    kernels.Sigmoid: _sigmoid,
-    kernels.Cosine: _cosine,
-    kernels.Gaussian: _gaussian,
-    kernels.Laplacian: _laplacian,
-    kernels.Matern: _matern,
-    kernels.ThinPlateSpline: _thin_plate_spline,
-    kernels.Sum: _sum,
-    kernels.Product: _product,
-    kernels.Multiple: _multiple,
-}
-
-
-def _affine(kernel: Any, x: Value, rows: np.ndarray) -> Value:
-    """gamma x . y + coef0"""
-    return (x @ rows.T) * (kernel.gamma or 1.0 / rows.shape[1]) + float(kernel.coef0)
-
-
-def _power(K: Value, degree: float) -> Value:
-    """K^degree, by products if the degree is 1, 2 or 3."""
+def _polynomial(kernel: kernels.Polynomial, x: Value, rows: np.ndarray) -> Value:
+    """(gamma x . y + coef0)^degree, by products if the degree is 1, 2 or 3."""
+    K, degree = _affine(kernel, x, rows), float(kernel.degree)
     if degree not in (1.0, 2.0, 3.0):
         return K**degree
     found = K
     for _ in range(int(degree) - 1):
         found = found * K
     return found
+
+
+#: The builders by class.
+KERNEL_BUILDERS: dict[type, KernelBuilder] = {
+    kernels.Linear: lambda kernel, x, rows: x @ rows.T,
+    kernels.Polynomial: _polynomial,
+    kernels.Quadratic: _polynomial,
+    kernels.Sigmoid: lambda kernel, x, rows: _affine(kernel, x, rows).apply("Tanh"),
+    kernels.Cosine: lambda kernel, x, rows: unit_length(x) @ kernel.explicit_features(rows.shape[1])[0](rows).T,
+    kernels.Gaussian: lambda kernel, x, rows: (_squared_distances(x, rows) * -float(kernel.rate or 0.0)).apply("Exp"),
+    kernels.Laplacian: _laplacian,
+    kernels.Matern: _matern,
+    kernels.ThinPlateSpline: _thin_plate_spline,
+    kernels.Sum: lambda kernel, x, rows: kernel_values(kernel.left, x, rows) + kernel_values(kernel.right, x, rows),
+    kernels.Product: lambda kernel, x, rows: kernel_values(kernel.left, x, rows) * kernel_values(kernel.right, x, rows),
+    kernels.Multiple: lambda kernel, x, rows: kernel_values(kernel.kernel, x, rows) * kernel.factor,
+}
+
+
+def _affine(kernel: Any, x: Value, rows: np.ndarray) -> Value:
+    """gamma x . y + coef0"""
+    return (x @ rows.T) * (kernel.gamma or 1.0 / rows.shape[1]) + float(kernel.coef0)
 
 
 def _squared_distances(x: Value, rows: np.ndarray) -> Value:
@@ -356,10 +285,6 @@ def feature_values(feature_map: Any, x: Value) -> Value:
     return build(feature_map, x)
 
 
-def _kernel_columns(feature_map: features.KernelColumns, x: Value) -> Value:
-    return kernel_values(feature_map.kernel, x, float64(feature_map.rows))
-
-
 def _fourier(feature_map: features.Fourier, x: Value) -> Value:
     angles = x @ float64(feature_map.frequencies)
     factor = math.sqrt(feature_map.amplitude / feature_map.frequencies.shape[1])
@@ -386,7 +311,7 @@ def _scaled(feature_map: features.Scaled, x: Value) -> Value:
 
 #: The builders of features by the class of the map.
 FEATURE_BUILDERS: dict[type, Callable[[Any, Value], Value]] = {
-    features.KernelColumns: _kernel_columns,
+    features.KernelColumns: lambda columns, x: kernel_values(columns.kernel, x, float64(columns.rows)),
     features.Fourier: _fourier,
     features.Polynomial: _polynomial_features,
     features.Scaled: _scaled,
@@ -396,45 +321,38 @@ FEATURE_BUILDERS: dict[type, Callable[[Any, Value], Value]] = {
 }
 
 
-def kernel_scores(model: Any, table: int = 0) -> Expression:
-    """The scores of kernel PCA, (phi(x) - offset) P. With kernel="precomputed", rows are kernels."""
-    return _of_features(model, model._phi, model._scoring())
-
-
-def feature_scores(model: Any, table: int = 0) -> Expression:
-    """The scores of PCA of explicit features."""
-    return _of_features(model, model.feature_map_, model.pca_._scoring())
-
-
-def _of_features(model: Any, feature_map: Any, scoring: features.AffineMap) -> Expression:
+def feature_scores(model: Any, x: Value, table: int) -> Value:
+    """The scores of kernel PCA, or PCA of explicit features: (phi(x) - mean) A. Precomputed kernels are rows."""
+    of_kernels = isinstance(model, KernelPCA)
+    feature_map, scoring = (model._phi, model._scoring()) if of_kernels else (model.feature_map_, model.pca_._scoring())
     A, mean = float64(scoring.matrix), float64(scoring.mean)
-    return Expression(int(model.n_features_in_), lambda x: feature_values(feature_map, x).minus(mean) @ A)
+    return feature_values(feature_map, x).minus(mean) @ A
 
 
-def kernel_rows(model: Any, table: int = 0) -> Expression:
+def kernel_rows(model: Any, z: Value, table: int) -> Value:
     """Rows from scores of kernel PCA: a linear map for the linear kernel, and a regression for others."""
+    mean: Any
     if "dual_coef_" in model.__dict__:  # of lowdim.sklearn
-        return _regression(model._given_kernel(), model.X_transformed_fit_, model.dual_coef_, 0.0)
-    method = preimage_method(model)
-    if method is None:
-        return product_and_mean(*_linear_map(model))
-    if isinstance(method, FixedPoint):
-        raise not_in_onnx(
-            "inverse_transform of KernelPCA with preimage='fixed-point'",
-            "it is an iteration that ends when it has converged",
-            "Set preimage='ridge', which is a regression.",
-        )
-    learned = _learned_map(model)
-    return _regression(Gaussian(sigma=learned.sigma), learned.scores, learned.coefficients, learned.mean)
+        kernel, known, coefficients, mean = model._given_kernel(), model.X_transformed_fit_, model.dual_coef_, 0.0
+    else:
+        method = preimage_method(model)
+        if method is None:
+            B, mean = _linear_map(model)
+            return z @ float64(B) + float64(mean)
+        if isinstance(method, FixedPoint):
+            raise not_in_onnx(
+                "inverse_transform of KernelPCA with preimage='fixed-point'",
+                "it is an iteration that ends when it has converged",
+                "Set preimage='ridge', which is a regression.",
+            )
+        learned = _learned_map(model)
+        kernel, known = Gaussian(sigma=learned.sigma), learned.scores
+        coefficients, mean = learned.coefficients, learned.mean
+    # mean + sum_i k(z, z_i) a_i
+    return kernel_values(kernel, z, float64(known)) @ float64(coefficients) + mean
 
 
-def _regression(kernel: Any, known: Any, coefficients: Any, mean: Any) -> Expression:
-    """z -> mean + sum_i k(z, z_i) a_i"""
-    scores, a = float64(known), float64(coefficients)
-    return Expression(scores.shape[1], lambda z: kernel_values(kernel, z, scores) @ a + mean)
-
-
-def kernel_variates(model: Any, table: int) -> Expression:
+def kernel_variates(model: Any, x: Value, table: int) -> Value:
     """The variates of kernel CCA.
 
     With the kernels K of new rows, the means m of the fit and the shares s of its rows, centred kernels are
@@ -443,26 +361,21 @@ def kernel_variates(model: Any, table: int) -> Expression:
     mapped = model._mapped[table]
     A = float64(model.y_dual_coef_ if table else model.x_dual_coef_)
     A = A - float64(mapped.share)[:, None] * A.sum(axis=0)
-
-    def build(x: Value) -> Value:
-        kernel = mapped.kernel
-        if isinstance(kernel, PrecomputedKernel):
-            K = x if kernel.columns is None else x.take(kernel.columns)
-        elif mapped.origin is None:
-            K = kernel_values(kernel, x, float64(mapped.rows))
-        else:
-            origin = float64(mapped.origin)
-            K = kernel_values(kernel, x.minus(origin), float64(mapped.rows) - origin)
-        return K.minus(mapped.means) @ A
-
-    return Expression(int(mapped.rows.shape[1]), build)
+    if isinstance(mapped.kernel, PrecomputedKernel):
+        K = x if mapped.kernel.columns is None else x.take(mapped.kernel.columns)
+    elif mapped.origin is None:
+        K = kernel_values(mapped.kernel, x, float64(mapped.rows))
+    else:
+        origin = float64(mapped.origin)
+        K = kernel_values(mapped.kernel, x.minus(origin), float64(mapped.rows) - origin)
+    return K.minus(mapped.means) @ A
 
 
 # The table of converters: which function expresses a method of a model. A class is found by its base classes too.
 
 
-#: A function of a fitted model and the number of one of its tables.
-Converter = Callable[[Any, int], Expression]
+#: A function of a fitted model, rows or scores in a graph, and the number of the table to which they belong.
+Converter = Callable[[Any, Value, int], Value]
 
 #: For each method, the converters of classes. A model without an entry of its own has that of its base class.
 CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
@@ -470,7 +383,7 @@ CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
         Model: affine_scores,
         Whitening: whitened,
         LatentModel: latent_scores,
-        KernelPCA: kernel_scores,
+        KernelPCA: feature_scores,
         KernelCCA: kernel_variates,
         FeatureMapPCA: feature_scores,
         AutoEncoder: encoded,
@@ -478,24 +391,15 @@ CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
     "inverse_transform": {
         Model: affine_rows,
         Whitening: coloured,
-        PairModel: pair_rows,
-        GCCA: several_rows,
         KernelPCA: kernel_rows,
         AutoEncoder: decoded,
     },
     "predict": {LatentRegression: predictions, CCA: predictions},
 }
-#: Why other methods are not expressed, and what to do instead.
-REASONS: Mapping[str, tuple[str, str]] = {
-    "impute": (
-        "the weights of the observed entries are different for each pattern of holes",
-        "Impute with lowdim before the graph runs; the graph of `transform` is for complete rows.",
-    ),
-}
 
 
-def express(model: Any, method: str, table: int = 0) -> Expression:
-    """The expression of a method of a fitted model, for one of its tables."""
+def converter_of(model: Any, method: str, table: int = 0) -> Converter:
+    """The converter of a method of a fitted model; an error if there is none, or no such table."""
     if not isinstance(model, Model):
         raise TypeError(
             f"lowdim.to_onnx takes models of lowdim, got {type(model).__name__}. Pipelines and other estimators of "
@@ -503,17 +407,23 @@ def express(model: Any, method: str, table: int = 0) -> Expression:
         )
     check_is_fitted(model)
     what = f"{method} of {type(model).__name__}"
+    if method == "impute":
+        raise not_in_onnx(
+            what,
+            "the weights of the observed entries are different for each pattern of holes",
+            "Impute with lowdim before the graph runs; the graph of `transform` is for complete rows.",
+        )
     if method not in CONVERTERS:
-        why, instead = REASONS.get(method, ("there is no converter for it", f"Choose one of {', '.join(CONVERTERS)}."))
-        raise not_in_onnx(what, why, instead)
+        raise not_in_onnx(what, "there is no converter for it", f"Choose one of {', '.join(CONVERTERS)}.")
     converter = next((found for cls in type(model).__mro__ if (found := CONVERTERS[method].get(cls))), None)
     if converter is None or not hasattr(model, method):
         able = [name for name in CONVERTERS if name != method and hasattr(model, name)]
         raise not_in_onnx(what, "the model has no such method", f"Choose {' or '.join(map(repr, able))}.")
-    known = count_tables(model, method)
-    if isinstance(table, bool) or not isinstance(table, int) or not 0 <= table < known:
-        raise no_such_table(what, table, known)
-    return converter(model, table)
+    n = count_tables(model, method)
+    if isinstance(table, bool) or not isinstance(table, int) or not 0 <= table < n:
+        known = "it was fitted to one table, number 0" if n == 1 else f"its tables are numbers 0 to {n - 1}"
+        raise ValueError(f"{what} has no table {table!r}: {known}.")
+    return converter
 
 
 def count_tables(model: Any, method: str) -> int:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from .._core.arrays import dense, to_numpy
-from ..errors import beyond_onnx_arithmetic, missing_extra, too_large_for_onnx
+from ..errors import missing_extra
 
-# A graph of ONNX, written with the operators of Python: (x - mean) @ A adds two nodes and two constants.
-#
 # The package onnx is imported only where nodes are made, so that `import lowdim` does not need it.
 
 
@@ -50,64 +47,66 @@ class Graph:
         self.outputs: list[Any] = []
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self._onnx = require_onnx()
         self._known: dict[tuple[Any, ...], Value] = {}
         self._n_bytes = 0
 
-    def input(self, name: str, shape: Sequence[int | str], element: int | None = None) -> Value:
-        """An input of this type of elements (default: that of the arithmetic)."""
-        onnx = require_onnx()
-        element = _element(self.arithmetic) if element is None else element
-        self.inputs.append(onnx.helper.make_tensor_value_info(name, element, shape))
-        return Value(self, name, shape[-1] if isinstance(shape[-1], int) else 1)
+    def input(self, name: str, shape: Sequence[int | str], dtype: Any = None) -> Value:
+        """An input of this dtype (default: that of the arithmetic), which is cast to that of the arithmetic."""
+        self.inputs.append(self._onnx.helper.make_tensor_value_info(name, self._element(dtype), shape))
+        value = Value(self, name, shape[-1] if isinstance(shape[-1], int) else 1)
+        return value if dtype is None or dtype == self.arithmetic else self.cast(value, self.arithmetic)
 
-    def output(self, name: str, value: Value, shape: Sequence[int | str], element: int | None = None) -> None:
-        """Make `value` the output of this name."""
-        onnx = require_onnx()
-        self.nodes.append(onnx.helper.make_node("Identity", [value.name], [name], name=self._new_name()))
-        element = _element(self.arithmetic) if element is None else element
-        self.outputs.append(onnx.helper.make_tensor_value_info(name, element, shape))
+    def output(self, name: str, value: Value, shape: Sequence[int | str], dtype: Any = None) -> None:
+        """Make `value`, which is of this dtype, the output of this name."""
+        node = self._onnx.helper.make_node("Identity", [value.name], [name], name=f"{self.prefix}n{len(self.nodes)}")
+        self.nodes.append(node)
+        self.outputs.append(self._onnx.helper.make_tensor_value_info(name, self._element(dtype), shape))
 
     def constant(self, array: Any) -> Value:
         """Numbers, in the dtype of the arithmetic; whole numbers stay what they are. Equal constants are stored once.
 
         Numbers that this dtype cannot hold raise an error.
         """
-        onnx = require_onnx()
         given = np.asarray(to_numpy(dense(array)) if hasattr(array, "shape") else array)
         values: Any = given if given.dtype.kind == "i" else _in_range(given, self.arithmetic)
         # ascontiguousarray makes vectors of single numbers.
         values = np.ascontiguousarray(values).reshape(given.shape)
-        if self._n_bytes + values.nbytes > MOST_BYTES:
-            raise too_large_for_onnx(self._n_bytes + values.nbytes, MOST_BYTES)
+        n_bytes = self._n_bytes + values.nbytes
+        if n_bytes > MOST_BYTES:
+            raise ValueError(
+                f"the graph would hold more than {n_bytes / 2**30:.3g} GiB of numbers, and ONNX allows "
+                f"{MOST_BYTES / 2**30:.3g} GiB in one file. For kernels, use landmarks: "
+                "solver=Nystrom(landmarks=1000). Otherwise keep fewer components, or pass arithmetic='float32'."
+            )
         key = (values.dtype.str, values.shape, sha256(values).digest())
         if key not in self._known:
-            self._n_bytes += values.nbytes
+            self._n_bytes = n_bytes
             name = f"{self.prefix}c{len(self.constants)}"
-            self.constants.append(onnx.numpy_helper.from_array(values, name))
+            self.constants.append(self._onnx.numpy_helper.from_array(values, name))
             self._known[key] = Value(self, name, int(given.shape[-1]) if given.ndim else 1)
         return self._known[key]
 
     def add(self, kind: str, *inputs: Any, width: int | None = None, **attributes: Any) -> Value:
         """A node of this kind; numbers and arrays among the inputs become constants. `width` is the number of columns
         of its result; by default, that of the widest input."""
-        onnx = require_onnx()
         values = [given if isinstance(given, Value) else self.constant(given) for given in inputs]
-        name = self._new_name()
+        name = f"{self.prefix}n{len(self.nodes)}"
         names = [value.name for value in values]
-        self.nodes.append(onnx.helper.make_node(kind, names, [name], name=name, **attributes))
+        self.nodes.append(self._onnx.helper.make_node(kind, names, [name], name=name, **attributes))
         return Value(self, name, max(value.width for value in values) if width is None else width)
 
     def cast(self, value: Value, dtype: Any) -> Value:
         """`value` in another dtype."""
-        return self.add("Cast", value, to=_element(dtype))
+        return self.add("Cast", value, to=self._element(dtype))
 
     def proto(self, name: str) -> Any:
         """The graph as onnx knows it."""
-        onnx = require_onnx()
-        return onnx.helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.constants)
+        return self._onnx.helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.constants)
 
-    def _new_name(self) -> str:
-        return f"{self.prefix}n{len(self.nodes)}"
+    def _element(self, dtype: Any) -> int:
+        """The number that onnx has for a dtype; None is that of the arithmetic."""
+        return int(self._onnx.helper.np_dtype_to_tensor_dtype(self.arithmetic if dtype is None else np.dtype(dtype)))
 
 
 class Value:
@@ -192,24 +191,12 @@ class Value:
         x, y = (step.input(f"{step.prefix}{name}", shape) for name, shape in (("x", ["n"]), ("y", [m])))
         apart = step.add("Unsqueeze", x, np.array([1]), width=1) - y
         step.output(f"{step.prefix}sums", so_far + distance(apart), ["n", m])
-        start = graph.add("ConstantOfShape", self._shape_with(m), value=_zero(graph.arithmetic), width=m)
+        n = graph.add("Gather", graph.add("Shape", self), np.array([0]), axis=0)
+        shape = graph.add("Concat", n, np.array([m]), axis=0)
+        zero = require_onnx().numpy_helper.from_array(np.zeros(1, dtype=graph.arithmetic))
+        start = graph.add("ConstantOfShape", shape, value=zero, width=m)
         columns = graph.add("Transpose", self, perm=[1, 0])
         return graph.add("Scan", start, columns, rows.T, body=step.proto("step"), num_scan_inputs=2, width=m)
-
-    def _shape_with(self, width: int) -> Value:
-        """The shape of a table of as many rows and `width` columns."""
-        n = self.graph.add("Gather", self.graph.add("Shape", self), np.array([0]), axis=0)
-        return self.graph.add("Concat", n, np.array([width]), axis=0)
-
-
-def _element(dtype: Any) -> int:
-    """The number that onnx has for a dtype."""
-    return int(require_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
-
-
-def _zero(dtype: Any) -> Any:
-    """The tensor that fills a new table with zeros."""
-    return require_onnx().numpy_helper.from_array(np.zeros(1, dtype=dtype))
 
 
 def _in_range(values: np.ndarray, dtype: Any) -> np.ndarray:
@@ -218,57 +205,13 @@ def _in_range(values: np.ndarray, dtype: Any) -> np.ndarray:
         found = values.astype(dtype)
     vanished = np.any(values) and np.abs(found).max() < np.finfo(dtype).smallest_normal
     if vanished or not np.all(np.isfinite(found)):
-        raise beyond_onnx_arithmetic(np.dtype(dtype))
+        raise ValueError(
+            f"numbers of this model are out of the range of {np.dtype(dtype)}. Pass arithmetic='float64', or fit the "
+            "model to rows in other units."
+        )
     return found
-
-
-# How a method of a fitted model is expressed: the columns that it takes, and its nodes in a graph.
-
-
-@dataclass(frozen=True)
-class Expression:
-    """A function of rows of `width` columns, as `build` adds it to a graph."""
-
-    width: int
-    build: Callable[[Value], Value]
-    #: Whether the method returns a vector, and not a table of one column.
-    vector: bool = False
 
 
 def float64(array: Any) -> np.ndarray:
     """An array or sparse matrix of any library as a dense NumPy array of float64."""
     return np.asarray(to_numpy(dense(array)), dtype=np.float64)
-
-
-def centred_product(A: Any, mean: Any) -> Expression:
-    """x -> (x - mean) A. The mean is subtracted first: a product of large numbers would lose digits."""
-    matrix = float64(A)
-    return Expression(matrix.shape[0], lambda x: x.minus(float64(mean)) @ matrix)
-
-
-def product_and_mean(B: Any, mean: Any) -> Expression:
-    """z -> mean + z B."""
-    matrix = float64(B)
-    return Expression(matrix.shape[0], lambda z: z @ matrix + float64(mean))
-
-
-# Names of the columns that a graph takes and returns, for its metadata.
-
-
-def names_before(model: Any, method: str, table: int) -> list[str]:
-    """The names of the columns that a method takes."""
-    return _components(model) if method == "inverse_transform" else list(model._column_names(table))
-
-
-def names_after(model: Any, method: str, table: int) -> list[str]:
-    """The names of the columns that a method returns."""
-    if method == "transform":
-        return _components(model)
-    if method == "predict":
-        return list(model._column_names(1))
-    # The rows that FeatureMapPCA returns to are features.
-    return list(model._column_names(table) if table else model._row_names())
-
-
-def _components(model: Any) -> list[str]:
-    return [str(name) for name in model.get_feature_names_out()]

@@ -4,7 +4,6 @@ Every plot takes `ax=` and returns the axes it drew on. Colours, fonts and sizes
 """
 
 from ..models.base import Offer, Offers
-from .axes import offer
 from .components import convergence, cumulative, densities, loading_bars, loadings, scree, sources
 from .maps import biplot, contours, correlation_circle, outliers, scores
 from .pairs import coefficients, correlations, predictions, structure, validation, variates, vip
@@ -35,7 +34,7 @@ _FUNCTIONS = (
 )
 
 #: All plots, by name.
-PLOTS: dict[str, Offer] = {function.__name__: offer(function) for function in _FUNCTIONS}
+PLOTS: dict[str, Offer] = {function.__name__: Offer(function, function.__dict__["fits"]) for function in _FUNCTIONS}
 
 
 class ModelPlots(Offers):

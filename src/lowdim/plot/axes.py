@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
-from typing import Any, NamedTuple
+from typing import Any
 from unicodedata import category
 
 import numpy as np
@@ -14,15 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import inspect
 from .._core.arrays import Array, concat_rows, dense, to_numpy
-from ..errors import does_not_fit, missing_extra, needs_axes_in_3d, not_one_for_each_row, unknown_component
+from ..errors import missing_extra, not_one_for_each_row
 from ..inspect.limits import names_expected
-from ..models.base import Offer
 from ..sources.base import Source
 from ..sources.named import row_labels
 from ..sources.opening import by_name, open_source
 from ..table import clean, cut
 
-# What all plots share: axes to draw on, colours of the user's style, and notes on what a picture leaves out.
+# Axes to draw on, colours of the user's style, and notes on what a picture leaves out.
 
 
 #: At most this many points are drawn; of more rows, so many are taken at random.
@@ -31,23 +30,26 @@ MOST_POINTS = 10_000
 MANY_POINTS = 1_000
 #: Shapes of points beside their colours, for print and for readers who do not see all colours.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
+#: Slanted lines on bars, which tell them from others in print.
+HATCHED: dict[str, Any] = {"hatch": "///", "linewidth": 0.0}
 
 
-def make_axes(ax: Any, *, projection: str | None = None, size: tuple[float, float] | None = None) -> Any:
+def make_axes(ax: Any, *, projection: str | None = None, size: tuple[float, float] = (1.0, 1.0)) -> Any:
     """`ax`, or axes of a new figure if it is None. `size` multiplies the default width and height of the figure."""
-    matplotlib = require_matplotlib()
-    if ax is not None:
-        if projection == "3d" and getattr(ax, "name", "") != "3d":
-            raise needs_axes_in_3d()
-        return ax
-    import matplotlib.pyplot as plt
+    width, height = style("figure.figsize")
+    if ax is None:
+        import matplotlib.pyplot as plt
 
-    width, height = matplotlib.rcParams["figure.figsize"]
-    factors = size or (1.0, 1.0)
-    # Long labels need room. Axes in three dimensions do not take part in this layout.
-    layout = None if projection == "3d" else "constrained"
-    figure = plt.figure(figsize=(width * factors[0], height * factors[1]), layout=layout)
-    return figure.add_subplot(projection=projection)
+        # Long labels need room. Axes in three dimensions do not take part in this layout.
+        layout = None if projection == "3d" else "constrained"
+        figure = plt.figure(figsize=(width * size[0], height * size[1]), layout=layout)
+        return figure.add_subplot(projection=projection)
+    if projection == "3d" and getattr(ax, "name", "") != "3d":
+        raise ValueError(
+            "three components need axes with three dimensions; make them with "
+            'plt.subplots(subplot_kw={"projection": "3d"}), or leave out ax.'
+        )
+    return ax
 
 
 def require_matplotlib() -> Any:
@@ -69,40 +71,23 @@ def foreground() -> Any:
     return style("text.color")
 
 
-def background() -> Any:
-    """The colour behind the points."""
-    return style("axes.facecolor")
-
-
-def color(i: int) -> str:
-    """Colour i of the user's cycle; it starts again after the last one."""
-    return f"C{i}"
-
-
-def marker(i: int) -> str:
-    """Marker i; it starts again after the last one."""
-    return MARKERS[i % len(MARKERS)]
-
-
-def hatched(lines: Any) -> dict[str, Any]:
-    """The look of bars with slanted lines of this colour, which tells them from others in print."""
-    return {"hatch": "///", "edgecolor": lines, "linewidth": 0.0}
+def series(i: int) -> dict[str, str]:
+    """The colour and the marker of group i; both start again after the last one."""
+    return {"color": f"C{i}", "marker": MARKERS[i % len(MARKERS)]}
 
 
 def readable_on(colors: np.ndarray) -> list[Any]:
     """For each colour of a cell, the text colour or the background colour of the style, whichever differs more."""
     from matplotlib.colors import to_rgb
 
-    choices = [foreground(), background()]
-    brightness = np.array([_luminance(np.array(to_rgb(choice))) for choice in choices])
-    of_cells = np.array([_luminance(cell[:3]) for cell in np.asarray(colors).reshape(-1, np.shape(colors)[-1])])
+    choices = [foreground(), style("axes.facecolor")]
+    # The perceived brightness of a colour, from 0 to 1.
+    brightness, of_cells = (
+        np.array([np.sqrt(np.dot(np.asarray(rgb) ** 2, [0.299, 0.587, 0.114])) for rgb in found])
+        for found in (map(to_rgb, choices), np.asarray(colors)[:, :3])
+    )
     better = np.argmax(np.abs(brightness[None, :] - of_cells[:, None]), axis=1)
     return [choices[i] for i in better]
-
-
-def _luminance(rgb: np.ndarray) -> float:
-    """The perceived brightness of a colour, from 0 to 1."""
-    return float(np.sqrt(np.dot(rgb**2, [0.299, 0.587, 0.114])))
 
 
 def thinned(n: int, keep: Sequence[int] | np.ndarray = (), most: int = MOST_POINTS) -> np.ndarray:
@@ -118,19 +103,9 @@ def thinned(n: int, keep: Sequence[int] | np.ndarray = (), most: int = MOST_POIN
     return np.sort(np.concatenate([certain, drawn]))
 
 
-def thinning_note(shown: int, n: int) -> list[str]:
-    """What is said if only some rows are drawn."""
-    return [] if shown == n else [f"{shown:,} of {n:,} rows, drawn at random"]
-
-
-def columns_note(shown: int, p: int, why: str) -> list[str]:
-    """What is said if only some columns are drawn."""
-    return [] if shown == p else [f"{shown:,} of {p:,} columns, {why}"]
-
-
-def labels_note(placed: int, n: int) -> list[str]:
-    """What is said if only some labels are written."""
-    return [] if placed == n else [f"{placed:,} of {n:,} labels fit"]
+def some_of(shown: int, n: int, what: str = "rows, drawn at random") -> list[str]:
+    """What `note` says if only some of n things are shown."""
+    return [] if shown == n else [f"{shown:,} of {n:,} {what}"]
 
 
 def note(ax: Any, remarks: Sequence[str], *, above: float = 0.0) -> None:
@@ -190,18 +165,16 @@ def shows(what: str, fits: Callable[[Any], bool]) -> Callable[[Callable[..., Any
             if hasattr(model, "fit"):
                 check_is_fitted(model)
             if not fits(model):
-                raise does_not_fit(function.__name__, type(model).__name__, what)
+                raise TypeError(
+                    f"plot.{function.__name__} shows {what}, and {type(model).__name__} has none. Printing model.plot "
+                    "lists what fits a model."
+                )
             return function(model, *args, **options)
 
         plot.fits = fits  # type: ignore[attr-defined]
         return plot
 
     return decorate
-
-
-def offer(plot: Callable[..., Any]) -> Offer:
-    """A decorated plot and the models that it fits."""
-    return Offer(plot, plot.__dict__["fits"])
 
 
 def has(*attributes: str) -> Callable[[Any], bool]:
@@ -220,24 +193,22 @@ def numbers_of(values: Any) -> np.ndarray:
 
 def chosen_components(model: Any, components: Any, default: int) -> list[int]:
     """Positions of components, from 0, that are given by numbers from 1 or by names; None for the first ones."""
-    check_is_fitted(model)
-    names = model.component_names_
     if components is None:
-        return list(range(min(default, len(names))))
+        return list(range(min(default, len(model.component_names_))))
     given = [components] if isinstance(components, str | numbers.Integral) else list(components)
-    return [_position(component, names) for component in given]
+    return [chosen_component(model, component) for component in given]
 
 
 def chosen_component(model: Any, component: Any) -> int:
     """The position of one component, from 0, that is given by its number from 1 or by its name."""
-    check_is_fitted(model)
-    return _position(component, model.component_names_)
-
-
-def _position(component: Any, names: Sequence[str]) -> int:
+    names = model.component_names_
     position = position_among(names, component)
     if position is None:
-        raise unknown_component(component, names)
+        known = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        raise ValueError(
+            f"there is no component {component!r}; they are {known}, or by their numbers 1 to {len(names)}, counted "
+            "from 1 as in their names."
+        )
     return position
 
 
@@ -268,15 +239,12 @@ class RowsShown:
     _labels: np.ndarray | None
     _counted: bool
 
-    def groups(self, n: int) -> np.ndarray | None:
-        """The group of each of n rows, or None."""
-        return None if self._groups is None else _of_length("groups", self._groups, n)
-
-    def labels(self, n: int) -> np.ndarray | None:
-        """The label of each of n rows, or None."""
-        if self._labels is None:
-            return np.arange(n) if self._counted else None
-        return _of_length("labels", self._labels, n)
+    def beside(self, n: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The group and the label of each of n rows; None where there are none."""
+        for name, values in (("labels", self._labels), ("groups", self._groups)):
+            if values is not None and len(values) != n:
+                raise not_one_for_each_row(name, len(values), n)
+        return self._groups, np.arange(n) if self._counted else self._labels
 
 
 def rows_shown(
@@ -289,7 +257,6 @@ def rows_shown(
     `labels` is None for the labels of the table's own index, if it has one that does not just count the rows; True for
     these labels or row numbers; False for none; or a sequence, or the name of a column.
     """
-    check_is_fitted(model)
     index = row_labels(X)
     X, y, groups, labels, sample_weight = by_name(
         X, y, wanted=names_expected(model), groups=groups, labels=labels, sample_weight=sample_weight
@@ -332,20 +299,9 @@ def _vector(name: str, values: Any) -> np.ndarray | None:
     return array
 
 
-def _of_length(name: str, values: np.ndarray, n: int) -> np.ndarray:
-    if len(values) != n:
-        raise not_one_for_each_row(name, len(values), n)
-    return values
-
-
 def scores_of(model: Any, X: Any) -> np.ndarray:
     """The scores of the rows as NumPy floats; of several tables, those of the first."""
     return inspect.scores(model, X).values[:, : int(model.n_components_)]
-
-
-def number_of_tables(model: Any) -> int:
-    """The number of tables that a model was fitted to."""
-    return len(model._widths())
 
 
 # Names and labels of the user as text in a picture: shown literally, on one line, and not too long.
@@ -372,11 +328,6 @@ def label(text: Any, width: int = WIDEST) -> str:
     return "".join(c if ord(c) in known else f"<U+{ord(c):04X}>" for c in visible)
 
 
-def labels(texts: Sequence[Any], width: int = WIDEST) -> list[str]:
-    """A label for each text."""
-    return [label(text, width) for text in texts]
-
-
 @lru_cache(maxsize=8)
 def _characters(families: tuple[str, ...]) -> frozenset[int]:
     """The codes of the characters that the fonts of these families have."""
@@ -400,24 +351,19 @@ def name_axes(ax: Any, names: Iterable[Any]) -> None:
 
 def tick_labels(axis: Any, positions: Iterable[float], texts: Sequence[Any], **look: Any) -> None:
     """Ticks of an axis at these positions, with labels."""
-    axis.set_ticks(list(positions), labels(texts), **LITERAL, **look)
+    axis.set_ticks(list(positions), [label(text) for text in texts], **LITERAL, **look)
 
 
 def column_ticks(axis: Any, texts: Sequence[Any], positions: Iterable[float] | None = None) -> None:
     """Ticks at 0, 1, ..., or at other positions, with the names of columns or components.
 
-    On a horizontal axis they are slanted if they are long.
+    Many are smaller, and on a horizontal axis they are slanted if they are long.
     """
-    shown = labels(texts)
-    crowded = axis.axis_name == "x" and sum(len(text) for text in shown) > 60
+    n = len(texts)
+    crowded = axis.axis_name == "x" and sum(len(label(text)) for text in texts) > 60
     look: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-    where = range(len(shown)) if positions is None else list(positions)
-    axis.set_ticks(where, shown, fontsize=tick_size(len(shown)), **LITERAL, **look)
-
-
-def tick_size(n: int) -> str:
-    """The size of the names of n ticks."""
-    return "medium" if n <= 12 else "small" if n <= 20 else "x-small"
+    look["fontsize"] = "medium" if n <= 12 else "small" if n <= 20 else "x-small"
+    tick_labels(axis, range(n) if positions is None else positions, texts, **look)
 
 
 def legend(ax: Any, **look: Any) -> Any:
@@ -433,21 +379,6 @@ def legend(ax: Any, **look: Any) -> Any:
     for text in box.get_texts():
         text.set(**LITERAL)
     return box
-
-
-def settle_legend(ax: Any, box: Any) -> None:
-    """Let a legend that was placed where it covers least stay where it is, at `box` in pixels.
-
-    Otherwise it might move onto the labels that are drawn after it.
-    """
-    found = ax.get_legend()
-    if found.get_gid() != "best":
-        return
-    middle = box.transformed(ax.transAxes.inverted())
-    across, up = (middle.x0 + middle.x1) / 2, (middle.y0 + middle.y1) / 2
-    side = "left" if across < 1 / 3 else "right" if across > 2 / 3 else "center"
-    height = "lower" if up < 1 / 3 else "upper" if up > 2 / 3 else "center"
-    found.set_loc("center" if side == height else f"{height} {side}")
 
 
 def legend_label(text: Any) -> str:
@@ -515,7 +446,7 @@ def place_labels(
     pixels = figure.dpi / 72.0
     everything = points if obstacles is None else np.vstack([points, obstacles])
     on_screen, origin = ax.transData.transform(everything), ax.transData.transform((0.0, 0.0))
-    inside, taken = _box(ax.get_window_extent()), [_box(extent) for extent in _occupied(ax)]
+    inside, taken = _box(ax.get_window_extent()), _occupied(ax)
     look = {"fontsize": "small", **LITERAL, **look}
     placed = 0
     for i in order[:MOST_LABELS]:
@@ -523,24 +454,29 @@ def place_labels(
         if not shown:
             continue
         text = ax.annotate(shown, points[i], xytext=(0, 0), textcoords="offset points", zorder=5, **look)
+        places = _places(on_screen[i] - origin if outward else None)
+        distances, directions = places[:, :1], places[:, 1:]
         extent = text.get_window_extent()
-        away = on_screen[i] - origin if outward else None
-        places = _places(on_screen[i], extent.width, extent.height, pixels, away)
-        boxes = np.array([place.box for place in places])
+        size = np.array([extent.width, extent.height])
+        corners = on_screen[i] + distances * pixels * directions - size * (1 - directions) / 2
+        boxes = np.hstack([corners, corners + size])
         possible = _within(boxes, inside) & ~_overlap(boxes, taken)
         free = possible & ~_cover(boxes, np.delete(on_screen, i, axis=0), 2.0 * pixels)
         found = np.flatnonzero(free if free.any() or not outward else possible)
         if len(found) == 0:
             text.remove()
             continue
-        place = places[found[0]]
-        taken.append(place.box)
+        distance, across, up = places[found[0]]
+        box = boxes[found[0]]
+        taken.append(box)
         # The label is anchored at the side of its point, so that it stays there in files of other resolutions.
-        text.set(ha=_SIDES[0][place.direction[0]], va=_SIDES[1][place.direction[1]])
-        text.set_position((place.distance * place.direction[0], place.distance * place.direction[1]))
-        if place.distance > _DISTANCES[0]:
-            nearest = np.clip(on_screen[i], place.box[:2], place.box[2:])
-            _connect(ax, points[i], (nearest - on_screen[i]) / pixels, text)
+        text.set(ha=_SIDES[0][across], va=_SIDES[1][up])
+        text.set_position((distance * across, distance * up))
+        if distance > _DISTANCES[0]:
+            # A thin line from the point to the label.
+            arrow = {"arrowstyle": "-", "color": text.get_color(), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 1}
+            nearest = (np.clip(on_screen[i], box[:2], box[2:]) - on_screen[i]) / pixels
+            ax.annotate("", points[i], xytext=tuple(nearest), textcoords="offset points", arrowprops=arrow, zorder=4)
         placed += 1
     return placed
 
@@ -552,30 +488,17 @@ def _from_outside(points: np.ndarray) -> np.ndarray:
     return np.argsort(-distance, kind="stable")
 
 
-class _Place(NamedTuple):
-    """A place for a label."""
+def _places(away: np.ndarray | None) -> np.ndarray:
+    """Places for a label around a point, the best first: distance, and direction from the point to the label.
 
-    #: Left, bottom, right and top, in pixels.
-    box: np.ndarray
-    #: The direction from the point to the label, and the distance in points.
-    direction: tuple[int, int]
-    distance: float
-
-
-def _places(point: np.ndarray, width: float, height: float, pixels: float, away: np.ndarray | None) -> list[_Place]:
-    """Places for a label around a point, the best first."""
+    With `away`, those in this direction are better. Then they may be far from the point; labels of many rows with long
+    lines would be hard to read.
+    """
     directions = list(_DIRECTIONS)
     if away is not None and np.any(away):
         directions.sort(key=lambda d: -float(np.dot(d, away)) / float(np.linalg.norm(d)))
-    size = np.array([width, height])
-    places = []
-    # Names of arrows may be far away; labels of many rows with long lines would be hard to read.
-    for distance in _DISTANCES[: None if away is not None else -1]:
-        for direction in directions:
-            towards = np.array(direction, dtype=float)
-            corner = point + distance * pixels * towards - size * (1 - towards) / 2
-            places.append(_Place(np.concatenate([corner, corner + size]), direction, distance))
-    return places
+    distances = _DISTANCES[:-1] if away is None else _DISTANCES
+    return np.array([(distance, *direction) for distance in distances for direction in directions])
 
 
 def _within(boxes: np.ndarray, frame: np.ndarray) -> np.ndarray:
@@ -605,27 +528,24 @@ def _box(extent: Any) -> np.ndarray:
     return np.array([extent.x0, extent.y0, extent.x1, extent.y1])
 
 
-def _occupied(ax: Any) -> list[Any]:
-    """Where text and the legend are already."""
-    boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
+def _occupied(ax: Any) -> list[np.ndarray]:
+    """Where text and the legend are already.
+
+    A legend that was placed where it covers least stays there from now on: otherwise it might move onto the labels that
+    are drawn after it.
+    """
+    boxes = [_box(text.get_window_extent()) for text in ax.texts if text.get_text()]
     legend = ax.get_legend()
     if legend is None:
         return boxes
-    box = legend.get_window_extent()
-    settle_legend(ax, box)
-    return [*boxes, box]
-
-
-def _connect(ax: Any, point: np.ndarray, nearest: np.ndarray, text: Any) -> None:
-    """A thin line from a point to a label that is not directly beside it."""
-    ax.annotate(
-        "",
-        point,
-        xytext=tuple(nearest),
-        textcoords="offset points",
-        arrowprops={"arrowstyle": "-", "color": text.get_color(), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 1},
-        zorder=4,
-    )
+    extent = legend.get_window_extent()
+    if legend.get_gid() == "best":
+        inner = extent.transformed(ax.transAxes.inverted())
+        across, up = (inner.x0 + inner.x1) / 2, (inner.y0 + inner.y1) / 2
+        side = "left" if across < 1 / 3 else "right" if across > 2 / 3 else "center"
+        height = "lower" if up < 1 / 3 else "upper" if up > 2 / 3 else "center"
+        legend.set_loc("center" if side == height else f"{height} {side}")
+    return [*boxes, _box(extent)]
 
 
 def label_points_in_space(ax: Any, points: np.ndarray, texts: Sequence[Any], **look: Any) -> int:
@@ -639,7 +559,7 @@ def label_points_in_space(ax: Any, points: np.ndarray, texts: Sequence[Any], **l
     figure.draw_without_rendering()
     x, y, _ = proj3d.proj_transform(*points.T, ax.get_proj())
     on_screen = ax.transData.transform(np.column_stack([x, y]))
-    inside, taken = _box(figure.bbox), [_box(extent) for extent in _occupied(ax)]
+    inside, taken = _box(figure.bbox), _occupied(ax)
     placed = 0
     for i in _from_outside(points)[:MOST_LABELS]:
         text = ax.text(*points[i], f" {label(texts[i])}", **{"fontsize": "small", **LITERAL, **look})

@@ -17,31 +17,8 @@ from ..selection.choose import choose_n_components
 from ..selection.rules import Choices
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
-from .axes import (
-    LITERAL,
-    chosen_component,
-    chosen_components,
-    color,
-    column_ticks,
-    columns_note,
-    foreground,
-    has,
-    hatched,
-    label,
-    legend,
-    make_axes,
-    marker,
-    note,
-    numbers_of,
-    readable_on,
-    reference_line,
-    scores_of,
-    shows,
-    tick_labels,
-    tick_size,
-    whole_ticks,
-    zero_lines,
-)
+from . import axes
+from .axes import has, make_axes, shows
 
 # The variance of the components: scree and cumulative proportion.
 
@@ -83,25 +60,35 @@ def scree(model: Any, choices: Choices | None = None, *, threshold: str | None =
         choices = model
     elif choices is None:
         choices = _choices_of(model)
-    variances = numbers_of(model.explained_variance_ if choices is None else choices.eigenvalues.values)
+    variances = axes.numbers_of(model.explained_variance_ if choices is None else choices.eigenvalues.values)
     ax = make_axes(ax)
-    chosen = {} if choices is None else _rules_by_number(choices)
-    largest = max((k for k in chosen if k <= _MOST_CHOSEN), default=0)
-    shown = min(len(variances), max(_MOST, largest))
-    numbers = np.arange(1, shown + 1)
-    ax.plot(numbers, variances[:shown], color=foreground(), linewidth=1.0, marker=".", zorder=2)
-    remarks = [] if shown == len(variances) else [f"{shown} of {len(variances):,} components"]
+    # The numbers of components that were chosen, and by which rules.
+    chosen: dict[int, list[str]] = {}
+    for answer in () if choices is None else choices.answers:
+        if answer.k is not None:
+            chosen.setdefault(int(answer.k), []).append(answer.rule)
+    shown = min(len(variances), max(_MOST, *(k for k in chosen if k <= _MOST_CHOSEN), 0))
+    ax.plot(np.arange(1, shown + 1), variances[:shown], color=axes.foreground(), linewidth=1.0, marker=".", zorder=2)
+    remarks = axes.some_of(shown, len(variances), "components")
     if choices is not None:
-        remarks += _mark_rules(ax, choices, chosen, variances[:shown], threshold)
-        legend(ax, loc="upper right", title="components according to")
-    ax.set_xlabel("component")
-    ax.set_ylabel(_measure(model))
-    whole_ticks(ax.xaxis)
-    ax.set_xlim(0.5, shown + 0.5)
+        if threshold is not None and threshold in choices and choices[threshold].k is not None:
+            curve = choices[threshold].curve[:shown]
+            look = {"color": axes.foreground(), "linestyle": "--", "linewidth": 1.0}
+            ax.plot(np.arange(1, len(curve) + 1), curve, label=f"threshold of {threshold}", **look)
+        for i, (k, rules) in enumerate(sorted(chosen.items())):
+            # No component has number 0, and those that are not drawn have no point.
+            place = ([k], [variances[k - 1]]) if 1 <= k <= shown else ([], [])
+            words = ",\n".join(", ".join(rules[j : j + 3]) for j in range(0, len(rules), 3))
+            ax.plot(*place, label=f"{k}: {words}", linestyle="none", zorder=3, **axes.series(i))
+        missing = [answer.rule for answer in choices.answers if answer.k is None]
+        remarks += [f"not available: {', '.join(missing)}"] if missing else []
+        axes.legend(ax, loc="upper right", title="components according to")
+    ax.set(xlabel="component", ylabel=_measure(model), xlim=(0.5, shown + 0.5))
+    axes.whole_ticks(ax.xaxis)
     # Few variances that differ little would otherwise touch the frame: the margin is a share of their differences.
     highest = max(ax.get_ylim()[1], 1.02 * float(variances.max(initial=0.0)))
     ax.set_ylim(min(0.0, float(variances.min(initial=0.0))), highest)
-    note(ax, remarks)
+    axes.note(ax, remarks)
     return ax
 
 
@@ -120,40 +107,6 @@ def _choices_of(model: Any) -> Choices | None:
     if not getattr(model, "center", True):
         return None
     return choose_n_components(summary, standardize=model.standardize, ddof=model.ddof)
-
-
-def _rules_by_number(choices: Choices) -> dict[int, list[str]]:
-    """The numbers of components that were chosen, ascending, and by which rules."""
-    chosen: dict[int, list[str]] = {}
-    for answer in choices.answers:
-        if answer.k is not None:
-            chosen.setdefault(int(answer.k), []).append(answer.rule)
-    return dict(sorted(chosen.items()))
-
-
-def _mark_rules(
-    ax: Any, choices: Choices, chosen: dict[int, list[str]], variances: np.ndarray, threshold: str | None
-) -> list[str]:
-    """Mark the number of components of each rule, and draw the thresholds of one."""
-    shown = len(variances)
-    if threshold is not None and threshold in choices and choices[threshold].k is not None:
-        curve = choices[threshold].curve[:shown]
-        look = {"color": foreground(), "linestyle": "--", "linewidth": 1.0}
-        ax.plot(np.arange(1, len(curve) + 1), curve, label=f"threshold of {threshold}", **look)
-    for i, (k, rules) in enumerate(chosen.items()):
-        # No component has number 0, and those that are not drawn have no point.
-        inside = 1 <= k <= shown
-        place = ([k], [variances[k - 1]]) if inside else ([], [])
-        look = {"color": color(i), "marker": marker(i), "linestyle": "none", "zorder": 3}
-        ax.plot(*place, label=f"{k}: {_wrapped(rules)}", **look)
-    missing = [answer.rule for answer in choices.answers if answer.k is None]
-    return [f"not available: {', '.join(missing)}"] if missing else []
-
-
-def _wrapped(rules: list[str], per_line: int = 3) -> str:
-    """Names of rules, some on each line."""
-    lines = [", ".join(rules[i : i + per_line]) for i in range(0, len(rules), per_line)]
-    return ",\n".join(lines)
 
 
 @shows("proportions of the variance", has("explained_variance_ratio_"))
@@ -189,19 +142,18 @@ def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Any:
     if hasattr(model, "y_explained_variance_ratio_"):
         curves["y"] = model.y_explained_variance_ratio_
     for i, (table, shares) in enumerate(curves.items()):
-        sums = np.cumsum(numbers_of(shares))
-        numbers = np.arange(1, len(sums) + 1)
-        ax.plot(numbers, sums, color=color(i), marker=marker(i), label=f"variance of {table}", markevery=_every(sums))
+        sums = np.cumsum(axes.numbers_of(shares))
+        look = {"label": f"variance of {table}", "markevery": max(1, len(sums) // 40), **axes.series(i)}
+        ax.plot(np.arange(1, len(sums) + 1), sums, **look)
         if i == 0:
             _mark_level(ax, sums, level, " of X" if len(curves) > 1 else "")
-    reference_line(ax, level)
-    ax.set_ylim(0.0, 1.04)
-    ax.yaxis.set_major_formatter(_percent())
-    ax.set_xlabel("number of components")
-    ax.set_ylabel(f"cumulative proportion of {_measure(model)}")
-    whole_ticks(ax.xaxis)
+    axes.reference_line(ax, level)
+    ylabel = f"cumulative proportion of {_measure(model)}"
+    ax.set(xlabel="number of components", ylabel=ylabel, ylim=(0.0, 1.04))
+    ax.yaxis.set_major_formatter("{x:.0%}")
+    axes.whole_ticks(ax.xaxis)
     if len(curves) > 1:
-        legend(ax, loc="lower right")
+        axes.legend(ax, loc="lower right")
     return ax
 
 
@@ -211,32 +163,13 @@ def _mark_level(ax: Any, sums: np.ndarray, level: float, whose: str) -> None:
     reached = np.flatnonzero(sums >= level - 1e-12)
     if len(reached):
         k = int(reached[0]) + 1
-        ax.plot([k, k], [0.0, sums[k - 1]], color=foreground(), linestyle=":", linewidth=1.0)
+        ax.plot([k, k], [0.0, sums[k - 1]], color=axes.foreground(), linestyle=":", linewidth=1.0)
         words = f"{level:.0%}{whose} with {k} component{'' if k == 1 else 's'}"
     else:
         words = f"{level:.0%}{whose} is not reached"
     low = float(sums[0]) > level
-    ax.annotate(
-        words,
-        (1.0, level),
-        xycoords=("axes fraction", "data"),
-        xytext=(-4, -4 if low else 4),
-        textcoords="offset points",
-        ha="right",
-        va="top" if low else "bottom",
-        fontsize="small",
-    )
-
-
-def _every(sums: np.ndarray) -> int:
-    """Which points have markers: every so many, if there are many."""
-    return max(1, len(sums) // 40)
-
-
-def _percent() -> Any:
-    from matplotlib.ticker import PercentFormatter
-
-    return PercentFormatter(xmax=1.0, decimals=0)
+    place = {"xycoords": ("axes fraction", "data"), "xytext": (-4, -4 if low else 4), "textcoords": "offset points"}
+    ax.annotate(words, (1.0, level), ha="right", va="top" if low else "bottom", fontsize="small", **place)
 
 
 # Numbers of columns, as sorted bars or as a curve over the columns.
@@ -248,59 +181,53 @@ MOST_BARS = 30
 CURVE_FROM = 40
 
 
-def sorted_bars(
-    ax: Any,
-    names: Sequence[Any],
-    values: np.ndarray,
-    interval: np.ndarray | None = None,
-    why: str = "those of the largest size",
-) -> list[str]:
+def sorted_bars(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> list[str]:
     """Horizontal bars, the largest magnitude on top, with intervals (low, high) as whiskers.
 
     Bars whose interval contains zero are drawn lighter and hatched. Returns the remarks for `note`.
     """
     order = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
     positions = np.arange(len(order))
-    bars = ax.barh(positions, values[order], color=color(0), height=0.7)
+    bars = ax.barh(positions, values[order], color="C0", height=0.7)
     if interval is not None:
         low, high = interval[:, order]
         for bar, a, b in zip(bars, low, high, strict=True):
             if a <= 0.0 <= b:
-                bar.set(alpha=0.35, **hatched(foreground()))
-        _whiskers(ax, positions, values[order], low, high)
-    zero_lines(ax, horizontal=False)
-    tick_labels(ax.yaxis, positions, [names[i] for i in order], fontsize=tick_size(len(order)))
+                bar.set(alpha=0.35, edgecolor=axes.foreground(), **axes.HATCHED)
+        # An estimate may be outside its interval; then the whisker starts at the estimate.
+        sides = np.maximum([values[order] - low, high - values[order]], 0.0)
+        look = {"fmt": "none", "ecolor": axes.foreground(), "elinewidth": 1.0, "capsize": 2.5}
+        ax.errorbar(values[order], positions, xerr=sides, **look)
+    axes.zero_lines(ax, horizontal=False)
+    axes.column_ticks(ax.yaxis, [names[i] for i in order])
     ax.set_ylim(len(order) - 0.4, -0.6)
-    return columns_note(len(order), len(values), why)
+    return axes.some_of(len(order), len(values), "columns, those of the largest size")
 
 
-def _whiskers(ax: Any, positions: np.ndarray, values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-    # An estimate may be outside its interval; then the whisker starts at the estimate.
-    sides = np.vstack([np.maximum(values - low, 0.0), np.maximum(high - values, 0.0)])
-    ax.errorbar(values, positions, xerr=sides, fmt="none", ecolor=foreground(), elinewidth=1.0, capsize=2.5)
+def draw_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> bool:
+    """Sorted bars or, for many columns, a curve over the columns in their order, with a band.
 
-
-def curve_over_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> None:
-    """A curve over the columns in their order, which are numbers if all names are numbers, with a band."""
-    where, numeric = positions_of(names)
-    ax.plot(where, values, color=color(0))
+    The columns are numbers if all names are numbers, such as wavelengths. Returns whether they are on the horizontal
+    axis.
+    """
+    if len(values) <= CURVE_FROM:
+        axes.note(ax, sorted_bars(ax, names, values, interval))
+        return False
+    where, numeric = np.arange(len(names), dtype=float), False
+    with suppress(ValueError):
+        found = np.array([float(name) for name in names])
+        # "nan" and "inf" may be names, and are no places on an axis.
+        if np.all(np.isfinite(found)):
+            where, numeric = found, True
+    ax.plot(where, values, color="C0")
     if interval is not None:
-        ax.fill_between(where, interval[0], interval[1], color=color(0), alpha=0.25, linewidth=0)
-    zero_lines(ax, vertical=False)
+        ax.fill_between(where, interval[0], interval[1], color="C0", alpha=0.25, linewidth=0)
+    axes.zero_lines(ax, vertical=False)
     ax.set_xlabel("column")
     if not numeric:
         few = np.unique(np.linspace(0, len(names) - 1, 6).round().astype(int))
-        column_ticks(ax.xaxis, [names[i] for i in few], few)
-
-
-def positions_of(names: Sequence[Any]) -> tuple[np.ndarray, bool]:
-    """The names of columns as numbers, such as wavelengths, and True; or their positions from 0, and False."""
-    with suppress(ValueError):
-        where = np.array([float(name) for name in names])
-        # "nan" and "inf" may be names, and are no places on an axis.
-        if np.all(np.isfinite(where)):
-            return where, True
-    return np.arange(len(names), dtype=float), False
+        axes.column_ticks(ax.xaxis, [names[i] for i in few], few)
+    return True
 
 
 # Loadings: how much each column has to do with each component, as a heatmap and as bars.
@@ -346,34 +273,30 @@ def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: An
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['PC1', 'PC2', 'PC3', 'PC4', 'PC5']
     """
-    chosen = chosen_components(model, components, _MOST_COMPONENTS)
+    chosen = axes.chosen_components(model, components, _MOST_COMPONENTS)
     found = inspect.loadings(model, table)
     L = found.values[:, chosen]
     strongest = np.argsort(-np.sum(L**2, axis=1), kind="stable")[:_MOST_COLUMNS]
     rows = np.sort(strongest)
     # A tall figure for many columns, so that their names do not overlap.
     ax = make_axes(ax, size=(1.0, max(1.0, len(rows) / 22)))
-    heatmap(ax, L[rows], [found.rows[j] for j in rows], [found.columns[k] for k in chosen], "loading")
-    remarks = columns_note(len(rows), len(L), "those of the largest loadings")
-    if len(chosen) < model.n_components_ and components is None:
-        remarks.append(f"{len(chosen)} of {model.n_components_:,} components")
-    note(ax, remarks)
-    return ax
-
-
-def heatmap(ax: Any, values: np.ndarray, rows: list[str], columns: list[str], what: str) -> None:
-    """A matrix in colours that are symmetric about zero, with names, and with numbers if there are few."""
+    values = L[rows]
     largest = float(np.max(np.abs(values), initial=0.0)) or 1.0
     image = ax.imshow(values, cmap=DIVERGING, vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest")
-    column_ticks(ax.xaxis, columns)
-    column_ticks(ax.yaxis, rows)
+    axes.column_ticks(ax.xaxis, [found.columns[k] for k in chosen])
+    axes.column_ticks(ax.yaxis, [found.rows[j] for j in rows])
     ax.grid(False)
-    ax.figure.colorbar(image, ax=ax, label=what)
+    ax.figure.colorbar(image, ax=ax, label="loading")
     if values.size <= _WRITTEN:
         decimals = 2 if largest < 100 else 0
-        colors = readable_on(image.to_rgba(values).reshape(-1, 4))
+        colors = axes.readable_on(image.to_rgba(values).reshape(-1, 4))
         for (i, j), shade in zip(np.ndindex(values.shape), colors, strict=True):
             ax.text(j, i, f"{values[i, j]:.{decimals}f}", ha="center", va="center", color=shade, fontsize="small")
+    remarks = axes.some_of(len(rows), len(L), "columns, those of the largest loadings")
+    if components is None:
+        remarks += axes.some_of(len(chosen), model.n_components_, "components")
+    axes.note(ax, remarks)
+    return ax
 
 
 @shows("loadings", has_loadings)
@@ -411,14 +334,14 @@ def loading_bars(
     >>> [tick.get_text() for tick in ax.get_yticklabels()[:3]]
     ['color_intensity', 'alcohol', 'proline']
     """
-    k = chosen_component(model, component)
+    k = axes.chosen_component(model, component)
     interval = None if bootstrap is None else bootstrap.interval("loadings")[:, :, k]
     found = inspect.loadings(model, table)
     ax = make_axes(ax)
     remarks = sorted_bars(ax, found.rows, found.values[:, k], interval)
     words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"
-    ax.set_xlabel(label(f"loading on {found.columns[k]}{words}", 60), **LITERAL)
-    note(ax, remarks)
+    ax.set_xlabel(axes.label(f"loading on {found.columns[k]}{words}", 60), **axes.LITERAL)
+    axes.note(ax, remarks)
     return ax
 
 
@@ -456,7 +379,7 @@ def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Any:
     values = np.asarray(model.loglike_, dtype=float)
     steps = np.arange(len(values))
     ax = make_axes(ax)
-    look = {"color": color(0), "marker": "o", "markersize": 3 if len(values) > 40 else 5}
+    look = {"color": "C0", "marker": "o", "markersize": 3 if len(values) > 40 else 5}
     if gap:
         rest = values[-1] - values
         ax.semilogy(steps[rest > 0], rest[rest > 0], **look)
@@ -467,9 +390,9 @@ def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Any:
         # Whole numbers at the ticks, not differences from a number in the corner.
         ax.ticklabel_format(axis="y", useOffset=False)
     ax.set_xlabel("step")
-    whole_ticks(ax.xaxis)
+    axes.whole_ticks(ax.xaxis)
     status = model.status_.name.lower().replace("_", " ")
-    note(ax, [f"{model.solver_}: {status} after {len(values) - 1} steps"])
+    axes.note(ax, [f"{model.solver_}: {status} after {len(values) - 1} steps"])
     return ax
 
 
@@ -510,8 +433,8 @@ def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> 
     >>> ica = ICA().fit(X)
     >>> ax = ica.plot.densities(X)
     """
-    chosen = chosen_components(model, components, _MOST_SOURCES)
-    U = scores_of(model, X)[:, chosen]
+    chosen = axes.chosen_components(model, components, _MOST_SOURCES)
+    U = axes.scores_of(model, X)[:, chosen]
     low, high = np.quantile(U, 0.001), np.quantile(U, 0.999)
     margin = 0.05 * ((high - low) or 1.0)
     edges = np.linspace(low - margin, high + margin, 61)
@@ -519,19 +442,17 @@ def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> 
     ax = make_axes(ax)
     for i, k in enumerate(chosen):
         counts = np.histogram(U[:, i], edges)[0] / (len(U) * np.diff(edges))
-        density = np.exp(-numbers_of(model.densities_[k].energy(asarray_like(where, model.mean_))))
+        density = np.exp(-axes.numbers_of(model.densities_[k].energy(asarray_like(where, model.mean_))))
         scale = 0.85 / max(float(counts.max()), float(density.max()))
         base = len(chosen) - 1 - i
         words = ("rows", "density of the model") if i == 0 else (None, None)
-        ax.stairs(base + scale * counts, edges, baseline=base, fill=True, color=color(0), alpha=0.45, label=words[0])
-        ax.plot(where, base + scale * density, color=color(1), linewidth=1.2, label=words[1])
-        ax.axhline(base, color=foreground(), linewidth=0.5)
-    _name_lines(ax, [model.component_names_[k] for k in chosen])
-    ax.set_ylim(-0.08, len(chosen))
-    ax.set_xlabel("source")
-    ax.set_xlim(edges[0], edges[-1])
-    legend(ax, loc="upper right")
-    note(ax, _left_out(model, len(chosen), components))
+        ax.stairs(base + scale * counts, edges, baseline=base, fill=True, color="C0", alpha=0.45, label=words[0])
+        ax.plot(where, base + scale * density, color="C1", linewidth=1.2, label=words[1])
+        ax.axhline(base, color=axes.foreground(), linewidth=0.5)
+    axes.tick_labels(ax.yaxis, range(len(chosen) - 1, -1, -1), [model.component_names_[k] for k in chosen])
+    ax.set(xlabel="source", xlim=(edges[0], edges[-1]), ylim=(-0.08, len(chosen)))
+    axes.legend(ax, loc="upper right")
+    axes.note(ax, axes.some_of(len(chosen), model.n_components_, "sources") if components is None else [])
     return ax
 
 
@@ -564,8 +485,8 @@ def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, a
     """
     if not isinstance(n_rows, numbers.Integral) or n_rows < 1:
         raise ValueError(f"n_rows={n_rows!r} must be a whole number of at least 1.")
-    chosen = chosen_components(model, components, _MOST_SOURCES)
-    U = scores_of(model, X)[:, chosen]
+    chosen = axes.chosen_components(model, components, _MOST_SOURCES)
+    U = axes.scores_of(model, X)[:, chosen]
     n = min(len(U), int(n_rows))
     ax = make_axes(ax)
     for i in range(len(chosen)):
@@ -574,22 +495,12 @@ def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, a
         middle = (float(u.min()) + float(u.max())) / 2.0
         half = float(u.max()) - middle or 1.0
         base = len(chosen) - 1 - i
-        ax.axhline(base, color=foreground(), linewidth=0.3, alpha=0.5)
-        ax.plot(np.arange(n), base + 0.45 * (u - middle) / half, color=color(i), linewidth=0.8)
-    _name_lines(ax, [model.component_names_[k] for k in chosen])
-    ax.set_ylim(-0.6, len(chosen) - 0.4)
-    ax.set_xlabel("row")
-    ax.set_xlim(0, max(n - 1, 1))
+        ax.axhline(base, color=axes.foreground(), linewidth=0.3, alpha=0.5)
+        ax.plot(np.arange(n), base + 0.45 * (u - middle) / half, color=f"C{i}", linewidth=0.8)
+    axes.tick_labels(ax.yaxis, range(len(chosen) - 1, -1, -1), [model.component_names_[k] for k in chosen])
+    ax.set(xlabel="row", xlim=(0, max(n - 1, 1)), ylim=(-0.6, len(chosen) - 0.4))
     remarks = [] if n == len(U) else [f"the first {n:,} of {len(U):,} rows"]
-    note(ax, [*remarks, *_left_out(model, len(chosen), components)])
+    if components is None:
+        remarks += axes.some_of(len(chosen), model.n_components_, "sources")
+    axes.note(ax, remarks)
     return ax
-
-
-def _name_lines(ax: Any, names: list[str]) -> None:
-    tick_labels(ax.yaxis, range(len(names) - 1, -1, -1), names)
-
-
-def _left_out(model: Any, shown: int, components: Any) -> list[str]:
-    """What is said if there are more sources, and nobody chose some of them."""
-    all_there = components is not None or shown == model.n_components_
-    return [] if all_there else [f"{shown} of {model.n_components_:,} sources"]

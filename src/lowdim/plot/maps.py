@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,39 +13,8 @@ from ..inspect.diagnostics import categories, diagnose, ellipse, hull
 from ..inspect.limits import has_scores
 from ..inspect.tables import has_loadings
 from ..selection.parallel_analysis import check_level
-from .axes import (
-    axis_label,
-    background,
-    chosen_component,
-    chosen_components,
-    color,
-    columns_note,
-    foreground,
-    has,
-    label,
-    label_points_in_space,
-    labels_note,
-    legend,
-    legend_label,
-    make_axes,
-    marker,
-    name_axes,
-    named_rows,
-    note,
-    numbers_of,
-    place_labels,
-    point_style,
-    read_rows,
-    reference_line,
-    rows_shown,
-    scores_of,
-    shows,
-    style,
-    thinned,
-    thinning_note,
-    tick_labels,
-    zero_lines,
-)
+from . import axes
+from .axes import has, make_axes, shows
 from .components import DIVERGING
 
 # Groups of rows in a map: their colours and markers, and ellipses or hulls around them.
@@ -61,8 +29,8 @@ class Group(NamedTuple):
 
     name: str
     rows: np.ndarray
-    color: str
-    marker: str
+    #: Colour and marker.
+    look: dict[str, str]
 
 
 def groups_of(values: np.ndarray | None, n: int) -> list[Group]:
@@ -71,15 +39,15 @@ def groups_of(values: np.ndarray | None, n: int) -> list[Group]:
     Rows whose group is None or NaN form a group called "no group".
     """
     if values is None:
-        return [Group("", np.arange(n), color(0), marker(0))]
+        return [Group("", np.arange(n), axes.series(0))]
     levels, codes = categories(values)
     order = np.argsort(codes, kind="stable")
     # Rows without a group have the code -1 and come first.
     without, *parts = np.split(order, np.cumsum(np.bincount(codes + 1, minlength=len(levels) + 1))[:-1])
-    found = [(legend_label(name), rows) for name, rows in zip(levels, parts, strict=True)]
+    found = [(axes.legend_label(name), rows) for name, rows in zip(levels, parts, strict=True)]
     if len(without):
         found.append(("no group", without))
-    return [Group(name, rows, color(i), marker(i)) for i, (name, rows) in enumerate(found)]
+    return [Group(name, rows, axes.series(i)) for i, (name, rows) in enumerate(found)]
 
 
 def check_outline(outline: Any, level: Any) -> None:
@@ -89,18 +57,13 @@ def check_outline(outline: Any, level: Any) -> None:
         raise choice("outline", outline, OUTLINES, "Or pass None for no outline.")
 
 
-def outlines(groups: list[Group], points: np.ndarray, outline: str, level: float) -> Iterator[tuple[Group, np.ndarray]]:
-    """The outline of each group that has one, as the corners of a polygon."""
-    for group in groups:
-        corners = ellipse(points[group.rows], level) if outline == "ellipse" else hull(points[group.rows])
-        if corners is not None:
-            yield group, corners
-
-
 # Maps of scores: one component as strips or a histogram, two as a map, three in space.
 
 
-@shows("scores", has("transform", "n_components_"))
+_has_scores = has("transform", "n_components_")
+
+
+@shows("scores", _has_scores)
 def scores(
     model: Any,
     X: Any,
@@ -151,114 +114,83 @@ def scores(
     ('PC1 (36.2%)', 'PC2 (19.2%)')
     """
     check_outline(outline, level)
-    chosen = chosen_components(model, components, 2)
+    chosen = axes.chosen_components(model, components, 2)
     if not 1 <= len(chosen) <= 3:
         raise wrong_number_of_components(len(chosen), "one, two or three")
-    shown = rows_shown(model, X, groups, labels)
-    Z = scores_of(model, shown.X)[:, chosen]
-    named, members = shown.labels(len(Z)), groups_of(shown.groups(len(Z)), len(Z))
-    names = [axis_label(model, k) for k in chosen]
-    rows = thinned(len(Z))
-    grouped = shown.groups(len(Z)) is not None
-    if len(chosen) == 3:
-        return _in_space(ax, Z, members, rows, names, named, grouped)
+    shown = axes.rows_shown(model, X, groups, labels)
+    Z = axes.scores_of(model, shown.X)[:, chosen]
+    values, named = shown.beside(len(Z))
+    members, rows = groups_of(values, len(Z)), axes.thinned(len(Z))
+    ax = make_axes(ax, projection="3d" if len(chosen) == 3 else None)
     if len(chosen) == 1:
-        return _on_a_line(ax, Z[:, 0], members, rows, names[0], named, grouped)
-    ax = make_axes(ax)
-    draw_points(ax, Z, members, rows)
-    if grouped and outline is not None:
-        draw_outlines(ax, Z, members, outline, level)
-    zero_lines(ax)
-    name_axes(ax, names)
-    if grouped:
-        legend(ax, ncols=1 + len(members) // 12)
-    finish_map(ax, Z, rows, named)
+        Z = _draw_on_a_line(ax, Z[:, 0], members, rows, values is not None)
+        axes.zero_lines(ax, horizontal=False)
+    else:
+        draw_points(ax, Z, members, rows)
+    if len(chosen) == 2:
+        if values is not None and outline is not None:
+            draw_outlines(ax, Z, members, outline, level)
+        axes.zero_lines(ax)
+    axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
+    if values is not None and len(chosen) > 1:
+        flat = {"ncols": 1 + len(members) // 12}
+        axes.legend(ax, **flat if len(chosen) == 2 else {"loc": "upper left", "bbox_to_anchor": (0.0, 1.0)})
+    if len(chosen) == 2:
+        ax.margins(0.08)
+        ax.autoscale_view()
+    label_rows(ax, Z, rows, named)
     return ax
+
+
+def _draw_on_a_line(ax: Any, z: np.ndarray, groups: list[Group], rows: np.ndarray, grouped: bool) -> np.ndarray:
+    """One component: strips of groups, or a histogram with a mark for each row. Returns where the rows are."""
+    points = np.column_stack([z, np.zeros(len(z))])
+    if not grouped:
+        ax.hist(z, bins="auto" if len(z) > 1 else 1, color="C0", alpha=0.6)
+        ax.set_ylabel("rows")
+        look = {**axes.point_style(len(rows)), "marker": "|", "color": axes.foreground(), "s": 60, "linewidths": 1}
+        ax.scatter(*points[rows].T, clip_on=False, **look)
+        return points
+    # A little noise, always the same, keeps rows of equal scores apart.
+    points[:, 1] = np.random.default_rng(0).uniform(-0.25, 0.25, len(z))
+    for i, group in enumerate(groups):
+        points[group.rows, 1] += i
+    draw_points(ax, points, groups, rows)
+    axes.tick_labels(ax.yaxis, range(len(groups)), [group.name for group in groups])
+    ax.set_ylim(len(groups) - 0.5, -0.5)
+    return points
 
 
 def draw_points(ax: Any, points: np.ndarray, groups: list[Group], rows: np.ndarray, **look: Any) -> None:
     """The rows that are shown, in the colours and markers of their groups."""
-    look = {**point_style(len(rows)), **look}
     for group in groups:
         inside = group.rows[np.isin(group.rows, rows)] if len(rows) < len(points) else group.rows
-        ax.scatter(*points[inside].T, color=group.color, marker=group.marker, label=group.name or None, **look)
-
-
-def finish_map(ax: Any, points: np.ndarray, rows: np.ndarray, named: np.ndarray | None) -> None:
-    """Labels of the rows that are shown, and notes on what is left out. The limits of the axes are final after it."""
-    remarks = thinning_note(len(rows), len(points))
-    ax.margins(0.08)
-    ax.autoscale_view()
-    if named is not None:
-        ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
-        remarks += labels_note(place_labels(ax, points[rows], named[rows]), len(rows))
-    note(ax, remarks)
+        style = {**axes.point_style(len(rows)), **group.look, **look}
+        ax.scatter(*points[inside].T, label=group.name or None, **style)
 
 
 def draw_outlines(ax: Any, points: np.ndarray, groups: list[Group], outline: str, level: float) -> None:
-    """An ellipse or a hull around the points of each group."""
-    for group, corners in outlines(groups, points, outline, level):
-        ax.fill(*corners.T, facecolor=group.color, alpha=0.12, linewidth=0, zorder=0)
-        closed = np.vstack([corners, corners[:1]])
-        ax.plot(*closed.T, color=group.color, linewidth=1.0, zorder=1)
+    """An ellipse or a hull around the points of each group that has one."""
+    for group in groups:
+        corners = ellipse(points[group.rows], level) if outline == "ellipse" else hull(points[group.rows])
+        if corners is not None:
+            ax.fill(*corners.T, facecolor=group.look["color"], alpha=0.12, linewidth=0, zorder=0)
+            closed = np.vstack([corners, corners[:1]])
+            ax.plot(*closed.T, color=group.look["color"], linewidth=1.0, zorder=1)
 
 
-def _on_a_line(
-    ax: Any, z: np.ndarray, groups: list[Group], rows: np.ndarray, name: str, named: np.ndarray | None, grouped: bool
-) -> Any:
-    """One component: strips of groups, or a histogram with a mark for each row."""
-    ax = make_axes(ax)
-    look = point_style(len(rows))
-    if not grouped:
-        ax.hist(z, bins="auto" if len(z) > 1 else 1, color=color(0), alpha=0.6)
-        ax.set_ylabel("rows")
-        ax.scatter(
-            z[rows],
-            np.zeros(len(rows)),
-            marker="|",
-            color=style("text.color"),
-            clip_on=False,
-            **{**look, "s": 60, "linewidths": 1},
-        )
-        points = np.column_stack([z, np.zeros(len(z))])
-    else:
-        # A little noise, always the same, keeps rows of equal scores apart.
-        points = np.column_stack([z, np.random.default_rng(0).uniform(-0.25, 0.25, len(z))])
-        for i, group in enumerate(groups):
-            points[group.rows, 1] += i
-        draw_points(ax, points, groups, rows)
-        tick_labels(ax.yaxis, range(len(groups)), [group.name for group in groups])
-        ax.set_ylim(len(groups) - 0.5, -0.5)
-    zero_lines(ax, horizontal=False)
-    name_axes(ax, [name])
-    remarks = thinning_note(len(rows), len(z))
+def label_rows(ax: Any, points: np.ndarray, rows: np.ndarray, named: np.ndarray | None) -> None:
+    """Labels of the rows that are shown, and notes on what is left out. The limits of the axes are final after it."""
+    remarks = axes.some_of(len(rows), len(points))
     if named is not None:
-        ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
-        remarks += labels_note(place_labels(ax, points[rows], named[rows]), len(rows))
-    note(ax, remarks)
-    return ax
-
-
-def _in_space(
-    ax: Any,
-    Z: np.ndarray,
-    groups: list[Group],
-    rows: np.ndarray,
-    names: list[str],
-    named: np.ndarray | None,
-    grouped: bool,
-) -> Any:
-    """Three components. Labels turn with the points."""
-    ax = make_axes(ax, projection="3d")
-    draw_points(ax, Z, groups, rows)
-    name_axes(ax, names)
-    if grouped:
-        legend(ax, loc="upper left", bbox_to_anchor=(0.0, 1.0))
-    remarks = thinning_note(len(rows), len(Z))
-    if named is not None:
-        remarks += labels_note(label_points_in_space(ax, Z[rows], named[rows]), len(rows))
-    note(ax, remarks)
-    return ax
+        if points.shape[1] == 3:
+            # These labels turn with the points.
+            placed = axes.label_points_in_space(ax, points[rows], named[rows])
+        else:
+            ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
+            placed = axes.place_labels(ax, points[rows], named[rows])
+        remarks += axes.some_of(placed, len(rows), "labels fit")
+    axes.note(ax, remarks)
 
 
 # Scores as contours over the plane of two columns.
@@ -269,13 +201,10 @@ _GRID = 80
 _LEVELS = 12
 
 
-def _is_of_the_plane(model: Any) -> bool:
-    return (
-        getattr(model, "n_features_in_", None) == 2 and hasattr(model, "transform") and hasattr(model, "n_components_")
-    )
-
-
-@shows("scores over the plane of two columns", _is_of_the_plane)
+@shows(
+    "scores over the plane of two columns",
+    lambda model: getattr(model, "n_features_in_", None) == 2 and _has_scores(model),
+)
 def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: Any = None) -> Any:
     """The scores of one component as contours over the plane, for models of two columns such as kernel PCA.
 
@@ -306,32 +235,34 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     """
     from matplotlib.ticker import MaxNLocator
 
-    k = chosen_component(model, component)
-    shown = rows_shown(model, X, groups, False)
-    found = read_rows(model, shown.X)
+    k = axes.chosen_component(model, component)
+    shown = axes.rows_shown(model, X, groups, False)
+    found = axes.read_rows(model, shown.X)
     if found.shape[1] != len(inspect.column_names(model)):
-        scores_of(model, found)  # says what the model expects
-    points = numbers_of(found)
+        axes.scores_of(model, found)  # says what the model expects
+    points = axes.numbers_of(found)
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.1 * np.where(high > low, high - low, 1.0)
     x, y = (np.linspace(a - m, b + m, _GRID) for a, b, m in zip(low, high, margin, strict=True))
     grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x, y)])
-    on_grid = scores_of(model, named_rows(model, asarray_like(grid, found, dtype=found.dtype)))
+    on_grid = axes.scores_of(model, axes.named_rows(model, asarray_like(grid, found, dtype=found.dtype)))
     heights = on_grid[:, k].reshape(_GRID, _GRID)
     largest = float(np.abs(heights).max()) or 1.0
     # Round numbers, as many above zero as below, so that the colours say the sign.
     levels = MaxNLocator(_LEVELS, symmetric=True).tick_values(-largest, largest)
     ax = make_axes(ax)
     filled = ax.contourf(x, y, heights, levels=levels, cmap=DIVERGING, alpha=0.7)
-    ax.contour(x, y, heights, levels=levels, colors=[foreground()], linewidths=0.4, linestyles="solid")
-    ax.figure.colorbar(filled, ax=ax, label=label(axis_label(model, k), 40))
-    members, rows = groups_of(shown.groups(len(points)), len(points)), thinned(len(points))
-    draw_points(ax, points, members, rows, edgecolors=background(), linewidths=0.4, alpha=1.0)
+    ax.contour(x, y, heights, levels=levels, colors=[axes.foreground()], linewidths=0.4, linestyles="solid")
+    ax.figure.colorbar(filled, ax=ax, label=axes.label(axes.axis_label(model, k), 40))
+    values, _ = shown.beside(len(points))
+    rows = axes.thinned(len(points))
+    look = {"edgecolors": axes.style("axes.facecolor"), "linewidths": 0.4, "alpha": 1.0}
+    draw_points(ax, points, groups_of(values, len(points)), rows, **look)
     ax.grid(False)
-    name_axes(ax, inspect.column_names(model))
-    if shown.groups(len(points)) is not None:
-        legend(ax)
-    note(ax, thinning_note(len(rows), len(points)))
+    axes.name_axes(ax, inspect.column_names(model))
+    if values is not None:
+        axes.legend(ax)
+    axes.note(ax, axes.some_of(len(rows), len(points)))
     return ax
 
 
@@ -389,35 +320,34 @@ def outliers(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('T2, distance within the subspace (limit 10.9)', 'Q, distance to the subspace (limit 5.38)')
     """
-    shown = rows_shown(model, X, labels=True if labels is None else labels, sample_weight=sample_weight)
+    shown = axes.rows_shown(model, X, labels=True if labels is None else labels, sample_weight=sample_weight)
     found = diagnose(model, shown.X, alpha=alpha, new_rows=new_rows, sample_weight=shown.sample_weight)
-    t2, q = numbers_of(found.t2), numbers_of(found.q)
+    t2, q = axes.numbers_of(found.t2), axes.numbers_of(found.q)
     points = np.column_stack([t2, q])
     beyond = (t2 > found.t2_limit) | (q > found.q_limit)
     # The farthest rows are always drawn.
     far = np.argsort(-np.maximum(t2 / found.t2_limit, q / found.q_limit), kind="stable")[: int(beyond.sum())]
-    rows = thinned(len(t2), far[:_FARTHEST])
+    rows = axes.thinned(len(t2), far[:_FARTHEST])
     ax = make_axes(ax)
-    kinds = (("usual", ~beyond, 0), (f"beyond a limit: {int(beyond.sum()):,} of {len(t2):,} rows", beyond, 1))
-    for name, where, i in kinds:
-        inside = rows[where[rows]]
-        ax.scatter(*points[inside].T, color=color(i), marker=marker(i), label=name, **point_style(len(rows)))
-    reference_line(ax, found.t2_limit, vertical=True)
-    reference_line(ax, found.q_limit)
+    kinds = (("usual", ~beyond), (f"beyond a limit: {int(beyond.sum()):,} of {len(t2):,} rows", beyond))
+    for i, (name, where) in enumerate(kinds):
+        ax.scatter(*points[rows[where[rows]]].T, label=name, **axes.series(i), **axes.point_style(len(rows)))
+    axes.reference_line(ax, found.t2_limit, vertical=True)
+    axes.reference_line(ax, found.q_limit)
     ax.set_xlabel(f"T2, distance within the subspace (limit {found.t2_limit:.3g})")
     ax.set_ylabel(f"Q, distance to the subspace (limit {found.q_limit:.3g})")
     ax.set_xlim(0.0, max(float(t2.max()), found.t2_limit) * 1.08)
     ax.set_ylim(0.0, max(float(q.max()), found.q_limit) * 1.08)
-    legend(ax)
-    remarks = thinning_note(len(rows), len(t2))
-    note(ax, remarks)
-    named = shown.labels(len(t2))
+    axes.legend(ax)
+    remarks = axes.some_of(len(rows), len(t2))
+    axes.note(ax, remarks)
+    _, named = shown.beside(len(t2))
     if named is not None and beyond.any():
         position = np.full(len(t2), -1)
         position[rows] = np.arange(len(rows))
         order = position[far][position[far] >= 0]
-        placed = place_labels(ax, points[rows], named[rows], order=order)
-        note(ax, [*remarks, *labels_note(placed, len(order))])
+        placed = axes.place_labels(ax, points[rows], named[rows], order=order)
+        axes.note(ax, remarks + axes.some_of(placed, len(order), "labels fit"))
     return ax
 
 
@@ -475,8 +405,8 @@ def biplot(
     """
     check_outline(outline, level)
     chosen = _pair(model, components)
-    shown = rows_shown(model, X, groups, labels)
-    Z = scores_of(model, shown.X)
+    shown = axes.rows_shown(model, X, groups, labels)
+    Z = axes.scores_of(model, shown.X)
     deviations = Z.std(axis=0)
     found = inspect.loadings(model)
     # The loadings of PLS and PCR belong to the scores as they are, those of others to scores of variance one.
@@ -485,28 +415,27 @@ def biplot(
     Z = (Z / np.where(deviations > 0, deviations, 1.0))[:, chosen]
     reach = float(np.sqrt(np.max(np.sum(arrows**2, axis=1), initial=0.0)))
     arrows = arrows * (0.9 * float(np.sqrt(np.sum(Z**2, axis=1).max())) / (reach or 1.0))
-    values = shown.groups(len(Z))
-    members, rows = groups_of(values, len(Z)), thinned(len(Z))
+    values, named = shown.beside(len(Z))
+    members, rows = groups_of(values, len(Z)), axes.thinned(len(Z))
     ax = make_axes(ax)
     # Points are in the back: the arrows are the subject.
     draw_points(ax, Z, members, rows, alpha=0.5)
     if values is not None:
         if outline is not None:
             draw_outlines(ax, Z, members, outline, level)
-        legend(ax, ncols=1 + len(members) // 12)
-    zero_lines(ax)
-    name_axes(ax, [axis_label(model, k) for k in chosen])
+        axes.legend(ax, ncols=1 + len(members) // 12)
+    axes.zero_lines(ax)
+    axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
     longest = _draw_arrows(ax, arrows)
     # Room for the names of the arrows.
     ax.margins(0.18, 0.1)
-    remarks = [*thinning_note(len(rows), len(Z)), *columns_note(len(longest), len(arrows), "the longest arrows")]
-    note(ax, remarks)
+    remarks = axes.some_of(len(rows), len(Z)) + axes.some_of(len(longest), len(arrows), "columns, the longest arrows")
+    axes.note(ax, remarks)
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
     _name_arrows(ax, arrows[longest], [found.rows[j] for j in longest])
-    named = shown.labels(len(Z))
     if named is not None:
-        placed = place_labels(ax, Z[rows], named[rows], obstacles=_along(arrows[longest]), alpha=0.8)
-        note(ax, [*remarks, *labels_note(placed, len(rows))])
+        placed = axes.place_labels(ax, Z[rows], named[rows], obstacles=_along(arrows[longest]), alpha=0.8)
+        axes.note(ax, remarks + axes.some_of(placed, len(rows), "labels fit"))
     return ax
 
 
@@ -544,9 +473,9 @@ def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None
     1.0
     """
     chosen = _pair(model, components)
-    tables = [(inspect.correlations(model, X), {"linestyle": "-", "color": color(0)})]
+    tables = [(inspect.correlations(model, X), {"linestyle": "-", "color": "C0"})]
     if Y is not None:
-        tables.append((inspect.correlations(model, X, Y), {"linestyle": "--", "color": color(1)}))
+        tables.append((inspect.correlations(model, X, Y), {"linestyle": "--", "color": "C1"}))
     ax = make_axes(ax)
     unit_circle(ax)
     ends, names, remarks = [], [], []
@@ -555,9 +484,9 @@ def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None
         longest = _draw_arrows(ax, arrows, **look)
         ends.append(arrows[longest])
         names += [found.rows[j] for j in longest]
-        remarks += columns_note(len(longest), len(arrows), "the longest arrows")
-    name_axes(ax, [axis_label(model, k) for k in chosen])
-    note(ax, remarks)
+        remarks += axes.some_of(len(longest), len(arrows), "columns, the longest arrows")
+    axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
+    axes.note(ax, remarks)
     _name_arrows(ax, np.vstack(ends), names)
     return ax
 
@@ -566,13 +495,13 @@ def unit_circle(ax: Any) -> None:
     """The unit circle with axes through its middle, not distorted."""
     from matplotlib.patches import Circle
 
-    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=foreground(), linewidth=1.0))
-    zero_lines(ax)
+    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=axes.foreground(), linewidth=1.0))
+    axes.zero_lines(ax)
     ax.set(xlim=(-1.5, 1.5), ylim=(-1.15, 1.15), aspect="equal")
 
 
 def _pair(model: Any, components: Any) -> list[int]:
-    chosen = chosen_components(model, components, 2)
+    chosen = axes.chosen_components(model, components, 2)
     if len(chosen) != 2:
         raise wrong_number_of_components(len(chosen), "two")
     return chosen
@@ -583,15 +512,9 @@ def _draw_arrows(ax: Any, ends: np.ndarray, **look: Any) -> np.ndarray:
     lengths = np.sqrt(np.sum(ends**2, axis=1))
     longest = np.argsort(-lengths, kind="stable")[:MOST_ARROWS]
     longest = longest[lengths[longest] > 0] if np.any(lengths > 0) else longest
-    look = {"color": foreground(), "linestyle": "-", **look}
-    for x, y in ends[longest]:
-        ax.annotate(
-            "",
-            (x, y),
-            xytext=(0.0, 0.0),
-            arrowprops={"arrowstyle": "->", "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0, **look},
-            zorder=3,
-        )
+    arrow = {"arrowstyle": "->", "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0, "color": axes.foreground(), **look}
+    for end in ends[longest]:
+        ax.annotate("", end, xytext=(0.0, 0.0), arrowprops=arrow, zorder=3)
     # Arrows do not count for the limits of the axes.
     ax.update_datalim(ends[longest])
     ax.autoscale_view()
@@ -601,7 +524,7 @@ def _draw_arrows(ax: Any, ends: np.ndarray, **look: Any) -> np.ndarray:
 def _name_arrows(ax: Any, ends: np.ndarray, names: list[str]) -> None:
     """Names beside the ends of arrows, the longest first."""
     order = np.argsort(-np.sum(ends**2, axis=1), kind="stable")
-    place_labels(ax, ends, names, order=order, obstacles=_along(ends), outward=True)
+    axes.place_labels(ax, ends, names, order=order, obstacles=_along(ends), outward=True)
 
 
 def _along(ends: np.ndarray) -> np.ndarray:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import inspect
-from ..errors import other_response, other_test, wrong_number_of_components
+from ..errors import wrong_number_of_components
 from ..inspect.limits import names_expected
 from ..inspect.tables import has_coefficients, has_structure, has_vip
 from ..selection.bootstrapping import Bootstrap
@@ -16,39 +15,10 @@ from ..selection.cross_validation import CrossValidation
 from ..selection.permutation import PermutationTest
 from ..sources.named import check_row_labels
 from ..sources.opening import by_name
-from .axes import (
-    LITERAL,
-    background,
-    chosen_component,
-    chosen_components,
-    color,
-    column_ticks,
-    foreground,
-    has,
-    hatched,
-    label,
-    legend,
-    legend_label,
-    make_axes,
-    marker,
-    name_axes,
-    note,
-    number_of_tables,
-    numbers_of,
-    place_labels,
-    point_style,
-    position_among,
-    reference_line,
-    rows_shown,
-    shows,
-    thinned,
-    thinning_note,
-    tick_labels,
-    whole_ticks,
-    zero_lines,
-)
-from .components import CURVE_FROM, MOST_BARS, curve_over_columns, sorted_bars
-from .maps import MOST_ARROWS, draw_points, finish_map, groups_of, unit_circle
+from . import axes
+from .axes import has, make_axes, shows
+from .components import MOST_BARS, draw_columns
+from .maps import MOST_ARROWS, draw_points, groups_of, label_rows, unit_circle
 
 # Two tables: variates, their correlations, and what the columns have to do with them.
 
@@ -84,22 +54,24 @@ def variates(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('pair1: variate of X', 'pair1: variate of y')
     """
-    k = chosen_component(model, component)
-    shown = rows_shown(model, X, groups, labels, y=y)
+    k = axes.chosen_component(model, component)
+    shown = axes.rows_shown(model, X, groups, labels, y=y)
     both = inspect.scores(model, shown.X, shown.y).values
     points = both[:, [k, int(model.n_components_) + k]]
-    values = shown.groups(len(points))
-    members, rows = groups_of(values, len(points)), thinned(len(points))
+    values, named = shown.beside(len(points))
+    rows = axes.thinned(len(points))
     ax = make_axes(ax)
-    draw_points(ax, points, members, rows)
-    zero_lines(ax)
+    draw_points(ax, points, groups_of(values, len(points)), rows)
+    axes.zero_lines(ax)
     name = model.component_names_[k]
-    name_axes(ax, [f"{name}: variate of {table}" for table in "Xy"])
+    axes.name_axes(ax, [f"{name}: variate of {table}" for table in "Xy"])
     if np.all(points.std(axis=0) > 0):
         ax.set_title(f"correlation {np.corrcoef(points.T)[0, 1]:.3f}", loc="left", fontsize="medium")
     if values is not None:
-        legend(ax)
-    finish_map(ax, points, rows, shown.labels(len(points)))
+        axes.legend(ax)
+    ax.margins(0.08)
+    ax.autoscale_view()
+    label_rows(ax, points, rows, named)
     return ax
 
 
@@ -130,47 +102,40 @@ def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = N
     >>> ax.get_ylabel()
     'canonical correlation'
     """
-    values = numbers_of(model.correlations_)
+    values = axes.numbers_of(model.correlations_)
     what = "canonical correlation"
     if test is not None:
         if test.estimator != type(model).__name__ or test.strength is None:
-            raise other_test(test.estimator, type(model).__name__)
+            raise ValueError(
+                f"the permutation test is of {test.estimator}, or comes from an older file; pass what "
+                f"lowdim.permutation_test returns for {type(model).__name__} and the same tables."
+            )
         values = test.strength[: len(values)]
         what = what if test.are_correlations else "singular value"
     ax = make_axes(ax)
     positions = np.arange(len(values))
     if test is None:
-        ax.bar(positions, values, color=color(0), width=0.6)
+        ax.bar(positions, values, color="C0", width=0.6)
     else:
         significant = test.p_values[: len(values)] <= test.level
         for i, (which, words) in enumerate(((significant, "significant"), (~significant, "not significant"))):
-            look = {} if i == 0 else {"alpha": 0.5, **hatched(foreground())}
+            look = {} if i == 0 else {"alpha": 0.5, "edgecolor": axes.foreground(), **axes.HATCHED}
             if which.any():
-                ax.bar(positions[which], values[which], color=color(i), width=0.6, label=words, **look)
-        _band(ax, positions, test)
-        legend(ax)
-    column_ticks(ax.xaxis, model.component_names_[: len(values)])
+                ax.bar(positions[which], values[which], color=f"C{i}", width=0.6, label=words, **look)
+        # Where the values of shuffled rows are.
+        null = test.null_strength[:, : len(values)]
+        low, middle, high = null.min(axis=0), np.median(null, axis=0), np.quantile(null, 1.0 - test.level, axis=0)
+        words = f"{1.0 - test.level:.0%} of {len(null):,} shuffles"
+        look = {"color": axes.foreground(), "alpha": 0.25, "linewidth": 0, "zorder": 3}
+        for i, position in enumerate(positions):
+            width = [position - 0.42, position + 0.42]
+            ax.fill_between(width, low[i], high[i], label=None if i else words, **look)
+            ax.plot(width, [middle[i]] * 2, color=axes.foreground(), linewidth=1.0, zorder=4)
+        axes.legend(ax)
+    axes.column_ticks(ax.xaxis, model.component_names_[: len(values)])
     ax.set_ylabel(what)
     ax.set_ylim(min(0.0, float(values.min(initial=0.0))), max(1.0, float(values.max(initial=0.0)) * 1.05))
     return ax
-
-
-def _band(ax: Any, positions: np.ndarray, test: PermutationTest) -> None:
-    """For each pair, where the values of shuffled rows are."""
-    null = test.null_strength[:, : len(positions)]
-    low, middle, high = null.min(axis=0), np.median(null, axis=0), np.quantile(null, 1.0 - test.level, axis=0)
-    for i, position in enumerate(positions):
-        ax.fill_between(
-            [position - 0.42, position + 0.42],
-            low[i],
-            high[i],
-            color=foreground(),
-            alpha=0.25,
-            linewidth=0,
-            zorder=3,
-            label=f"{1.0 - test.level:.0%} of {len(null):,} shuffles" if i == 0 else None,
-        )
-        ax.plot([position - 0.42, position + 0.42], [middle[i]] * 2, color=foreground(), linewidth=1.0, zorder=4)
 
 
 @shows("correlations of columns with factors or variates", has_structure)
@@ -202,58 +167,43 @@ def structure(model: Any, components: Any = None, *, ax: Any = None) -> Any:
     >>> cca = CCA(2).fit(X, y)
     >>> ax = cca.plot.structure()
     """
-    chosen = chosen_components(model, components, 2)
+    chosen = axes.chosen_components(model, components, 2)
     if not 1 <= len(chosen) <= 2:
         raise wrong_number_of_components(len(chosen), "one or two")
-    count = number_of_tables(model)
+    count, in_circle = len(model._widths()), len(chosen) == 2
     titles = [""] if count == 1 else [" of X", " of y"] if count == 2 else [f" of table {i}" for i in range(count)]
-    found = [inspect.structure(model, i) for i in range(count)]
-    tables = [(title, part.values[:, chosen], part.rows) for title, part in zip(titles, found, strict=True)]
-    names = [model.component_names_[k] for k in chosen]
-    return _circle(tables, names, ax) if len(chosen) == 2 else _bars(tables, names[0], ax)
-
-
-def _circle(tables: list[tuple[str, np.ndarray, list[Any]]], names: list[str], ax: Any) -> Any:
+    names = [f"correlation with {model.component_names_[k]}" for k in chosen]
     ax = make_axes(ax)
-    unit_circle(ax)
-    points, texts, remarks = [], [], []
-    for i, (table, values, known) in enumerate(tables):
-        order = np.argsort(-np.sum(values**2, axis=1), kind="stable")[:MOST_ARROWS]
-        ax.scatter(*values[order].T, color=color(i), marker=marker(i), label=f"columns{table}", zorder=3)
+    if in_circle:
+        unit_circle(ax)
+    points, remarks = [], []
+    texts: list[Any] = []
+    for i, title in enumerate(titles):
+        found = inspect.structure(model, i)
+        values = found.values[:, chosen]
+        size = np.sum(values**2, axis=1) if in_circle else np.abs(values[:, 0])
+        order = np.argsort(-size, kind="stable")[: MOST_ARROWS if in_circle else MOST_BARS // count]
+        if in_circle:
+            ax.scatter(*values[order].T, label=f"columns{title}", zorder=3, **axes.series(i))
+        else:
+            where = len(texts) + np.arange(len(order))
+            look = {"edgecolor": axes.style("axes.facecolor"), **axes.HATCHED} if i else {}
+            ax.barh(where, values[order, 0], color=f"C{i}", height=0.7, label=f"columns{title}", **look)
         points.append(values[order])
-        texts += [known[j] for j in order]
-        if len(order) < len(values):
-            remarks.append(f"{len(order)} of {len(values):,} columns{table}")
-    name_axes(ax, [f"correlation with {name}" for name in names])
-    if len(tables) > 1:
+        texts += [found.rows[j] for j in order]
+        remarks += axes.some_of(len(order), len(values), f"columns{title}")
+    if not in_circle:
+        axes.tick_labels(ax.yaxis, range(len(texts)), texts)
+        ax.set(xlim=(-1.05, 1.05), ylim=(len(texts) - 0.4, -0.6))
+        axes.zero_lines(ax, horizontal=False)
+    axes.name_axes(ax, names)
+    if count > 1:
         # The corners beside the circle are empty.
-        legend(ax, loc="upper left")
-    note(ax, remarks)
-    ends = np.vstack(points)
-    place_labels(ax, ends, texts, order=np.argsort(-np.sum(ends**2, axis=1), kind="stable"), outward=True)
-    return ax
-
-
-def _bars(tables: list[tuple[str, np.ndarray, list[Any]]], name: str, ax: Any) -> Any:
-    ax = make_axes(ax)
-    ticks: list[str] = []
-    remarks = []
-    for i, (table, values, known) in enumerate(tables):
-        order = np.argsort(-np.abs(values[:, 0]), kind="stable")[: MOST_BARS // len(tables)]
-        where = len(ticks) + np.arange(len(order))
-        hatch = {} if i == 0 else hatched(background())
-        ax.barh(where, values[order, 0], color=color(i), height=0.7, label=f"columns{table}", **hatch)
-        ticks += [known[j] for j in order]
-        if len(order) < len(values):
-            remarks.append(f"{len(order)} of {len(values):,} columns{table}")
-    tick_labels(ax.yaxis, range(len(ticks)), ticks)
-    ax.set_ylim(len(ticks) - 0.4, -0.6)
-    ax.set_xlim(-1.05, 1.05)
-    zero_lines(ax, horizontal=False)
-    name_axes(ax, [f"correlation with {name}"])
-    if len(tables) > 1:
-        legend(ax)
-    note(ax, remarks)
+        axes.legend(ax, loc="upper left" if in_circle else "best")
+    axes.note(ax, remarks)
+    if in_circle:
+        ends = np.vstack(points)
+        axes.place_labels(ax, ends, texts, order=np.argsort(-np.sum(ends**2, axis=1), kind="stable"), outward=True)
     return ax
 
 
@@ -308,19 +258,19 @@ def validation(model: Any, *, ax: Any = None) -> Any:
     best = found.settings.index(found.best_setting)
     for s, setting in enumerate(found.settings):
         words = ", ".join(f"{name}={value}" for name, value in setting.items())
-        look = {"color": color(s), "marker": marker(s + 2), "markersize": 4, "capsize": 2.5}
-        ax.errorbar(found.n_components, mean[s], yerr=error[s], label=legend_label(words) if words else None, **look)
+        look: dict[str, Any] = {**axes.series(s + 2), "color": f"C{s}", "markersize": 4, "capsize": 2.5}
+        look["label"] = axes.legend_label(words) if words else None
+        ax.errorbar(found.n_components, mean[s], yerr=error[s], **look)
     for k, shape, words in (
         (found.best, "o", f"best: {found.best}"),
         (found.one_standard_error, "s", f"within one standard error: {found.one_standard_error}"),
     ):
         at = int(np.flatnonzero(found.n_components == k)[0])
         look = {"marker": shape, "markersize": 13 if shape == "s" else 10, "markerfacecolor": "none"}
-        ax.plot([k], [mean[best, at]], linestyle="none", color=foreground(), label=words, zorder=4, **look)
-    ax.set_xlabel("number of components")
-    ax.set_ylabel("RMSE of held-out rows" if errors else f"{found.what} of held-out rows")
-    whole_ticks(ax.xaxis)
-    legend(ax)
+        ax.plot([k], [mean[best, at]], linestyle="none", color=axes.foreground(), label=words, zorder=4, **look)
+    ax.set(xlabel="number of components", ylabel=f"{'RMSE' if errors else found.what} of held-out rows")
+    axes.whole_ticks(ax.xaxis)
+    axes.legend(ax)
     return ax
 
 
@@ -353,8 +303,8 @@ def vip(model: Any, *, ax: Any = None) -> Any:
     """
     ax = make_axes(ax)
     found = inspect.vip(model)
-    across = _draw_columns(ax, found.rows, found["VIP"], None)
-    reference_line(ax, 1.0, vertical=not across)
+    across = draw_columns(ax, found.rows, found["VIP"], None)
+    axes.reference_line(ax, 1.0, vertical=not across)
     (ax.set_ylabel if across else ax.set_xlabel)("variable importance in projection (VIP)")
     return ax
 
@@ -395,20 +345,11 @@ def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | Non
     values = found.values[:, j]
     interval = None if bootstrap is None else bootstrap.interval("coef").reshape(2, -1, len(values))[:, j]
     ax = make_axes(ax)
-    across = _draw_columns(ax, found.rows, values, interval)
+    across = draw_columns(ax, found.rows, values, interval)
     words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"
-    text = label(f"coefficient for {name}{words}", 60)
-    (ax.set_ylabel if across else ax.set_xlabel)(text, **LITERAL)
+    text = axes.label(f"coefficient for {name}{words}", 60)
+    (ax.set_ylabel if across else ax.set_xlabel)(text, **axes.LITERAL)
     return ax
-
-
-def _draw_columns(ax: Any, names: Sequence[str], values: np.ndarray, interval: np.ndarray | None) -> bool:
-    """Bars or, for many columns, a curve; returns whether the columns are on the horizontal axis."""
-    if len(values) > CURVE_FROM:
-        curve_over_columns(ax, names, values, interval)
-        return True
-    note(ax, sorted_bars(ax, names, values, interval))
-    return False
 
 
 @shows("predictions", has("predict", "y_mean_"))
@@ -445,12 +386,12 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
     names = inspect.column_names(model, "y")
     check_row_labels(X, y=y)
     X, y = by_name(X, y, wanted=names_expected(model), hold=True)
-    found = numbers_of(model.predict(X))
+    found = axes.numbers_of(model.predict(X))
     found = found.reshape(len(found), -1)
-    measured = numbers_of(y).reshape(len(found), -1)
+    measured = axes.numbers_of(y).reshape(len(found), -1)
     chosen = list(range(len(names))) if response is None else [_response(model, response)[0]]
     scaled = len(chosen) > 1
-    rows = thinned(len(found))
+    rows = axes.thinned(len(found))
     ax = make_axes(ax)
     for i, j in enumerate(chosen):
         a, b = measured[:, j], found[:, j]
@@ -459,29 +400,22 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
         if scaled:
             centre, unit = a.mean(), a.std() or 1.0
             a, b = (a - centre) / unit, (b - centre) / unit
-        look = {"color": color(i), "marker": marker(i), **point_style(len(rows))}
-        ax.scatter(a[rows], b[rows], label=f"{legend_label(names[j])}: {words}", **look)
-    limits = _common_limits(ax)
-    ax.plot(limits, limits, color=foreground(), linestyle="--", linewidth=1.0, zorder=1)
-    ax.set(xlim=limits, ylim=limits, aspect="equal")
-    ending = ", in standard deviations" if scaled else ""
-    ax.set_xlabel(f"measured{ending}")
-    ax.set_ylabel(f"predicted{ending}")
-    legend(ax, loc="upper left")
-    note(ax, thinning_note(len(rows), len(found)))
-    return ax
-
-
-def _common_limits(ax: Any) -> tuple[float, float]:
-    """Limits for both axes."""
+        look = {**axes.series(i), **axes.point_style(len(rows))}
+        ax.scatter(a[rows], b[rows], label=f"{axes.legend_label(names[j])}: {words}", **look)
     (a, b), (c, d) = ax.get_xlim(), ax.get_ylim()
-    return min(a, c), max(b, d)
+    limits = min(a, c), max(b, d)
+    ax.plot(limits, limits, color=axes.foreground(), linestyle="--", linewidth=1.0, zorder=1)
+    ending = ", in standard deviations" if scaled else ""
+    ax.set(xlim=limits, ylim=limits, aspect="equal", xlabel=f"measured{ending}", ylabel=f"predicted{ending}")
+    axes.legend(ax, loc="upper left")
+    axes.note(ax, axes.some_of(len(rows), len(found)))
+    return ax
 
 
 def _response(model: Any, response: Any) -> tuple[int, str]:
     """The position and the name of a response that is given by its number from 1 or by its name."""
     names = inspect.column_names(model, "y")
-    position = 0 if response is None else position_among(names, response)
+    position = 0 if response is None else axes.position_among(names, response)
     if position is None:
-        raise other_response(response, names)
+        raise ValueError(f"response={response!r} is not one of {', '.join(map(repr, names))}; pass its name.")
     return position, names[position]

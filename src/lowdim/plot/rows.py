@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 from collections.abc import Sequence
@@ -12,27 +13,12 @@ from scipy import special
 
 from .. import inspect
 from .._core.arrays import asarray_like
-from ..errors import nothing_missing, wrong_image_shape
+from ..errors import wrong_image_shape
 from ..inspect.diagnostics import checked_image_shape
 from ..selection.parallel_analysis import check_level
 from ..sources.named import row_labels
-from .axes import (
-    color,
-    column_ticks,
-    foreground,
-    has,
-    legend,
-    make_axes,
-    marker,
-    named_rows,
-    note,
-    numbers_of,
-    point_style,
-    read_rows,
-    shows,
-    tick_labels,
-    zero_lines,
-)
+from . import axes
+from .axes import has, make_axes, shows
 
 # Rows that are images, and their reconstructions from more and more components.
 
@@ -83,20 +69,24 @@ def reconstructions(
     >>> X = load_digits().data
     >>> ax = PCA(20).fit(X).plot.reconstructions(X[:4], shape=(8, 8), n_components=[2, 10, 20])
     """
-    counts = _counts(model, n_components)
-    height, width, *colors = _shape(shape, int(model.n_features_in_))
+    counts, p = _counts(model, n_components), int(model.n_features_in_)
+    if shape is None:
+        shape = (math.isqrt(p),) * 2
+        if math.prod(shape) != p:
+            raise wrong_image_shape(None, p)
+    height, width, *colors = checked_image_shape(shape, p)
     # One row more tells whether there are others.
-    found = read_rows(model, X, _MOST_ROWS + 1)
+    found = axes.read_rows(model, X, _MOST_ROWS + 1)
     rows = found[:_MOST_ROWS, :]
     index = row_labels(X)
     n = rows.shape[0]
     names = list(range(n)) if index is None else list(index[:n])
-    Z = numbers_of(model.transform(named_rows(model, rows)))
-    images = [numbers_of(rows)]
+    Z = axes.numbers_of(model.transform(axes.named_rows(model, rows)))
+    images = [axes.numbers_of(rows)]
     for k in counts:
         # Components whose scores are zero contribute nothing: this is the reconstruction from the first k.
         kept = np.where(np.arange(Z.shape[1]) < k, Z, 0.0)
-        images.append(numbers_of(model.inverse_transform(asarray_like(kept, rows, dtype=rows.dtype))))
+        images.append(axes.numbers_of(model.inverse_transform(asarray_like(kept, rows, dtype=rows.dtype))))
     gap = max(1, round(_GAP * width))
     low, high = float(images[0].min()), float(images[0].max())
     mosaic = np.full(((height + gap) * n - gap, (width + gap) * len(images) - gap, *colors), np.nan)
@@ -106,38 +96,29 @@ def reconstructions(
             mosaic[top : top + height, left : left + width] = image.reshape(height, width, *colors)
     aspect = mosaic.shape[1] / mosaic.shape[0]
     ax = make_axes(ax, size=(1.0, min(2.0, max(0.6, 1.3 / aspect))))
-    _draw(ax, mosaic, low, high, bool(colors))
-    corners = [(j * (width + gap), i * (height + gap)) for i in range(n) for j in range(len(images))]
-    _frame(ax, corners, width, height)
-    tick_labels(ax.xaxis, [(width - 1) / 2 + j * (width + gap) for j in range(len(images))], ["row", *map(str, counts)])
-    tick_labels(ax.yaxis, [(height - 1) / 2 + i * (height + gap) for i in range(n)], names)
+    ax.grid(False)
+    if colors:
+        filled = np.clip((mosaic - low) / ((high - low) or 1.0), 0.0, 1.0)
+        alpha = np.where(np.isnan(mosaic).any(axis=2), 0.0, 1.0)
+        ax.imshow(np.dstack([np.nan_to_num(filled), alpha]), interpolation="nearest")
+    else:
+        ax.imshow(mosaic, cmap="gray", vmin=low, vmax=high, interpolation="nearest")
+    lefts, tops = np.arange(len(images)) * (width + gap), np.arange(n) * (height + gap)
+    from matplotlib.patches import Rectangle
+
+    # A thin frame around each image, since its border may have the colour of the background.
+    look = {"fill": False, "edgecolor": axes.foreground(), "alpha": 0.3, "linewidth": 0.5}
+    for y, x in itertools.product(tops, lefts):
+        # Pixels are centred at whole numbers.
+        ax.add_patch(Rectangle((x - 0.5, y - 0.5), width, height, **look))
+    axes.tick_labels(ax.xaxis, (width - 1) / 2 + lefts, ["row", *map(str, counts)])
+    axes.tick_labels(ax.yaxis, (height - 1) / 2 + tops, names)
     ax.set_xlabel("number of components")
     ax.xaxis.set_label_position("top")
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
     ax.spines[:].set_visible(False)
-    note(ax, [f"the first {n} rows"] if found.shape[0] > n else [])
+    axes.note(ax, [f"the first {n} rows"] if found.shape[0] > n else [])
     return ax
-
-
-def _draw(ax: Any, mosaic: np.ndarray, low: float, high: float, in_color: bool) -> None:
-    ax.grid(False)
-    if in_color:
-        span = (high - low) or 1.0
-        filled = np.clip((mosaic - low) / span, 0.0, 1.0)
-        alpha = np.where(np.isnan(mosaic).any(axis=2), 0.0, 1.0)
-        ax.imshow(np.dstack([np.nan_to_num(filled), alpha]), interpolation="nearest")
-        return
-    ax.imshow(mosaic, cmap="gray", vmin=low, vmax=high, interpolation="nearest")
-
-
-def _frame(ax: Any, corners: list[tuple[int, int]], width: int, height: int) -> None:
-    """A thin frame around each image, since its border may have the colour of the background."""
-    from matplotlib.patches import Rectangle
-
-    look = {"fill": False, "edgecolor": foreground(), "alpha": 0.3, "linewidth": 0.5}
-    for left, top in corners:
-        # Pixels are centred at whole numbers.
-        ax.add_patch(Rectangle((left - 0.5, top - 0.5), width, height, **look))
 
 
 def _counts(model: Any, n_components: Any) -> list[int]:
@@ -150,16 +131,6 @@ def _counts(model: Any, n_components: Any) -> list[int]:
         if not isinstance(k, numbers.Integral) or not 0 <= int(k) <= most:
             raise ValueError(f"n_components has {k!r}; each must be a whole number between 0 and {most}.")
     return [int(k) for k in given]
-
-
-def _shape(shape: Any, p: int) -> tuple[int, ...]:
-    """The shape of an image of p pixels."""
-    if shape is None:
-        side = math.isqrt(p)
-        if side * side != p:
-            raise wrong_image_shape(shape, p)
-        return side, side
-    return checked_image_shape(shape, p)
 
 
 # Missing entries: what the model expects of them, and how sure it is.
@@ -202,66 +173,54 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     >>> ax = PPCA(2).fit(holes).plot.missing(holes)
     """
     level = check_level(level)
-    filled, deviation = (numbers_of(values) for values in model.impute(X, return_std=True))
+    filled, deviation = (axes.numbers_of(values) for values in model.impute(X, return_std=True))
     # Observed entries have no uncertainty.
-    holes = deviation > 0.0
-    if not holes.any():
-        raise nothing_missing()
+    absent = deviation > 0.0
+    if not absent.any():
+        raise ValueError("X has no missing entries, so there is nothing to draw; they are NaN in X.")
     names = inspect.column_names(model)
-    chosen = _columns(columns, names, holes)
+    chosen = _columns(columns, names, absent)
     quantile = float(special.ndtri(0.5 + level / 2))
     alone = len(chosen) == 1
     random = np.random.default_rng(0)
     ax = make_axes(ax)
     drawn = 0
     for place, j in enumerate(chosen):
-        observed, absent = np.flatnonzero(~holes[:, j]), np.flatnonzero(holes[:, j])
-        centre, unit = _centre_and_unit(filled[observed, j], alone)
+        observed, empty = np.flatnonzero(~absent[:, j]), np.flatnonzero(absent[:, j])
+        known = filled[observed, j]
+        scaled = not alone and len(known)
+        centre, unit = (float(known.mean()), float(known.std()) or 1.0) if scaled else (0.0, 1.0)
         seen = random.permutation(observed)[:_MOST_OBSERVED]
-        lost = np.sort(random.permutation(absent)[: _MOST_MISSING // len(chosen)])
+        lost = np.sort(random.permutation(empty)[: _MOST_MISSING // len(chosen)])
         drawn += len(lost)
         words = ("observed", f"imputed, with {level:.0%} intervals") if place == 0 else (None, None)
         left = place - 0.2 + random.uniform(-0.12, 0.12, len(seen))
-        ax.scatter(
-            left,
-            (filled[seen, j] - centre) / unit,
-            color=color(0),
-            marker=marker(0),
-            label=words[0],
-            **{**point_style(len(seen)), "alpha": 0.4, "s": 8},
-        )
+        look = {**axes.point_style(len(seen)), **axes.series(0), "alpha": 0.4, "s": 8}
+        ax.scatter(left, (filled[seen, j] - centre) / unit, label=words[0], **look)
         right = place + (np.linspace(0.0, 0.35, len(lost)) if len(lost) > 1 else np.array([0.15]))[: len(lost)]
-        ax.errorbar(
-            right,
-            (filled[lost, j] - centre) / unit,
-            yerr=quantile * deviation[lost, j] / unit,
-            fmt=marker(1),
-            color=color(1),
-            markersize=3,
-            elinewidth=0.8,
-            label=words[1],
-        )
-    column_ticks(ax.xaxis, [names[j] for j in chosen])
+        middle, half = (filled[lost, j] - centre) / unit, quantile * deviation[lost, j] / unit
+        look = {"color": "C1", "fmt": axes.MARKERS[1], "markersize": 3, "elinewidth": 0.8}
+        ax.errorbar(right, middle, yerr=half, label=words[1], **look)
+    axes.column_ticks(ax.xaxis, [names[j] for j in chosen])
     ax.set_xlim(-0.5, len(chosen) - 0.5)
     if not alone:
-        zero_lines(ax, vertical=False)
+        axes.zero_lines(ax, vertical=False)
     ax.set_ylabel("value" if alone else "standard deviations from the mean")
     # Above the axes, where it covers no entries; the note is above the legend.
-    legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
+    axes.legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
     remarks = []
     if columns is None and len(chosen) < len(names):
-        whole = len(chosen) == np.count_nonzero(holes.any(axis=0))
+        whole = len(chosen) == np.count_nonzero(absent.any(axis=0))
         remarks.append(f"{len(chosen)} of {len(names):,} columns{' have missing entries' if whole else ''}")
-    if drawn < holes[:, chosen].sum():
-        remarks.append(f"{drawn:,} of {int(holes[:, chosen].sum()):,} missing entries, drawn at random")
-    note(ax, remarks, above=1.5)
+    remarks += axes.some_of(drawn, int(absent[:, chosen].sum()), "missing entries, drawn at random")
+    axes.note(ax, remarks, above=1.5)
     return ax
 
 
-def _columns(columns: Any, names: list[str], holes: np.ndarray) -> list[int]:
+def _columns(columns: Any, names: list[str], absent: np.ndarray) -> list[int]:
     """The positions of the columns that are drawn, in their order in the table."""
     if columns is None:
-        counts = holes.sum(axis=0)
+        counts = absent.sum(axis=0)
         most = np.argsort(-counts, kind="stable")[:_MOST_COLUMNS]
         return sorted(int(j) for j in most if counts[j] > 0)
     given = [columns] if isinstance(columns, str) else list(columns)
@@ -269,9 +228,3 @@ def _columns(columns: Any, names: list[str], holes: np.ndarray) -> list[int]:
         if name not in names:
             raise ValueError(f"there is no column {name!r}; the columns are {', '.join(map(repr, names[:20]))}.")
     return [names.index(name) for name in given]
-
-
-def _centre_and_unit(observed: np.ndarray, alone: bool) -> tuple[float, float]:
-    if alone or len(observed) == 0:
-        return 0.0, 1.0
-    return float(observed.mean()), float(observed.std()) or 1.0
