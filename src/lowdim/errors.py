@@ -1115,45 +1115,6 @@ def not_in_onnx(what: str, why: str, instead: str) -> TypeError:
     return TypeError(f"{what} cannot be written as a graph of ONNX: {why}. {instead}")
 
 
-def beyond_onnx_arithmetic(dtype: Any) -> ValueError:
-    """The error for numbers of a model that the dtype of the computations cannot hold."""
-    return ValueError(
-        f"numbers of this model are out of the range of {dtype}. Pass arithmetic='float64', or fit the model to rows "
-        "in other units."
-    )
-
-
-def bad_opset(opset: Any, lowest: int, highest: int) -> ValueError:
-    """The error for a version of the operators of ONNX that is not known."""
-    return ValueError(
-        f"opset={opset!r} must be a whole number from {lowest} to {highest}, the versions that the graphs of lowdim "
-        "and the installed onnx know."
-    )
-
-
-def no_such_table(model: str, table: Any, n_tables: int) -> ValueError:
-    """The error for the number of a table that the model was not fitted to."""
-    known = "it was fitted to one table, number 0" if n_tables == 1 else f"its tables are numbers 0 to {n_tables - 1}"
-    return ValueError(f"{model} has no table {table!r}: {known}.")
-
-
-def wrong_onnx_inputs(model: str, width: int, got: str) -> ValueError:
-    """The error for a step of a pipeline whose inputs are not those of its fit."""
-    return ValueError(
-        f"{model} takes {width} columns of numbers, and {got}. Give skl2onnx the types of the rows of the fit, such as "
-        f"FloatTensorType([None, {width}]) if it is the first step."
-    )
-
-
-def too_large_for_onnx(n_bytes: int, limit: int) -> ValueError:
-    """The error for constants that do not fit into one message of the format."""
-    return ValueError(
-        f"the graph would hold more than {n_bytes / 2**30:.3g} GiB of numbers, and ONNX allows {limit / 2**30:.3g} GiB "
-        "in one file. For kernels, use landmarks: solver=Nystrom(landmarks=1000). Otherwise keep fewer components, or "
-        "pass arithmetic='float32'."
-    )
-
-
 # The builders of messages about files that are written.
 
 
@@ -1202,31 +1163,9 @@ def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
 # Messages about plots.
 
 
-def does_not_fit(plot: str, model: str, needs: str) -> TypeError:
-    """The error for a plot of a model that does not have what it shows."""
-    return TypeError(f"plot.{plot} shows {needs}, and {model} has none. Printing model.plot lists what fits a model.")
-
-
-def unknown_component(component: object, names: Sequence[str]) -> ValueError:
-    """The error for a component that a model does not have."""
-    known = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-    return ValueError(
-        f"there is no component {component!r}; they are {known}, or by their numbers 1 to {len(names)}, counted from 1 "
-        "as in their names."
-    )
-
-
 def wrong_number_of_components(got: int, allowed: str) -> ValueError:
     """The error for more or fewer components than a picture has dimensions."""
     return ValueError(f"{got} components were chosen, and this picture shows {allowed}; pass components=(1, 2).")
-
-
-def needs_axes_in_3d() -> ValueError:
-    """The error for flat axes where three components are to be drawn."""
-    return ValueError(
-        "three components need axes with three dimensions; make them with "
-        'plt.subplots(subplot_kw={"projection": "3d"}), or leave out ax.'
-    )
 
 
 def not_one_for_each_row(name: str, got: int, n: int) -> ValueError:
@@ -1234,29 +1173,11 @@ def not_one_for_each_row(name: str, got: int, n: int) -> ValueError:
     return ValueError(f"{name} has {got} entries, X has {n} rows; pass one entry for each row.")
 
 
-def nothing_missing() -> ValueError:
-    """The error for rows without missing entries, where these are to be drawn."""
-    return ValueError("X has no missing entries, so there is nothing to draw; they are NaN in X.")
-
-
 def wrong_image_shape(shape: object, p: int) -> ValueError:
     """The error for images whose number of pixels is not the number of columns."""
     return ValueError(
         f"shape={shape!r} must be (height, width), or (height, width, 3) for colours, whose product is the number of "
         f"columns, {p}."
-    )
-
-
-def other_response(response: object, names: Sequence[str]) -> ValueError:
-    """The error for a response that a regression does not have."""
-    return ValueError(f"response={response!r} is not one of {', '.join(map(repr, names))}; pass its name.")
-
-
-def other_test(got: str, model: str) -> ValueError:
-    """The error for a permutation test of another model, or one from a file that does not hold what is drawn."""
-    return ValueError(
-        f"the permutation test is of {got}, or comes from an older file; pass what lowdim.permutation_test returns for "
-        f"{model} and the same tables."
     )
 
 
