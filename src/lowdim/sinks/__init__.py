@@ -24,7 +24,7 @@ from ..errors import (
 )
 from .formats import PART_NAME, SINKS, PartsSink, Sink, StandardOutputSink, escaped_formulas
 
-__all__ = ["SINKS", "Output", "Sink", "escaped_formulas", "find_output", "open_sink"]
+__all__ = ["SINKS", "Sink", "escaped_formulas"]
 
 #: The path that stands for the standard output.
 STANDARD_OUTPUT = "-"
