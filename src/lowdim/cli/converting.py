@@ -15,9 +15,8 @@ from ..files import load, save
 from ..reading.summarize import summarize as summarize_rows
 from ..sinks import find_output, open_sink
 from ..sources.base import Source
-from ..sources.contents import Found
 from ..sources.opening import open_keeping
-from ..sources.scan import Scan
+from ..sources.scan import Found, Scan
 from ..summaries.base import Summary
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle

@@ -18,7 +18,7 @@ from ..selection.scorers import PrincipalScorer, SpectralScorer
 from ..solvers import spectra
 from ..solvers.problem import Spectrum, count_to_reach, with_passes
 from ..solvers.spectra.base import Solver
-from ..sources.spark import mean_of_results
+from ..sources.derived import mean_of_results
 from .base import first_components
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
 from .rule_choice import DENSITY_AXES, apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for, is_cv

@@ -22,8 +22,8 @@ from ..reading.summarize import check_weights, summarize
 from ..solvers import spectra
 from ..solvers.problem import Request, Status
 from ..sources.base import Source
+from ..sources.derived import mean_of_results
 from ..sources.opening import open_source
-from ..sources.spark import mean_of_results
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 from .cross_validation import CrossValidation, CrossValidator, check_counts

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import duplicate_columns, missing_columns, no_rows_in_files, not_numbers, unreadable_file
 from .arrow import ArrowSource, block_dtype, index_columns, numeric_columns, pyarrow
 from .base import Source, cut
-from .contents import ColumnChoice, Contents, Found, check_unchanged
+from .scan import Contents, Found, check_unchanged
 
 # What is particular to each kind of file: schemas, numbers of rows, how rows are read, and damaged places.
 
@@ -392,8 +392,6 @@ def _typed(values: Sequence[str]) -> Any:
 class ArrowFiles(Contents):
     """The columns of files of one kind, by the schema of the first file."""
 
-    choice = ColumnChoice
-
     def __init__(self, make_format: Callable[[Found], FileFormat], found: Found) -> None:
         pyarrow(f"reading {found.kind} files")
         self._found = found
@@ -601,3 +599,7 @@ class ArrowFilesSource(ArrowSource):
         """Remember how many rows each file had, for messages."""
         if not self._counted and (len(self._counts) < i + 1 or self._counts[i] < counts[i]):
             self._counts = counts[: i + 1]
+
+
+parquet_files = partial(ArrowFiles, ParquetFormat)
+arrow_files = partial(ArrowFiles, ArrowFormat)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from itertools import accumulate, pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -24,10 +25,16 @@ if TYPE_CHECKING:
     from .derived import CarriedColumn
 
 
+def when_called(module: str, name: str) -> Callable[..., Any]:
+    """A function or class of a module of this folder, which is imported when it is first called: `import lowdim` does
+    not load what only files, Dask and Spark need."""
+    return lambda *arguments, **named: getattr(import_module(f".{module}", __package__), name)(*arguments, **named)
+
+
 # What a scheduler offers, so that rows which its workers hold are summed up and mapped where they lie.
 #
-# An engine is one object, and the trait `engine` of a source names the one that holds its rows. `dask/`, `spark/` and
-# `in_process.py` each have one; the rest of lowdim knows only this protocol.
+# An engine is one object, and the trait `engine` of a source names the one that holds its rows. `dask.py` and
+# `spark.py` each have one; the rest of lowdim knows only this protocol.
 
 
 #: The number of results that one task of a tree merges.

@@ -26,8 +26,8 @@ from ..errors import (
     ragged_line,
     unreadable_file,
 )
-from .arrow_files import FileFormat
-from .contents import Found
+from .arrow_files import ArrowFiles, FileFormat
+from .scan import Found
 
 # Entries of CSV files: which are numbers, which are missing, and columns that are text because of a few entries.
 
@@ -520,3 +520,6 @@ def _described(texts: dict[str, FirstText]) -> str:
     """What is wrong with columns that should be numbers, in words."""
     found = [f"column {name!r} {text}" for name, text in islice(texts.items(), _DESCRIBED)]
     return "; ".join(found + ([f"and {len(texts) - _DESCRIBED} more"] if len(texts) > _DESCRIBED else []))
+
+
+csv_files = partial(ArrowFiles, CsvFormat)

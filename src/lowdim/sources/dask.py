@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 from weakref import WeakSet
 
+import narwhals as nw
 import numpy as np
 from scipy import sparse
 
@@ -21,6 +22,7 @@ from .._core import __version__
 from .._core.arrays import Array, concat_rows, is_sparse, namespace
 from ..errors import bad_ndim, empty, in_partition, other_partition
 from .base import Codec, Engine, Place, SameVersion, Source, adjacent, in_a_tree, later, made, with_places, with_rows
+from .scan import Contents
 from .stream import StreamSource
 
 # The schedulers of Dask: threads of this process, or the workers of a `distributed.Client`.
@@ -410,9 +412,33 @@ class _PartSource(Source):
         return self._whole.first_block
 
 
-def is_dask(X: Any) -> bool:
-    """True for Dask arrays and data frames, including those of libraries that build on Dask."""
-    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "_meta")
+class DaskTable(Contents):
+    """The columns of a data frame of Dask. A partition is computed once for all columns that are read side by side."""
+
+    def __init__(self, frame: Any, open_rows: Callable[[Any], Source]) -> None:
+        self._frame, self._open = frame, open_rows
+        self._own = {str(name): name for name in frame.columns}
+        self.names = list(self._own)
+
+    @property
+    def numeric(self) -> list[str]:  # type: ignore[override]
+        kinds = nw.from_native(self._frame._meta).schema.values()
+        return [name for name, kind in zip(self.names, kinds, strict=True) if kind.is_numeric()]
+
+    def source(self, columns: Sequence[str]) -> Source:
+        return self._open(self._frame[[self._own[name] for name in columns]])
+
+    # What the columns hold is checked where they are opened.
+    rows = source
+
+    def text_among(self, names: Sequence[str]) -> list[str]:
+        return []
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        return self._open(self._frame[[self._own[name] for name in columns]]._meta_nonempty).dtype
+
+    def column(self, name: str) -> np.ndarray:
+        return self._frame[self._own[name]].compute().to_numpy()
 
 
 def _computed(part: Source) -> Source:

@@ -17,6 +17,7 @@ from .._core.arrays import (
     all_finite,
     asarray_like,
     astype,
+    compute_lazy,
     concat_rows,
     count_true,
     device,
@@ -29,8 +30,9 @@ from .._core.arrays import (
 from .._core.threads import free_bytes
 from ..errors import no_order, rows_exceed_memory, wrong_features
 from .array import ArraySource, ShapedSource, SparseSource
-from .base import Source, bad_entry_error
+from .base import Source, bad_entry_error, when_called
 from .beside import BesideSource, ColumnsSource
+from .frame import is_spark
 
 # A table read by columns without some of its rows.
 
@@ -394,6 +396,32 @@ def count_positive(along: Array | CarriedColumn) -> int:
 def in_order(source: Source) -> bool:
     """Whether the rows of a source have an order, so that they can be numbered."""
     return source.traits.engine is None or source.traits.engine.ordered
+
+
+# Results with one number for each row, as an array or as the last column of a data frame of Spark: their sums.
+
+
+def mean_of_results(results: Any, weights: Any = None) -> float:
+    """The mean of numbers, one for each row: of an array, or of the last column of a data frame of Spark. With weights,
+    rows of weight zero are left out."""
+    if is_spark(results):
+        total, weight = _weighted_sum(results, weights)
+        return total / weight
+    if weights is None:
+        return float(namespace(results).mean(results))
+    each = to_numpy(compute_lazy(results)).astype(np.float64)
+    return float(np.average(each[weights > 0], weights=weights[weights > 0]))
+
+
+def sum_of_results(results: Any) -> tuple[float, int]:
+    """The sum of such numbers, and how many there are."""
+    if is_spark(results):
+        total, n = _weighted_sum(results)
+        return total, int(n)
+    return float(namespace(results).sum(results)), results.shape[0]
+
+
+_weighted_sum = when_called("spark", "weighted_sum")
 
 
 # All rows of a source in memory at once, for what cannot be computed block by block.

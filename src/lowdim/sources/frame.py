@@ -193,6 +193,9 @@ class _ColumnSource(Source):
             yield np.asarray(self._frame[:, j : min(j + rows, p)].to_numpy(), dtype=self.dtype).T
 
 
+# What an object is, known without an import of its library.
+
+
 def is_table(X: Any) -> bool:
     """True for data frames that narwhals supports."""
     return not is_known_array(X) and (isinstance(X, nw.DataFrame) or bool(nw.dependencies.is_into_dataframe(X)))
@@ -201,6 +204,38 @@ def is_table(X: Any) -> bool:
 def is_column(X: Any) -> bool:
     """True for a single column (a series)."""
     return not is_known_array(X) and bool(nw.dependencies.is_into_series(X))
+
+
+def is_arrow_object(X: Any) -> bool:
+    """True for objects with columns that speak Arrow, apart from data frames in memory."""
+    if isinstance(X, type) or is_column(X):
+        return False
+    exports = hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
+    if type(X).__module__.startswith("pyarrow"):
+        # Arrays have a type and no schema.
+        return hasattr(X, "schema") and (exports or hasattr(X, "scanner"))
+    return exports or bool(nw.dependencies.is_polars_lazyframe(X)) or type(X).__name__ == "DuckDBPyRelation"
+
+
+def is_dask(X: Any) -> bool:
+    """True for Dask arrays and data frames, including those of libraries that build on Dask."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "_meta")
+
+
+def is_delayed(X: Any) -> bool:
+    """True for lazy Dask objects that are neither arrays nor data frames."""
+    return hasattr(X, "__dask_graph__") and not is_dask(X) and not hasattr(X, "__array__")
+
+
+def is_spark(X: Any) -> bool:
+    """True for data frames of Spark, of classic sessions and of Spark Connect."""
+    return type(X).__module__.startswith("pyspark.sql.") and hasattr(X, "mapInArrow")
+
+
+def is_store_object(X: Any) -> bool:
+    """True for an array of Zarr or a dataset of h5py."""
+    library = type(X).__module__.partition(".")[0]
+    return hasattr(X, "chunks") and (library == "h5py" or (library == "zarr" and hasattr(X, "store_path")))
 
 
 # Rows that are strings, graphs or other objects, for kernels that are functions of two objects.

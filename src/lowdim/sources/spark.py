@@ -1,4 +1,7 @@
-"""Data frames of Spark: partitions are read by tasks on the executors that hold them, and only summaries travel."""
+"""Data frames of Spark: partitions are read by tasks on the executors that hold them, and only summaries travel.
+
+Only the DataFrame API is used, so that Spark Connect works as well as a classic session.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ import numpy as np
 
 from .. import errors
 from .._core import __version__
-from .._core.arrays import Array, compute_lazy, namespace, to_numpy
+from .._core.arrays import Array, to_numpy
 from .base import FAN_IN, Codec, Engine, Place, Source, Traits, later, made, with_places
 from .beside import ColumnsSource
-from .contents import ColumnChoice, Contents
 from .derived import CarriedColumn, LabelCounts
+from .scan import Contents
 from .spark_jobs import Form, collected, form_of, in_plain_words, is_list, is_number, n_cores, quoted
 
 # A column of a data frame of Spark that goes along with its rows: weights, labels of folds, groups.
@@ -557,8 +560,8 @@ _TASK_BYTES = 256 << 20
 class SparkContents(Contents):
     """The columns of a data frame of Spark. By default, all columns of numbers are the rows."""
 
-    choice = ColumnChoice
     label = "the data frame"
+    ordered = False
 
     def __init__(self, frame: Any) -> None:
         self._frame, self.names = frame, list(frame.columns)
@@ -729,42 +732,3 @@ class _Shape(Sequence[Any]):
 
     def __repr__(self) -> str:
         return repr(tuple(self))
-
-
-# Data frames of Spark: partitions are read by tasks on the executors that hold them, and only summaries travel.
-#
-# Only the DataFrame API is used, so that Spark Connect works as well as a classic session. Spark is imported only when
-# such a data frame is opened.
-
-
-def is_spark(X: Any) -> bool:
-    """True for data frames of Spark, of classic sessions and of Spark Connect."""
-    return type(X).__module__.startswith("pyspark.sql.") and hasattr(X, "mapInArrow")
-
-
-# Results with one number for each row, as an array or as the last column of a data frame: their sums.
-
-
-def is_frame_of_engine(results: Any) -> bool:
-    """Whether results are columns of a data frame of an engine, beside the rows that they belong to."""
-    return is_spark(results)
-
-
-def mean_of_results(results: Any, weights: Any = None) -> float:
-    """The mean of numbers, one for each row: of an array, or of the last column of a data frame of Spark. With weights,
-    rows of weight zero are left out."""
-    if is_spark(results):
-        total, weight = weighted_sum(results, weights)
-        return total / weight
-    if weights is None:
-        return float(namespace(results).mean(results))
-    each = to_numpy(compute_lazy(results)).astype(np.float64)
-    return float(np.average(each[weights > 0], weights=weights[weights > 0]))
-
-
-def sum_of_results(results: Any) -> tuple[float, int]:
-    """The sum of such numbers, and how many there are."""
-    if is_spark(results):
-        total, n = weighted_sum(results)
-        return total, int(n)
-    return float(namespace(results).sum(results)), results.shape[0]

@@ -37,8 +37,8 @@ from ..errors import (
 )
 from .array import ArraySource, InexactInteger, may_be_inexact, require_exact
 from .base import Source, Traits, cut, read_ahead
-from .contents import Contents, Found, Stamp, check_ordinary, check_unchanged
 from .derived import StoredSource, entries_of, fits_easily
+from .scan import Contents, Found, Stamp, check_unchanged, refuse_special
 
 # A 2-D array in a file, as the source of stores needs it.
 
@@ -428,22 +428,33 @@ class ZarrArray(StoredArray):
         return nullcontext(reader_of(self._open(), self.place))
 
 
-class OpenedZarr(StoredArray):
-    """A `zarr.Array` that the user has opened; chunks that are not stored are read as Zarr does."""
+class OpenedArray(StoredArray):
+    """A `zarr.Array` or an `h5py.Dataset` that the user has opened; parts that are not stored are read as these
+    libraries do."""
 
     def __init__(self, array: Any) -> None:
-        self.place = str(array.store_path)
         self._array = array
-        self.chunk_rows = _grid(array)[0] if len(array.shape) else 1
+        if hasattr(array, "store_path"):
+            self.place = str(array.store_path)
+            self.chunk_rows = _grid(array)[0] if len(array.shape) else 1
+        else:
+            self.place = f"{array.file.filename}::{array.name}"
+            self.chunk_rows = array.chunks[0] if array.chunks else 1
         self._accept(array.shape, array.dtype)
 
     def _reading(self) -> AbstractContextManager[Reader]:
         return nullcontext(reader_of(self._array, self.place))
 
 
-def is_zarr(X: Any) -> bool:
-    """True for an array of Zarr."""
-    return type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks") and hasattr(X, "store_path")
+def check_ordinary(directory: str) -> None:
+    """Raise an error if something in a directory, or below it, is a device, a socket or a pipe: reading it might never
+    end."""
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                check_ordinary(entry.path)
+            elif not entry.is_file():
+                refuse_special(entry.path)
 
 
 def _is_chunk(name: str) -> bool:
@@ -524,24 +535,6 @@ class Hdf5Array(StoredArray):
             first = next(offset for offset in offsets if found(offset).byte_offset is None)
             where = f"at row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")
             raise missing_chunks(self.place, where, n_missing, prod(counts), dataset.fillvalue, accept)
-
-
-class OpenedHdf5(StoredArray):
-    """An `h5py.Dataset` that the user has opened; parts that were never written are read as HDF5 does."""
-
-    def __init__(self, dataset: Any) -> None:
-        self.place = f"{dataset.file.filename}::{dataset.name}"
-        self._dataset = dataset
-        self.chunk_rows = dataset.chunks[0] if dataset.chunks else 1
-        self._accept(dataset.shape, dataset.dtype)
-
-    def _reading(self) -> AbstractContextManager[Reader]:
-        return nullcontext(reader_of(self._dataset, self.place))
-
-
-def is_hdf5(X: Any) -> bool:
-    """True for a dataset of h5py."""
-    return type(X).__module__.partition(".")[0] == "h5py" and hasattr(X, "chunks")
 
 
 # Which columns of an array are read: its columns have numbers, not names.
@@ -641,15 +634,12 @@ class StoredArrays(Contents):
     def column(self, name: int) -> np.ndarray:
         return entries_of(self.source([name]))[:, 0]
 
-    def dtype(self, columns: Sequence[int]) -> Any:
-        return self.source(columns).dtype
+
+npy_files = partial(StoredArrays, NpyArray)
+zarr_files = partial(StoredArrays, ZarrArray)
+hdf5_files = partial(StoredArrays, Hdf5Array)
 
 
 def open_store_object(X: Any) -> StoreSource:
     """The rows of an array of Zarr, or of a dataset of h5py, that the user has opened."""
-    return StoreSource([OpenedZarr(X) if is_zarr(X) else OpenedHdf5(X)])
-
-
-def is_store_object(X: Any) -> bool:
-    """True for an array of Zarr or a dataset of h5py."""
-    return is_zarr(X) or is_hdf5(X)
+    return StoreSource([OpenedArray(X)])
