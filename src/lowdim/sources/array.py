@@ -12,7 +12,7 @@ from scipy import sparse
 from .._core.arrays import Array, astype, device, is_complex, namespace, working_dtype
 from .._core.devices import in_main_memory, name_of_device
 from ..errors import bad_ndim, beyond_float, complex_data, empty, indices_out_of_range, not_numeric
-from .base import Source, Traits, cut
+from .base import Source, Traits
 
 # Arrays of NumPy (including memory maps) and of every other array-API namespace.
 
@@ -49,9 +49,6 @@ class ArraySource(Source):
             return
         for i in range(0, n, rows):
             yield astype(X[i : min(i + rows, n), :], self.dtype)
-
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self.between(i, j) for i, j in cut(self._X.shape[0], k)]
 
     def between(self, i: int, j: int) -> Source:
         return self._inherit(ArraySource(self._X[i:j, :]))
@@ -212,9 +209,6 @@ class SparseSource(Source):
     def blocks(self, rows: int) -> Iterator[Any]:
         for i in range(0, self._X.shape[0], rows):
             yield row_view(self._X, i, min(i + rows, self._X.shape[0])).astype(self.dtype, copy=False)
-
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self.between(i, j) for i, j in cut(self._X.shape[0], k)]
 
     def between(self, i: int, j: int) -> Source:
         return self._inherit(SparseSource(row_view(self._X, i, j)))

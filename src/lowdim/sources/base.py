@@ -7,7 +7,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from itertools import accumulate, pairwise
@@ -268,12 +268,16 @@ class Source(ABC):
         return ((block, None) for block in self.blocks(rows))
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
-        """The rows cut into at most `k` sources, in order, that can be read at the same time. The default is one.
+        """The rows cut into at most `k` sources, in order, that can be read at the same time. The default is one,
+        unless rows in memory can be cut anywhere.
 
         A source whose rows are remote is cut into its partitions, whatever `k` is; adjacent partitions with fewer than
         `least` rows are then one part.
         """
-        return [self]
+        n = self.shape[0]
+        if n is None or not self.traits.in_memory or not self.can_be_cut:
+            return [self]
+        return [self.between(i, j) for i, j in cut(n, k)]
 
     def between(self, i: int, j: int) -> Source:
         """A source of the rows from i up to, but not including, j."""
@@ -351,6 +355,80 @@ class Source(ABC):
         other.names, other.table, other.origin = self.names, self.table, self.origin
         other.transposed = self.transposed or transposed
         return other
+
+
+class DerivedSource(Source):
+    """Rows that are made of those of another source, the parent; a subclass says what differs.
+
+    Parameters
+    ----------
+    parent : Source
+    arguments
+        The further arguments of the subclass: a piece of the parent is changed with the same ones.
+    traits
+        The traits that are not those of the parent.
+    """
+
+    def __init__(self, parent: Source, *arguments: Any, **traits: Any) -> None:
+        self.parent, self._arguments = parent, arguments
+        self.shape, self.dtype, self.kind = parent.shape, parent.dtype, parent.kind
+        self.names, self.table, self.vector = parent.names, parent.table, parent.vector
+        self.transposed, self.files = parent.transposed, parent.files
+        self.traits = replace(parent.traits, **traits)
+
+    def of_other(self, parent: Source) -> Source:
+        """What this source is, of another parent, such as a piece of this one."""
+        other = type(self)(parent, *self._arguments)
+        other.names, other.table, other.vector = self.names, self.table, self.vector
+        return other
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        return [self.of_other(part) for part in self.parent.parts(k, least)]
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return lazy(type(self))(self.parent.elsewhere(lazy), *self._arguments)
+
+    def empty(self, *shape: int) -> Array:
+        return self.parent.empty(*shape)
+
+    def row(self, i: int) -> int:
+        return self.parent.row(i)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self.parent.row_label(i, column)
+
+
+class ViewSource(DerivedSource):
+    """A derived source each of whose rows is made of the same row of the parent, so that it can be cut as the parent
+    can."""
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        return (block for block, _ in self.blocks_keeping(rows, ()))
+
+    @property
+    def can_be_cut(self) -> bool:
+        return self.parent.can_be_cut
+
+    def between(self, i: int, j: int) -> Source:
+        return self.of_other(self.parent.between(i, j))
+
+    @property
+    def can_skip(self) -> bool:
+        return self.parent.can_skip
+
+    def after(self, i: int) -> Source:
+        return self.of_other(self.parent.after(i))
+
+    def identity(self) -> dict[str, Any]:
+        return self.parent.identity()
+
+    @property
+    def first_block(self) -> Source:
+        first = self.parent.first_block
+        return self if first is self.parent else self.of_other(first)
+
+    def features(self) -> Source:
+        return self.of_other(self.parent.features())
 
 
 def cut(n: int, k: int) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ import numpy as np
 from .._core.arrays import is_known_array
 from ..errors import beyond_float, column_label, complex_data, empty, not_numeric, unknown_column
 from .array import SparseSource, converts_to_float, refuse_complex_objects
-from .base import Source, Traits, cut
+from .base import Source, Traits
 
 # Data frames of pandas, polars and pyarrow, read through narwhals.
 #
@@ -115,9 +115,6 @@ class TableSource(Source):
         for block in self.blocks(rows):
             yield block, kept.slice(i, block.shape[0])
             i += block.shape[0]
-
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self.between(i, j) for i, j in cut(self._frame.shape[0], k)]
 
     def between(self, i: int, j: int) -> Source:
         # The columns have been checked, which takes longer than reading a few rows.
@@ -259,9 +256,6 @@ class ObjectSource(Source):
     def blocks(self, rows: int) -> Iterator[Any]:
         for i in range(0, len(self._X), rows):
             yield self._X[i : i + rows]
-
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self.between(i, j) for i, j in cut(len(self._X), k)]
 
     def between(self, i: int, j: int) -> Source:
         return self._inherit(ObjectSource(self._X[i:j]))
