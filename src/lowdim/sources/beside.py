@@ -12,7 +12,7 @@ from scipy import sparse
 
 from .._core.arrays import Array, Beside, asarray_like, astype, device, is_sparse, namespace, to_numpy
 from .._core.devices import in_main_memory, name_of_device
-from ..errors import inconsistent_lengths, no_order, several_devices
+from ..errors import inconsistent_lengths, no_order
 from .base import Engine, Source, Traits, ViewSource
 
 # Blocks of several tables, cut so that those that lie side by side have the same rows.
@@ -133,7 +133,12 @@ def require_one_device(sources: Sequence[Source]) -> None:
     for like in likes[1:]:
         elsewhere = namespace(like) is not namespace(first) or device(like) != device(first)
         if elsewhere and not in_main_memory(like):
-            raise several_devices([source.table for source in sources], [name_of_device(each) for each in likes])
+            places = zip(sources, likes, strict=True)
+            where = ", ".join(f"{source.table} is on {name_of_device(like)}" for source, like in places)
+            raise ValueError(
+                f"tables that are read together must be on one device: {where}. Move them to the same device, or pass "
+                "those that are in main memory as NumPy arrays."
+            )
 
 
 # Tables side by side: several sources read as one.

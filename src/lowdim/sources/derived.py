@@ -28,7 +28,7 @@ from .._core.arrays import (
     wide_dtype,
 )
 from .._core.threads import free_bytes
-from ..errors import no_order, rows_exceed_memory, wrong_features
+from ..errors import no_order, wrong_features
 from .array import ArraySource, ShapedSource, SparseSource
 from .base import DerivedSource, Source, ViewSource, bad_entry_error, when_called
 from .beside import BesideSource, ColumnsSource
@@ -434,7 +434,11 @@ def _require_memory(source: Source, n: int, purpose: str) -> None:
     needed = int(n * source.shape[1] * source.traits.stored * source.traits.itemsize)
     free = free_bytes()
     if free and needed > free:
-        raise rows_exceed_memory(source.table, (n, source.shape[1]), needed, free, purpose)
+        raise MemoryError(
+            f"all rows of {source.table}, of shape {(n, source.shape[1])}, are needed in memory {purpose}: that is "
+            f"{needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free. Pass fewer rows or columns, or choose a "
+            "solver that reads block by block."
+        )
 
 
 def _growing_rows(source: Source, purpose: str) -> Array:

@@ -15,7 +15,6 @@ import numpy as np
 
 from .._core.arrays import Array, dense, is_array, to_numpy
 from .._core.devices import Destination, find_destination, in_main_memory, name_of_device, placed_like, sender_to
-from ..errors import objects_on_device, remote_rows_on_device, rows_already_on_device, sparse_rows_on_device
 from .base import Source, ViewSource, read_ahead
 from .derived import MappedSource
 
@@ -70,15 +69,25 @@ def on_device(X: Any, device: Any) -> OnDevice:
 
 def open_sent(source: Source, to: Destination) -> Source:
     """The rows of an opened source, which are sent to a device; an error if they cannot be."""
-    traits = source.traits
+    table, traits = source.table, source.traits
     if traits.engine is not None:
-        raise remote_rows_on_device(source.table, traits.engine.name)
+        raise TypeError(
+            f"the rows of {table} are held by the workers of {traits.engine.name}, and on_device reads rows in this "
+            f"process. Pass {table} without on_device, or files of the same rows with on_device(lowdim.scan(path), "
+            "...)."
+        )
     if traits.sparse:
-        raise sparse_rows_on_device(source.table)
+        raise TypeError(
+            f"{table} is sparse, and on_device sends dense rows. Pass it without on_device, since solvers on the host "
+            f"skip the zeros, or pass on_device({table}.toarray(), ...) if the dense table fits into memory."
+        )
     if not traits.host:
-        raise rows_already_on_device(source.table, name_of_device(source.empty(0)))
+        raise TypeError(
+            f"{table} is on the device {name_of_device(source.empty(0))} already, and on_device sends rows that are in "
+            f"main memory or in files; pass {table} as it is, or move it to another device with its own library."
+        )
     if source.kind == "objects":
-        raise objects_on_device(source.table)
+        raise TypeError(f"the rows of {table} are objects and no numbers, so they cannot be sent to a device.")
     return SentSource(source, to)
 
 

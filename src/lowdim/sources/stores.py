@@ -22,18 +22,13 @@ import numpy as np
 from ..errors import (
     array_columns_out_of_range,
     array_is_no_table,
-    array_without_numbers,
     column_label,
     inexact_integer,
+    list_names,
     missing_chunks,
     missing_extra,
-    names_of_array_columns,
     no_such_array,
-    objects_in_npy,
-    other_store_width,
     unreadable_file,
-    virtual_dataset,
-    which_array,
 )
 from .array import ArraySource, InexactInteger, may_be_inexact, require_exact
 from .base import Source, Traits, cut, read_ahead
@@ -48,10 +43,9 @@ Reader = Callable[[int, int, int, int], np.ndarray]
 
 
 class StoredArray(ABC):
-    """Numbers in n rows and p columns, of which any rows can be read."""
+    """Numbers in n rows and p columns, of which any rows can be read: an array in a file or store at a path, with a
+    name if there are several."""
 
-    #: The file, and the array in it, for messages.
-    place: str
     shape: tuple[int, int]
     #: Whether the array has one axis, and is read as one column.
     vector: bool = False
@@ -60,10 +54,32 @@ class StoredArray(ABC):
     chunk_rows: int = 1
     #: Whether the array is mapped to memory: reading it makes no copy.
     mapped: bool = False
-    #: The paths of the file, or of the directory, that holds the array.
-    paths: Sequence[str] = ()
-    #: The files, which are compared with these stamps before and after each pass; none for an object that is open.
-    stamps: tuple[Stamp, ...] = ()
+
+    def __init__(self, path: Any, name: str | None = None) -> None:
+        self._path, self._name = os.fspath(path), name
+        #: The paths of the file, or of the directory, that holds the array.
+        self.paths: Sequence[str] = [self._path]
+        #: The file, and the array in it, for messages.
+        self.place = self._path if name is None else f"{self._path}::{name}"
+        self._begin()
+        #: The files, which are compared with these stamps before and after each pass.
+        self.stamps = tuple(Stamp.of(path) for path in self._files())
+
+    def __reduce__(self) -> Any:
+        # A map would be pickled as all its rows.
+        return type(self), (self._path, self._name)
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Open the array for the first time, and accept it."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Reader]:
+        """The function that reads rows, and a context that closes what it needs."""
+
+    def _files(self) -> Sequence[str]:
+        """The files in which the array is stored."""
+        return self.paths
 
     @contextmanager
     def opened(self) -> Iterator[Reader]:
@@ -73,14 +89,6 @@ class StoredArray(ABC):
             yield read
         check_unchanged(self.stamps)
 
-    @abstractmethod
-    def _reading(self) -> AbstractContextManager[Reader]:
-        """The function that reads rows, and a context that closes what it needs."""
-
-    def _files(self) -> Sequence[str]:
-        """The files in which the array is stored; empty for an object that the user has opened."""
-        return ()
-
     def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
         """Take shape and dtype, or refuse an array that is no table of numbers and no vector."""
         self.vector = len(shape) == 1
@@ -88,9 +96,17 @@ class StoredArray(ABC):
         if len(shape) != 2 or 0 in shape:
             raise array_is_no_table(self.place, shape)
         if dtype.kind not in "fiub":
-            raise array_without_numbers(self.place, dtype)
+            advice = "Convert the array and store it again, or load it and pass the numbers in it"
+            if dtype.names:
+                advice = (
+                    f"Of records with the fields {list_names(dtype.names)}, pass pandas.DataFrame(array), or convert "
+                    "them with numpy.lib.recfunctions.structured_to_unstructured"
+                )
+            raise ValueError(
+                f"{self.place}: the array has dtype {dtype}; rows are real numbers (floats, integers or booleans). "
+                f"{advice}."
+            )
         self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
-        self.stamps = tuple(Stamp.of(path) for path in self._files())
 
 
 def chunk_places(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -148,7 +164,10 @@ class StoreSource(StoredSource):
         first = arrays[0]
         for array in arrays[1:]:
             if array.shape[1] != first.shape[1]:
-                raise other_store_width(array.place, array.shape[1], first.place, first.shape[1])
+                raise ValueError(
+                    f"{array.place}: the array has {array.shape[1]} columns, and that of {first.place} has "
+                    f"{first.shape[1]}. The arrays are read one below the other, so all must have the same columns."
+                )
         self._arrays = list(arrays)
         self._edges = list(accumulate((a.shape[0] for a in arrays), initial=0))
         self._columns = columns
@@ -300,34 +319,25 @@ class NpyArray(StoredArray):
 
     mapped = True
 
-    def __init__(self, path: Any, name: str | None = None) -> None:
-        self._path = self.place = os.fspath(path)
-        if name is not None:
-            raise no_such_array(self._path, name, ["one array, which has no name"])
+    def _begin(self) -> None:
+        if self._name is not None:
+            raise no_such_array(self._path, self._name, ["one array, which has no name"])
         try:
-            self.paths = [self._path]
             self._map = np.lib.format.open_memmap(self._path, mode="r")
         except (ValueError, OverflowError, SyntaxError, TokenError) as error:
-            raise self._refused(error) from error
+            if "Python objects" in str(error):
+                raise ValueError(
+                    f"{self.place}: the file holds Python objects, which are pickled and are not read, since that can "
+                    "run any code. If you trust the file, load it with numpy.load(path, allow_pickle=True) and save it "
+                    "as numbers."
+                ) from error
+            size = os.path.getsize(self._path)
+            raise unreadable_file(self.place, f" as a .npy file of {size} bytes", error) from error
         self._accept(self._map.shape, self._map.dtype)
-
-    def __reduce__(self) -> Any:
-        # A map would be pickled as all its rows.
-        return NpyArray, (self._path,)
-
-    def _files(self) -> Sequence[str]:
-        return [self._path]
 
     def _reading(self) -> AbstractContextManager[Reader]:
         # A plain view: slices of a memmap carry attributes, which takes longer than reading a few rows.
-        X = np.asarray(self._map)
-        return nullcontext(partial(rows_between, X))
-
-    def _refused(self, error: Exception) -> ValueError:
-        """The error for a file that cannot be mapped: one of objects, or one that is damaged."""
-        if "Python objects" in str(error):
-            return objects_in_npy(self.place)
-        return unreadable_file(self.place, f" as a .npy file of {os.path.getsize(self._path)} bytes", error)
+        return nullcontext(partial(rows_between, np.asarray(self._map)))
 
 
 # Which array of a file or store with several is meant.
@@ -346,7 +356,12 @@ def pick(path: str, name: str | None, arrays: Mapping[str, Any]) -> Any:
     if len(arrays) == 1:
         return next(iter(arrays.values()))
     if len(tables) != 1:
-        raise which_array(path, tables, tables[0] if tables else "")
+        raise ValueError(
+            f"{path} holds {len(tables)} arrays with two axes: {', '.join(tables[:20])}. Say which one to read: "
+            f"{path}::{tables[0]}."
+            if tables
+            else f"{path} holds no array with two axes (rows, columns), so there are no rows to read."
+        )
     return arrays[tables[0]]
 
 
@@ -361,17 +376,11 @@ class ZarrArray(StoredArray):
     (Inside a shard that is no question: its index, which has a checksum, says which chunks were left out.)
     """
 
-    def __init__(self, path: Any, name: str | None = None) -> None:
-        self._path, self._name = os.fspath(path), name
-        self.paths = [self._path]
-        self.place = self._path if name is None else f"{self._path}::{name}"
+    def _begin(self) -> None:
         self._array = self._open()
         self.chunk_rows = _grid(self._array)[0]
         self._accept(self._array.shape, self._array.dtype)
         self._require_all_chunks()
-
-    def __reduce__(self) -> Any:
-        return ZarrArray, (self._path, self._name)
 
     def _files(self) -> Sequence[str]:
         if os.path.isfile(self._path):
@@ -432,8 +441,19 @@ class OpenedArray(StoredArray):
     """A `zarr.Array` or an `h5py.Dataset` that the user has opened; parts that are not stored are read as these
     libraries do."""
 
+    # Where the rows are stored may change without a trace.
+    paths: Sequence[str] = ()
+    stamps: tuple[Stamp, ...] = ()
+
     def __init__(self, array: Any) -> None:
         self._array = array
+        self._begin()
+
+    def __reduce__(self) -> Any:
+        return OpenedArray, (self._array,)
+
+    def _begin(self) -> None:
+        array = self._array
         if hasattr(array, "store_path"):
             self.place = str(array.store_path)
             self.chunk_rows = _grid(array)[0] if len(array.shape) else 1
@@ -477,21 +497,12 @@ class Hdf5Array(StoredArray):
     whose parts in other files are filled in the same way if those files are missing.
     """
 
-    def __init__(self, path: Any, name: str | None = None) -> None:
-        self._path, self._name = os.fspath(path), name
-        self.paths = [self._path]
-        self.place = self._path if name is None else f"{self._path}::{name}"
+    def _begin(self) -> None:
         with self._file() as file:
             dataset = self._dataset(file)
             self._accept(dataset.shape or (), dataset.dtype)
             self._require_all_chunks(dataset)
             self.chunk_rows = dataset.chunks[0] if dataset.chunks else 1
-
-    def __reduce__(self) -> Any:
-        return Hdf5Array, (self._path, self._name)
-
-    def _files(self) -> Sequence[str]:
-        return [self._path]
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
@@ -520,7 +531,11 @@ class Hdf5Array(StoredArray):
     def _require_all_chunks(self, dataset: Any) -> None:
         """Raise an error if not all of the dataset is stored in this file."""
         if dataset.is_virtual:
-            raise virtual_dataset(self.place)
+            raise ValueError(
+                f"{self.place} is a virtual dataset: where a file with a part of it is missing, HDF5 reads the fill "
+                "value without an error. Read the files with the parts, or accept this and open the dataset yourself: "
+                "fit(h5py.File(path)[name])."
+            )
         accept = f"fit(h5py.File({self._path!r})[{dataset.name!r}])"
         if dataset.chunks is None:
             if dataset.id.get_storage_size() == 0 and dataset.size:
@@ -593,7 +608,10 @@ def _listed(choice: Any, argument: str) -> Numbers:
     alone = isinstance(choice, numbers.Integral | str) or not hasattr(choice, "__iter__")
     each = [choice] if alone else list(choice)
     if not all(isinstance(j, numbers.Integral) and not isinstance(j, bool | np.bool_) for j in each):
-        raise names_of_array_columns(argument, choice)
+        raise TypeError(
+            f"{argument}={choice!r}: the columns of arrays (NPY, Zarr, HDF5) have no names; pass their numbers, "
+            "counted from 0: an integer, a list of integers, a range or a slice."
+        )
     return tuple(int(j) for j in each)
 
 
