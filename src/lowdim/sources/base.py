@@ -296,22 +296,19 @@ class Source(ABC):
     def identity(self) -> dict[str, Any]:
         """What distinguishes this table from others, as JSON values: its form, and a digest of rows at a few places of
         it. No stream is consumed."""
-        return self.form() | {"rows": digest(list(self._rows_here_and_there()))}
+        n, p = self.shape
+        rows = max(1, _COMPARED_BYTES // (p * self.traits.itemsize))
+        if n is None or not self.can_be_cut:
+            some = [next(self.first_block.blocks(rows))[:rows, :]]
+        else:
+            places = ((start, min(stop, start + rows)) for start, stop in cut(n, _COMPARED_PLACES))
+            some = [next(self.between(start, stop).blocks(rows)) for start, stop in places]
+        return self.form() | {"rows": digest(some)}
 
     def form(self) -> dict[str, Any]:
         """The part of `identity` that is known without a look at the rows."""
         names = None if self.names is None else list(self.names)
         return {"kind": self.kind, "shape": list(self.shape), "bits": 8 * self.traits.itemsize, "names": names}
-
-    def _rows_here_and_there(self) -> Iterator[Array]:
-        """A few rows at the beginning and, where rows can be read from anywhere, at further places."""
-        n, p = self.shape
-        rows = max(1, _COMPARED_BYTES // (p * self.traits.itemsize))
-        if n is None or not self.can_be_cut:
-            yield next(self.first_block.blocks(rows))[:rows, :]
-            return
-        for start, stop in cut(n, _COMPARED_PLACES):
-            yield next(self.between(start, min(stop, start + rows)).blocks(rows))
 
     def require_two_axes(self) -> None:  # noqa: B027 (most sources have nothing to refuse)
         """Raise an error if this is an array with one axis in a file: that is a column of responses, and no rows."""
@@ -519,7 +516,13 @@ def bad_entry_error(
     takes_nan : bool
         Accept NaN: only infinity is an error.
     """
-    block, row_numbers, weights = _one_row(block, row_numbers, weights, partial(_has_bad, takes_nan=takes_nan))
+
+    def has_bad(rows: Array) -> Array:
+        """1 for rows with an entry that cannot be used, otherwise 0."""
+        xp = namespace(rows)
+        return astype(xp.any(xp.isinf(rows) if takes_nan else ~xp.isfinite(rows), axis=1), rows.dtype)
+
+    block, row_numbers, weights = _one_row(block, row_numbers, weights, has_bad)
     values, place = _entries(block, weights)
     bad = np.isinf(values) if takes_nan else ~np.isfinite(values)
     if not bad.any():
@@ -570,12 +573,6 @@ def _one_row(
             most, row = float(found[first]), i + first
     here = slice(row, row + 1)
     return block[here, :], row_numbers[here], None if weights is None else weights[here]
-
-
-def _has_bad(rows: Array, takes_nan: bool) -> Array:
-    """1 for rows with an entry that cannot be used, otherwise 0."""
-    xp = namespace(rows)
-    return astype(xp.any(xp.isinf(rows) if takes_nan else ~xp.isfinite(rows), axis=1), rows.dtype)
 
 
 def _largest(rows: Array) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
@@ -200,7 +199,11 @@ class BesideSource(Source):
 
     def blocks(self, rows: int) -> Iterator[Array]:
         read = self._sources_to_read()
-        for blocks in aligned([s.blocks(rows) for s in read], _length, _cut, [s.table for s in read]):
+        readers, tables = [s.blocks(rows) for s in read], [s.table for s in read]
+        cut: Any = zip(readers[0], strict=True)
+        if len(readers) > 1:
+            cut = aligned(readers, lambda block: int(block.shape[0]), lambda block, i, j: block[i:j, :], tables)
+        for blocks in cut:
             at = dict(zip(map(id, read), blocks, strict=True))
             yield self._joined(
                 [s.of(at[id(s.parent)]) if isinstance(s, ColumnsSource) else at[id(s)] for s in self.members]
@@ -235,7 +238,7 @@ class BesideSource(Source):
             leads = [s for s in self.members if s.traits.remote] or [s for s in self.members if s.traits.part_bytes]
             lengths = (int(part.shape[0] or 0) for part in leads[0].parts(k, least))
             edges = list(pairwise(accumulate(lengths, initial=0)))
-            return [self.changed(partial(_between, i=i, j=j)) for i, j in edges]
+            return [self.changed(lambda source, i=i, j=j: source.between(i, j)) for i, j in edges]  # type: ignore[misc]
         cut = [s.parts(k, least) for s in self.members]
         if len({len(parts) for parts in cut}) > 1:
             return [self]
@@ -281,15 +284,3 @@ class BesideSource(Source):
             return Beside([np.asarray(to_numpy(b), dtype=self.dtype) for b in blocks])
         like = self.empty(0)
         return Beside([astype(asarray_like(b, like), self.dtype) for b in blocks])
-
-
-def _between(source: Source, i: int, j: int) -> Source:
-    return source.between(i, j)
-
-
-def _length(block: Array) -> int:
-    return int(block.shape[0])
-
-
-def _cut(block: Array, i: int, j: int) -> Array:
-    return block[i:j, :]

@@ -20,6 +20,7 @@ from .._core.arrays import (
     compute_lazy,
     concat_rows,
     count_true,
+    dense,
     device,
     digest,
     is_sparse,
@@ -88,19 +89,16 @@ class FilledSource(DerivedSource):
 
     def blocks(self, rows: int) -> Iterator[Array]:
         for block in self.parent.blocks(rows):
-            yield self._stored(block) if self.traits.sparse else self._dense(block)
-
-    def _dense(self, block: Array) -> Array:
-        block = block.toarray() if is_sparse(block) else block
-        xp = namespace(block)
-        z = astype((block - self._mean) / self._scale, self.dtype)
-        return xp.where(xp.isnan(block), xp.zeros_like(z), z)
-
-    def _stored(self, block: Any) -> Any:
-        columns = block.indices
-        z = ((block.data - self._mean[columns]) / self._scale[columns]).astype(self.dtype)
-        z[np.isnan(z)] = 0.0
-        return sparse.csr_array((z, columns, block.indptr), shape=block.shape, copy=False)
+            if self.traits.sparse:
+                columns = block.indices
+                z = ((block.data - self._mean[columns]) / self._scale[columns]).astype(self.dtype)
+                z[np.isnan(z)] = 0.0
+                yield sparse.csr_array((z, columns, block.indptr), shape=block.shape, copy=False)
+            else:
+                block = dense(block)
+                xp = namespace(block)
+                z = astype((block - self._mean) / self._scale, self.dtype)
+                yield xp.where(xp.isnan(block), xp.zeros_like(z), z)
 
 
 # Rows of another source after a feature map.
@@ -362,11 +360,18 @@ def gather(source: Source, purpose: str) -> Source:
         return source.changed(partial(gather, purpose=purpose))
     if isinstance(source, ColumnsSource):
         return source.of_other(gather(source.parent, purpose))
-    if source.shape[0] is None:
-        rows = _growing_rows(source, purpose)
-    else:
+    if source.shape[0] is not None:
         _require_memory(source, source.shape[0], purpose)
         rows = _all_rows(source, source.shape[0])
+    else:
+        blocks: list[Array] = []
+        n = 0
+        for block in source.blocks(max(1, _BLOCK_BYTES // (source.shape[1] * source.traits.itemsize))):
+            blocks.append(block)
+            n += block.shape[0]
+            # For each block there must be room for it and for all blocks joined.
+            _require_memory(source, n, purpose)
+        rows = concat_rows(blocks)
     held: Source = SparseSource(rows) if is_sparse(rows) else ArraySource(rows)
     held.names, held.table, held.vector, held.transposed = source.names, source.table, source.vector, source.transposed
     held.origin = source
@@ -439,17 +444,6 @@ def _require_memory(source: Source, n: int, purpose: str) -> None:
             f"{needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free. Pass fewer rows or columns, or choose a "
             "solver that reads block by block."
         )
-
-
-def _growing_rows(source: Source, purpose: str) -> Array:
-    """All rows of a source of unknown length; for each block there must be room for it and for all blocks joined."""
-    blocks: list[Array] = []
-    n = 0
-    for block in source.blocks(max(1, _BLOCK_BYTES // (source.shape[1] * source.traits.itemsize))):
-        blocks.append(block)
-        n += block.shape[0]
-        _require_memory(source, n, purpose)
-    return concat_rows(blocks)
 
 
 def _all_rows(source: Source, n: int) -> Array:

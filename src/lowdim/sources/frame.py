@@ -24,10 +24,10 @@ from .base import Source, Traits
 
 def open_table(X: Any) -> Source:
     """The source of a data frame."""
-    matrix = _sparse_matrix(X)
-    if matrix is None:
+    dtypes = [] if isinstance(X, nw.DataFrame) else list(getattr(X, "dtypes", []))
+    if not dtypes or not all(_is_sparse(t) and t.subtype.kind in "fiub" and t.fill_value == 0 for t in dtypes):
         return TableSource(X)
-    source = SparseSource(matrix)
+    source = SparseSource(X.sparse.to_coo())
     source.names = [str(name) for name in X.columns]
     return source
 
@@ -46,12 +46,18 @@ class TableSource(Source):
     def __init__(self, X: Any, keep: Sequence[str] = (), aside: Sequence[str] | None = None) -> None:
         frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
         if keep:
-            frame = self._set_aside(frame, list(keep)).drop(*(keep if aside is None else aside), strict=False)
+            self._kept = _kept_columns(frame, list(keep))
+            frame = frame.drop(*(keep if aside is None else aside), strict=False)
         n, p = frame.shape
         if n == 0 or p == 0:
             raise empty(n, p, (n, p))
         self.names = [str(name) for name in frame.columns]
-        frame = self._with_numbers(frame)
+        converted = []
+        for j, (name, dtype) in enumerate(frame.schema.items()):
+            if not (dtype.is_numeric() or dtype == nw.Boolean):
+                numbers = self._numbers(j, frame[:, j], dtype)
+                converted.append(nw.new_series(name, numbers, backend=frame.implementation))
+        frame = frame.with_columns(*converted) if converted else frame
         booleans = [name for name, dtype in frame.schema.items() if dtype == nw.Boolean]
         # Nullable booleans are converted to floats, so that missing entries become NaN.
         self._frame = frame.with_columns(nw.col(*booleans).cast(nw.Float64)) if booleans else frame
@@ -60,25 +66,6 @@ class TableSource(Source):
         self.dtype = np.float32 if all(t == nw.Float32 for t in frame.schema.values()) else np.float64
         itemsize = int(np.dtype(self.dtype).itemsize)
         self.traits = Traits(n_bytes=n * p * itemsize, itemsize=itemsize)
-
-    def _set_aside(self, frame: Any, keep: list[str]) -> Any:
-        """Note columns that are carried along, all at once, so that their types do not depend on the block."""
-        whole = _with_index(frame, keep)
-        for name in keep:
-            if name not in whole.columns:
-                raise unknown_column("X", name, whole.columns)
-        # pandas may add its index as a further column, and notes about it.
-        self._kept = whole.select(*keep).to_arrow().select(keep).replace_schema_metadata(None)
-        return frame
-
-    def _with_numbers(self, frame: Any) -> Any:
-        """The frame with all columns of numbers; an error is raised for columns that hold anything else."""
-        converted = []
-        for j, (name, dtype) in enumerate(frame.schema.items()):
-            if not (dtype.is_numeric() or dtype == nw.Boolean):
-                numbers = self._numbers(j, frame[:, j], dtype)
-                converted.append(nw.new_series(name, numbers, backend=frame.implementation))
-        return frame.with_columns(*converted) if converted else frame
 
     def _numbers(self, j: int, column: Any, dtype: Any) -> np.ndarray:
         """The numbers in a column of objects or of categories, or in a sparse column."""
@@ -91,7 +78,10 @@ class TableSource(Source):
         if dtype in (nw.Categorical, nw.Enum) and _has_numbers(column):
             column = _decoded(column)
         elif dtype != nw.Object:
-            raise ValueError(not_numeric(j, native, self.names, _why_not(dtype)))
+            why = "could not convert string to float or the like"
+            if dtype.is_temporal():
+                why = "dates and times; subtract a start and divide by a unit to make numbers of them"
+            raise ValueError(not_numeric(j, native, self.names, why))
         values = np.array(column.to_numpy(), dtype=object)
         values[column.is_null().to_numpy()] = np.nan
         refuse_complex_objects(values)
@@ -128,27 +118,23 @@ class TableSource(Source):
         return self._inherit(_ColumnSource(self._frame, self.dtype), transposed=True)
 
 
-def _with_index(frame: Any, names: Sequence[str]) -> Any:
-    """The frame with those levels of the index of pandas as columns that are among `names` and no columns yet."""
+def _kept_columns(frame: Any, names: list[str]) -> Any:
+    """Columns that are carried along, as a table of pyarrow. They are converted all at once, so that their types do not
+    depend on the block. Those that are no columns may be levels of the index of pandas."""
     native = frame.to_native()
     levels = set(getattr(getattr(native, "index", None), "names", ())) - set(frame.columns)
-    added = {
-        name: native.index.get_level_values(name) for name in names if name in levels and name not in frame.columns
-    }
-    return nw.from_native(native.assign(**added), eager_only=True) if added else frame
+    added = {name: native.index.get_level_values(name) for name in names if name in levels}
+    whole = nw.from_native(native.assign(**added), eager_only=True) if added else frame
+    for name in names:
+        if name not in whole.columns:
+            raise unknown_column("X", name, whole.columns)
+    # pandas may add its index as a further column, and notes about it.
+    return whole.select(*names).to_arrow().select(names).replace_schema_metadata(None)
 
 
 def _is_sparse(native: Any) -> bool:
     """Whether the dtype of a column is one of pandas' sparse dtypes."""
     return str(native).startswith("Sparse[") and hasattr(native, "subtype")
-
-
-def _sparse_matrix(X: Any) -> Any:
-    """A table of pandas as a sparse matrix if all its columns are sparse and leave out zeros; otherwise None."""
-    dtypes = [] if isinstance(X, nw.DataFrame) else list(getattr(X, "dtypes", []))
-    if dtypes and all(_is_sparse(t) and t.subtype.kind in "fiub" and t.fill_value == 0 for t in dtypes):
-        return X.sparse.to_coo()
-    return None
 
 
 def _has_numbers(column: Any) -> bool:
@@ -165,13 +151,6 @@ def _decoded(column: Any) -> Any:
         return column
     native = column.to_native()
     return nw.from_native(native.cast(native.type.value_type), series_only=True)
-
-
-def _why_not(dtype: Any) -> str:
-    """Why a column is not numeric."""
-    if dtype.is_temporal():
-        return "dates and times; subtract a start and divide by a unit to make numbers of them"
-    return "could not convert string to float or the like"
 
 
 class _ColumnSource(Source):
@@ -244,8 +223,13 @@ class ObjectSource(Source):
     def __init__(self, X: Any) -> None:
         if is_column(X):
             X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
-        self._X = X if isinstance(X, np.ndarray) else _as_objects(X)
-        n = len(self._X)
+        n = len(X)
+        if not isinstance(X, np.ndarray):
+            items, X = X, np.empty(n, dtype=object)
+            # One by one: items that are sequences themselves are not unpacked.
+            for i, item in enumerate(items):
+                X[i] = item
+        self._X = X
         if n == 0:
             raise empty(0, 1, (0,))
         self.shape = (n, 1 if self._X.ndim == 1 else self._X.shape[1])
@@ -274,11 +258,3 @@ def holds_objects(X: Any) -> bool:
     except ValueError:
         # Rows of different lengths.
         return True
-
-
-def _as_objects(X: Any) -> np.ndarray:
-    """A sequence as a 1-D object array; items that are sequences themselves are not unpacked."""
-    out = np.empty(len(X), dtype=object)
-    for i, item in enumerate(X):
-        out[i] = item
-    return out

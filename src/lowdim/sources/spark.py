@@ -46,16 +46,6 @@ class SparkColumn(CarriedColumn):
         self.frame, self.label = frame, label
         self.column = functions.col(quoted(column)) if isinstance(column, str) else column
 
-    @classmethod
-    def hashed(cls, source: Source, k: int, seed: int) -> SparkColumn:
-        """A number from 0 to k - 1 for each row, from a hash of its entries: the same for equal rows, however they are
-        divided among partitions."""
-        from pyspark.sql import functions
-
-        base = base_of(source)
-        key = functions.xxhash64(functions.lit(seed), *(functions.col(quoted(name)) for name in base.layout.columns))
-        return cls(base.frame, functions.pmod(key, functions.lit(k)), f"a hash of the rows modulo {k}")
-
     @cached_property
     def _sums(self) -> Any:
         """What is known of the entries as numbers, from one job."""
@@ -500,7 +490,10 @@ class SparkEngine(Engine):
         kept = base.frame.columns
         there = [name for name in columns if name in kept]
         if there and not (replaces and set(there) <= set(base.layout.columns)):
-            raise errors.column_exists(there)
+            raise ValueError(
+                f"the data frame already has columns with the names of the results, {errors.list_names(there)}; drop "
+                "or rename them first."
+            )
         kind = "float" if like.dtype == np.float32 else "double"
         fields = [f"r{i}" for i in range(len(columns))]
         add = functions.arrow_udf(
@@ -517,10 +510,18 @@ class SparkEngine(Engine):
         return found.select("*", *added.values()).drop(_RESULTS)
 
     def hashed(self, source: Source, k: int, seed: int) -> CarriedColumn:
-        return SparkColumn.hashed(source, k, seed)
+        # The number is the same for equal rows, however they are divided among partitions.
+        from pyspark.sql import functions
+
+        base = base_of(source)
+        key = functions.xxhash64(functions.lit(seed), *(functions.col(quoted(name)) for name in base.layout.columns))
+        return SparkColumn(base.frame, functions.pmod(key, functions.lit(k)), f"a hash of the rows modulo {k}")
 
     def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
-        raise errors.write_with_spark()
+        raise TypeError(
+            "results for a data frame of Spark are columns of a data frame, which Spark writes: "
+            "model.transform(df).write.parquet(path)."
+        )
 
 
 SPARK = SparkEngine()
@@ -666,7 +667,7 @@ class SparkSource(Source):
     def blocks(self, rows: int) -> Iterator[Array]:
         # All rows are brought to this process.
         with in_plain_words(self):
-            batches = self.rows.toArrow().to_batches()
+            batches = self.selected(self.layout).toArrow().to_batches()
         return self.layout.open(iter(batches)).blocks(rows)
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
@@ -679,11 +680,6 @@ class SparkSource(Source):
 
     def empty(self, *shape: int) -> Array:
         return self._sample.empty(*shape)
-
-    @property
-    def rows(self) -> Any:
-        """The data frame with only the columns that are the rows, and those that go along as the last ones."""
-        return self.selected(self.layout)
 
     def selected(self, form: Form, *others: Any) -> Any:
         """The rows in a form, those that go along, and further columns of the data frame."""

@@ -247,7 +247,9 @@ class StoreSource(StoredSource):
 
     def _pieces(self, rows: int) -> Generator[np.ndarray, None, None]:
         """The rows in pieces that end where chunks end. Columns are chosen and converted, except in mapped arrays."""
-        first, last = (0, self._arrays[0].shape[1]) if self._columns is None else _span(self._columns)
+        first, last = (0, self._arrays[0].shape[1])
+        if self._columns is not None:
+            first, last = int(self._columns.min()), int(self._columns.max()) + 1
         for array, (i, j) in zip(self._arrays, pairwise(self._edges), strict=True):
             start, stop = max(self._start, i) - i, min(self._stop, j) - i
             if start >= stop:
@@ -256,7 +258,9 @@ class StoreSource(StoredSource):
                 if array.mapped:
                     yield read(start, stop, first, last)
                     continue
-                step = _piece_rows(array, rows, (last - first) * array.dtype.itemsize)
+                # Whole chunks, at least one block and at least so many bytes.
+                least = max(rows, _PIECE_BYTES // max(1, (last - first) * array.dtype.itemsize))
+                step = -(-least // array.chunk_rows) * array.chunk_rows
                 while start < stop:
                     end = min(stop, (start // step + 1) * step)
                     yield self._chosen(read(start, end, first, last), i + start)
@@ -270,17 +274,13 @@ class StoreSource(StoredSource):
             rows = rows if np.array_equal(numbers, np.arange(rows.shape[1])) else rows[:, numbers]
         converted = np.asarray(rows, dtype=self.dtype)
         if may_be_inexact(rows.dtype):
-            self._check_integers(rows, converted, start)
+            try:
+                require_exact(converted.ravel(), rows.ravel())
+            except InexactInteger as found:
+                i, j = divmod(found.index, rows.shape[1])
+                column = j if self._columns is None else int(self._columns[j])
+                raise inexact_integer(found.value, self.row_label(start + i), column_label(column, None)) from None
         return converted
-
-    def _check_integers(self, rows: np.ndarray, converted: np.ndarray, start: int) -> None:
-        """Raise an error that names the first integer that was rounded."""
-        try:
-            require_exact(converted.ravel(), rows.ravel())
-        except InexactInteger as found:
-            i, j = divmod(found.index, rows.shape[1])
-            column = j if self._columns is None else int(self._columns[j])
-            raise inexact_integer(found.value, self.row_label(start + i), column_label(column, None)) from None
 
     def _exact(self, pieces: Iterator[np.ndarray], rows: int) -> Iterator[np.ndarray]:
         """Blocks of exactly `rows` rows, except the last, from pieces of any size; a block of one piece is no copy."""
@@ -297,18 +297,6 @@ class StoreSource(StoredSource):
                     held, missing = [], rows
         if held:
             yield held[0] if len(held) == 1 else np.concatenate(held)
-
-
-def _span(columns: np.ndarray) -> tuple[int, int]:
-    """The first of these columns, and the one after the last."""
-    return int(columns.min()), int(columns.max()) + 1
-
-
-def _piece_rows(array: StoredArray, rows: int, row_bytes: int) -> int:
-    """The number of rows to read together: whole chunks, at least one block and at least `_PIECE_BYTES`."""
-    least = max(rows, _PIECE_BYTES // max(1, row_bytes))
-    chunk: Any = array.chunk_rows
-    return -(-least // chunk) * chunk
 
 
 # NPY files, as memory maps.
@@ -368,6 +356,10 @@ def pick(path: str, name: str | None, arrays: Mapping[str, Any]) -> Any:
 # Arrays of Zarr stores: directories, and zip files of them.
 
 
+#: Files in an array that are no chunks.
+_METADATA = ("zarr.json", ".zarray", ".zattrs")
+
+
 class ZarrArray(StoredArray):
     """An array of a Zarr store that is opened by its path.
 
@@ -419,7 +411,7 @@ class ZarrArray(StoredArray):
         if first is not None:
             accept = f"fit(zarr.open_array({self._path!r}{'' if self._name is None else f', path={self._name!r}'}))"
             fill = self._array.fill_value
-            n_missing = max(1, prod(counts) - sum(_is_chunk(name) for name in stored))
+            n_missing = max(1, prod(counts) - sum(name.rpartition("/")[2] not in _METADATA for name in stored))
             raise missing_chunks(self.place, first, n_missing, prod(counts), fill, accept)
 
     def _stored_names(self) -> set[str]:
@@ -475,11 +467,6 @@ def check_ordinary(directory: str) -> None:
                 check_ordinary(entry.path)
             elif not entry.is_file():
                 refuse_special(entry.path)
-
-
-def _is_chunk(name: str) -> bool:
-    """Whether a file in an array is a chunk, and no metadata."""
-    return name.rpartition("/")[2] not in ("zarr.json", ".zarray", ".zattrs")
 
 
 def _grid(array: Any) -> tuple[int, ...]:
