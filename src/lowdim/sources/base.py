@@ -19,7 +19,7 @@ import numpy as np
 from .._core import __version__
 from .._core.arrays import Array, Beside, astype, digest, is_sparse, namespace, to_numpy
 from .._core.devices import Destination
-from ..errors import cannot_keep, not_finite, other_version, too_large
+from ..errors import MissingValues, cannot_keep, column_label, other_version, too_large
 
 if TYPE_CHECKING:
     from .derived import CarriedColumn
@@ -528,7 +528,31 @@ def bad_entry_error(
     if not bad.any():
         return None
     index = int(np.argmax(bad))
-    return _error_at(source, *place(index), row_numbers, float(values[index]), not_finite)
+    return _error_at(source, *place(index), row_numbers, float(values[index]), _not_finite)
+
+
+def _not_finite(row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
+    """The error for NaN or infinity in the rows; `row` is the row in words. scikit-learn's checks look for the words
+    'NaN' and 'infinity'."""
+    where = f"{column_label(column, names)}, first in {row}"
+    if table.startswith("the "):
+        # These numbers were computed from the rows, so filling them in would not help.
+        what = "NaN" if value != value else "infinity"
+        return ValueError(f"{table} contain {what}: {where}. Check how they were computed for that row.")
+    if value != value:
+        rows = "X" if table == "X" else "A"
+        of = "" if table == "X" else " for A = all tables side by side"
+        found = f"Input {table} contains NaN: {where}."
+        error = MissingValues(
+            f"{found} Complete rows of finite numbers are needed: drop those rows, or fill them in, for example with "
+            f"PPCA(k, standardize=True).fit({rows}).impute({rows}){of}; PPCA and FactorAnalysis themselves take NaN as "
+            "missing."
+        )
+        error.where = found
+        return error
+    return ValueError(
+        f"Input {table} contains infinity: {where}. Finite numbers are needed: drop those rows, or replace the entries."
+    )
 
 
 def unusable_block_error(

@@ -20,10 +20,10 @@ from .._core import container
 from .._core.paths import local_path
 from .._core.threads import in_words
 from ..errors import (
+    ENCODE_CLASSES,
     changed_file,
     duplicate_columns,
     list_names,
-    named_response_not_numbers,
     nearly_numbers,
     no_columns_left,
     no_such_file,
@@ -211,7 +211,10 @@ class Contents(ABC):
         targets = [y] if isinstance(y, str) else list(y)
         text = self.text_among(targets)
         if text:
-            raise named_response_not_numbers(self.label, text, list(self.numeric))
+            raise ValueError(
+                f"y: {list_names(text, 20)} of {self.label} cannot be a response, since it is not a number. "
+                f"{ENCODE_CLASSES} These columns are numbers: {list_names(list(self.numeric), 20) or 'none'}."
+            )
         first, second = self.two_tables(x, targets)
         if isinstance(y, str):
             second = second if isinstance(second, Source) else open_table(second)

@@ -191,7 +191,12 @@ def in_plain_words(source: Any = None) -> Iterator[None]:
             raise plain from None
         if not _failed_to_compute(error):
             raise
-        raise errors.not_computed(_first_words(error), *_culprit(source)) from error
+        column, partition = _culprit(source)
+        of = "the data frame" if column is None else f"column {column!r}"
+        where = "" if partition is None else f" in partition {partition}"
+        raise ValueError(
+            f"Spark could not compute {of}{where}, before lowdim was given the rows: {_first_words(error)}"
+        ) from error
 
 
 def _plain(error: BaseException) -> BaseException:
