@@ -15,8 +15,7 @@ import numpy as np
 
 from lowdim import models
 from lowdim.solvers import EM, FourierFeatures, Nystrom
-from lowdim.sources.opening import ENGINES
-from partitions import apart
+from partitions import ENGINES, apart
 
 LENGTHS = (100, 50, 90)
 X_NAMES, Y_NAMES = [f"x{i}" for i in range(5)], [f"y{i}" for i in range(3)]

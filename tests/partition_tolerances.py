@@ -14,9 +14,8 @@ import numpy as np
 
 from lowdim import ICA, PCA, PPCA, FactorAnalysis, KernelPCA
 from lowdim.solvers import EM
-from lowdim.sources.opening import ENGINES
 from page_tables import PageTable, number
-from partitions import apart
+from partitions import ENGINES, apart
 
 TABLE = PageTable("dask.md", "partitions", "partition_tolerances.py")
 #: Numbers of partitions.

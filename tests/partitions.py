@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from in_process import IN_PROCESS, PartitionedSource
 from lowdim.sources.array import ArraySource
-from lowdim.sources.in_process import PartitionedSource
+from lowdim.sources.base import Engine
+from lowdim.sources.dask import DASK
+from lowdim.sources.spark import SPARK
 
 #: Warnings of pyspark, which are not about lowdim: that it was not tried with pandas 3, and, from version 4.1, that it
 #: leaves the sockets of results to be closed when memory is freed.
@@ -85,6 +88,9 @@ def apart(engine: Any) -> Iterator[None]:
     finally:
         del engine.merged
 
+
+#: The engines by their names: the two of lowdim, and the smallest, which shows what an engine does and nothing else.
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (IN_PROCESS, DASK, SPARK)}
 
 #: One row for each engine.
 COLLECTIONS: dict[str, Callable[[list[np.ndarray]], Any]] = {

@@ -24,8 +24,7 @@ import lowdim
 from engine_parity import HOLES, X, fitted_arrays
 from lowdim import ICA, PCA, PPCA
 from lowdim.solvers import EM
-from lowdim.sources.opening import ENGINES
-from partitions import apart
+from partitions import ENGINES, apart
 
 #: The three partitions of 80 rows.
 N_PARTS, ROWS = 3, 80

@@ -11,8 +11,8 @@ from lowdim.features import FEATURE_MAPS
 from lowdim.kernels import KERNELS
 from lowdim.solvers import ICA_SOLVERS, KERNEL_SOLVERS, LATENT_SOLVERS, PREIMAGES, REDUCTIONS, ROTATIONS, SOLVERS
 from lowdim.solvers.kernel.maps import LANDMARKS
+from lowdim.sources.frame import is_spark
 from lowdim.sources.opening import SOURCES
-from lowdim.sources.spark import is_spark
 
 ROWS = {
     "models": (examples.MODELS, models.__all__),

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from lowdim.sources.array import ArraySource
-from lowdim.sources.contents import ColumnChoice, Contents
-from lowdim.sources.scan import FileKind
+from lowdim.sources.scan import ColumnChoice, Contents, FileKind
 
 
 class ToyFile(Contents):

@@ -12,8 +12,8 @@ import pytest
 from lowdim import ICA, PCA, Moments, PLSRegression, summarize
 from lowdim.errors import MissingValues
 from lowdim.sources.base import FAN_IN
-from lowdim.sources.opening import ENGINES, open_source
-from partitions import COLLECTIONS, SPARK_WARNINGS
+from lowdim.sources.opening import open_source
+from partitions import COLLECTIONS, ENGINES, SPARK_WARNINGS
 
 pytestmark = SPARK_WARNINGS
 

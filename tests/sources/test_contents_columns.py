@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowdim.sources.contents import ColumnChoice, Contents
+from lowdim.sources.scan import ColumnChoice, Contents
 
 
 class Columns(Contents):

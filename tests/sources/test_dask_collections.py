@@ -14,8 +14,7 @@ from lowdim import (
     choose_n_components,
     cross_validate,
 )
-from lowdim.sources.opening import ENGINES
-from partitions import apart
+from partitions import ENGINES, apart
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 da = pytest.importorskip("dask.array", reason="Dask is not installed")

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.sources.contents import check_unchanged
-from lowdim.sources.scan import find_files, kind_of
+from lowdim.sources.scan import check_unchanged, find_files, kind_of
 
 
 @pytest.fixture

@@ -23,9 +23,8 @@ from ..reporting.making import report as write_report
 from ..selection.bootstrapping import Bootstrap
 from ..sinks import find_output, open_sink
 from ..sources.base import Source
-from ..sources.contents import Found
 from ..sources.opening import open_keeping
-from ..sources.scan import Scan, scan
+from ..sources.scan import Found, Scan, scan
 from ..summaries.base import Summary
 from ..table import Table, Tabular, numbered
 from .commands import Parameters, add, group, value_of, with_example

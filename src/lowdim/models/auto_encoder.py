@@ -32,7 +32,7 @@ from ..solvers.neural.network import (
 )
 from ..solvers.neural.training import merged
 from ..solvers.problem import LatentFit, Plan, Status, counted_rows, repeated_rows, with_passes
-from ..sources.spark import mean_of_results
+from ..sources.derived import mean_of_results
 from ..summaries.latent import LatentGaussian
 from .base import Model, joined_plan
 from .output import Maps, framed_results

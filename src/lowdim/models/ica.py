@@ -31,7 +31,7 @@ from ..solvers.ica.objective import (
     non_gaussianity,
 )
 from ..solvers.problem import Plan, Spectrum, Status, repeated_rows
-from ..sources.spark import mean_of_results
+from ..sources.derived import mean_of_results
 from .base import Model, joined_plan, unpack_to
 from .output import FULL_ACCURACY
 from .pca import PCA

@@ -43,8 +43,8 @@ from ..solvers import latent, spectra
 from ..solvers.latent.base import LatentRequest, independent_loglike, saturated_loglike
 from ..solvers.problem import LatentFit, Plan, Request, Status, repeated_rows, with_passes
 from ..sources.base import Source
-from ..sources.derived import with_known_length
-from ..sources.spark import is_frame_of_engine, mean_of_results, sum_of_results
+from ..sources.derived import mean_of_results, sum_of_results, with_known_length
+from ..sources.frame import is_spark
 from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpack
 from ..summaries.moments import Moments
@@ -449,7 +449,7 @@ class LatentModel(Model):
             name = "refit" if refit else "random_state"
             raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")
         filled = results(self._imputation_maps(X, return_std))
-        if is_frame_of_engine(filled):
+        if is_spark(filled):
             return filled
         p = self.n_features_in_
         parts = (filled[:, :p], filled[:, p:]) if return_std else (filled,)

@@ -22,8 +22,8 @@ from ..reading.map import RowMap, write_rows
 from ..sinks import find_output, open_sink
 from ..sources.beside import BesideSource
 from ..sources.derived import in_order
+from ..sources.frame import is_spark
 from ..sources.named import names_in, row_labels
-from ..sources.spark import is_frame_of_engine
 
 # Progress of a fit, or of results on their way to a file, reported to scikit-learn's callbacks.
 #
@@ -176,7 +176,7 @@ def framed_results(model: Any, maps: Maps, *tables: Any) -> Any:
     Rows have the labels of their own table or, if it has none, those of the first table.
     """
     found = results(maps)
-    if is_frame_of_engine(found):
+    if is_spark(found):
         return found
     if len(maps) == 1:
         return framed(model, found, maps[0].names, tables[0])

@@ -19,7 +19,7 @@ from ..selection.scorers import PrincipalScorer, SpectralScorer
 from ..solvers import spectra
 from ..solvers.problem import Plan, Spectrum, count_to_reach, with_passes
 from ..solvers.spectra.base import Solver
-from ..sources.spark import mean_of_results
+from ..sources.derived import mean_of_results
 from .base import first_components
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
 from .spectral import (

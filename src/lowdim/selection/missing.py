@@ -27,9 +27,8 @@ from ..solvers.latent.base import LatentRequest
 from ..solvers.latent.em import EM
 from ..solvers.problem import LatentFit, Status
 from ..sources.base import Source
-from ..sources.derived import with_known_length
+from ..sources.derived import mean_of_results, with_known_length
 from ..sources.opening import open_source
-from ..sources.spark import mean_of_results
 from ..summaries.latent import LatentGaussian, Observed, observed_entries
 from ..summaries.moments import Moments
 from .criteria import Eigenvalues, penalised_curve

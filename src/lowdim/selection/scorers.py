@@ -21,8 +21,8 @@ from ..reading.summarize import summarize
 from ..solvers import spectra
 from ..solvers.problem import Request, Status
 from ..sources.base import Source
+from ..sources.derived import mean_of_results
 from ..sources.opening import open_source
-from ..sources.spark import mean_of_results
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 from .cross_validation import check_counts

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from .._core.arrays import Array, astype, device, is_complex, namespace, working_dtype
 from .._core.devices import in_main_memory, name_of_device
-from ..errors import bad_ndim, beyond_float, complex_data, empty, indices_out_of_range, not_numeric
-from .base import Source, Traits, cut
+from ..errors import bad_ndim, beyond_float, complex_data, empty, not_numeric
+from .base import Source, Traits
 
 # Arrays of NumPy (including memory maps) and of every other array-API namespace.
 
@@ -26,21 +26,24 @@ class ArraySource(Source):
         if X.ndim != 2:
             raise bad_ndim(X.ndim, tuple(X.shape))
         n, p = X.shape
-        if isinstance(X, np.ndarray):
-            X = _numeric(X)
-        if is_complex(X):
+        host = isinstance(X, np.ndarray)
+        if host:
+            is_plain = X.dtype.kind in "fiub" and not isinstance(X, np.ma.MaskedArray)
+            X = np.asarray(X if is_plain else _numeric(X))
+            self.dtype = np.float32 if X.dtype == np.float32 else np.float64
+        elif is_complex(X):
             raise complex_data(X.dtype)
+        else:
+            self.dtype = working_dtype(X)
         if n == 0 or p == 0:
             raise empty(n, p, (n, p))
         self._X = X
         self.shape = (n, p)
         self.kind = _kind(type(X).__module__, X.dtype)
-        if not isinstance(X, np.ndarray) and not in_main_memory(X):
+        if not host and not in_main_memory(X):
             self.kind = f"{self.kind} on {name_of_device(X)}"
-        self.dtype = working_dtype(X)
-        itemsize = 4 if self.dtype == namespace(X).float32 else 8
-        host, views = isinstance(X, np.ndarray), X.dtype == self.dtype
-        self.traits = Traits(host=host, n_bytes=n * p * itemsize, itemsize=itemsize, views=views)
+        itemsize = 4 if self.dtype == (np if host else namespace(X)).float32 else 8
+        self.traits = Traits(host=host, n_bytes=n * p * itemsize, itemsize=itemsize, views=X.dtype == self.dtype)
 
     def blocks(self, rows: int) -> Iterator[Array]:
         X, n = self._X, self._X.shape[0]
@@ -49,9 +52,6 @@ class ArraySource(Source):
             return
         for i in range(0, n, rows):
             yield astype(X[i : min(i + rows, n), :], self.dtype)
-
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self.between(i, j) for i, j in cut(self._X.shape[0], k)]
 
     def between(self, i: int, j: int) -> Source:
         return self._inherit(ArraySource(self._X[i:j, :]))
@@ -73,7 +73,6 @@ def _kind(module: str, dtype: Any) -> str:
 
 def _numeric(X: np.ndarray) -> np.ndarray:
     """`X` as an array of numbers: objects that are numbers become float64; for anything else an error is raised."""
-    kind = X.dtype.kind
     if isinstance(X, np.ma.MaskedArray):
         if np.ma.is_masked(X):
             raise ValueError(
@@ -81,18 +80,14 @@ def _numeric(X: np.ndarray) -> np.ndarray:
                 "X.filled(np.nan) for models that take NaN as missing."
             )
         X = X.data
+    kind = X.dtype.kind
     if kind in "fiub":
-        return np.asarray(X)
-    if kind == "c":
         return X
-    if kind == "O":
-        return _numbers_in_objects(X)
-    reason = "text" if kind in "US" else "no real numbers"
-    raise ValueError(not_numeric(None, X.dtype, None, f"it holds {reason}; could not convert string to float"))
-
-
-def _numbers_in_objects(X: np.ndarray) -> np.ndarray:
-    """An object array as float64; if that fails, the error names the column."""
+    if kind == "c":
+        raise complex_data(X.dtype)
+    if kind != "O":
+        reason = "text" if kind in "US" else "no real numbers"
+        raise ValueError(not_numeric(None, X.dtype, None, f"it holds {reason}; could not convert string to float"))
     refuse_complex_objects(X)
     try:
         return X.astype(np.float64)
@@ -213,9 +208,6 @@ class SparseSource(Source):
         for i in range(0, self._X.shape[0], rows):
             yield row_view(self._X, i, min(i + rows, self._X.shape[0])).astype(self.dtype, copy=False)
 
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self.between(i, j) for i, j in cut(self._X.shape[0], k)]
-
     def between(self, i: int, j: int) -> Source:
         return self._inherit(SparseSource(row_view(self._X, i, j)))
 
@@ -248,7 +240,10 @@ def _check_indices(X: Any) -> None:
             pairs = [(stored, "row", X.shape[0]) if X.format == "csc" else (stored, "column", X.shape[1])]
     for indices, what, n in pairs:
         if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < n:
-            raise indices_out_of_range(int(indices.min()), int(indices.max()), n, what)
+            raise ValueError(
+                f"X is a damaged sparse matrix: it stores entries in {what}s {int(indices.min())} to "
+                f"{int(indices.max())}, and has only the {what}s 0 to {n - 1}. Make it again from its entries."
+            )
 
 
 def row_view(X: Any, i: int, j: int) -> Any:

@@ -23,9 +23,9 @@ from ..errors import (
 )
 from .array import EXACT, InexactInteger, may_be_inexact, require_exact
 from .base import BlockMemory, Source, Traits, read_ahead
-from .contents import ColumnChoice, Contents, require_columns
 from .derived import StoredSource, fits_easily
-from .frame import is_column, is_table
+from .frame import is_table
+from .scan import Contents, require_columns
 
 # Columns of Arrow as floating-point numbers: which types are numbers, and how each is converted.
 #
@@ -69,22 +69,7 @@ def index_columns(schema: Any) -> list[str]:
 
 def block_dtype(kinds: Iterable[Any]) -> type[np.floating[Any]]:
     """The dtype of a block of columns of these types: float32 if float32 holds all their values exactly."""
-    return np.float32 if all(_is_narrow(kind) for kind in kinds) else np.float64
-
-
-def _is_narrow(kind: Any) -> bool:
-    from pyarrow import types
-
-    return types.is_float32(kind) or types.is_float16(kind)
-
-
-def fill(out: np.ndarray, column: Any) -> None:
-    """Write a column, an array of Arrow, into `out`, a vector of the same length; nulls become NaN."""
-    kind = str(column.type)
-    if kind in _PLAIN:
-        _fill_plain(out, column, np.dtype(_PLAIN[kind]))
-    else:
-        _converter(column.type)(out, column)
+    return np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64
 
 
 #: Types of Arrow whose memory NumPy can read, and their dtypes.
@@ -103,6 +88,25 @@ _PLAIN = {
 }
 
 
+def fill(out: np.ndarray, column: Any) -> None:
+    """Write a column, an array of Arrow, into `out`, a vector of the same length; nulls become NaN."""
+    from pyarrow import types
+
+    kind = column.type
+    if str(kind) in _PLAIN:
+        _fill_plain(out, column, np.dtype(_PLAIN[str(kind)]))
+    elif types.is_null(kind):
+        out[:] = np.nan
+    elif types.is_boolean(kind):
+        fill(out, column.cast("uint8"))
+    elif types.is_dictionary(kind):
+        fill(out, column.dictionary_decode())
+    elif types.is_decimal(kind):
+        _fill_decimals(out, column)
+    else:
+        raise TypeError(f"columns of type {kind} are not numbers.")
+
+
 def _fill_plain(out: np.ndarray, column: Any, dtype: np.dtype[Any]) -> None:
     """Write numbers that lie in memory one after another, without a copy in between."""
     n = len(column)
@@ -118,39 +122,12 @@ def _fill_plain(out: np.ndarray, column: Any, dtype: np.dtype[Any]) -> None:
         require_exact(out, values)
 
 
-def _converter(kind: Any) -> Callable[[np.ndarray, Any], None]:
-    """The function that writes columns of a type which needs more than a copy."""
-    from pyarrow import types
-
-    if types.is_dictionary(kind):
-        return lambda out, column: fill(out, column.dictionary_decode())
-    if types.is_decimal(kind):
-        return _fill_decimals
-    if types.is_boolean(kind):
-        return _fill_booleans
-    if types.is_null(kind):
-        return _fill_nulls
-    raise TypeError(f"columns of type {kind} are not numbers.")
-
-
-def _fill_nulls(out: np.ndarray, column: Any) -> None:
-    out[:] = np.nan
-
-
-def _fill_booleans(out: np.ndarray, column: Any) -> None:
-    import pyarrow as pa
-
-    fill(out, column.cast(pa.uint8()))
-
-
 def _fill_decimals(out: np.ndarray, column: Any) -> None:
     """The float64 nearest to each decimal.
 
     A decimal is a whole number divided by a power of ten. If both are exact in float64, so that only the division
     rounds, the quotient is the nearest number. Others are written as text and read again, which is slower.
     """
-    import pyarrow as pa
-
     kind = column.type
     if kind.bit_width == 128 and 0 <= kind.scale <= _EXACT_POWER and column.null_count < len(column):
         halves = np.frombuffer(column.buffers()[1], dtype="<i8", count=2 * len(column), offset=16 * column.offset)
@@ -160,7 +137,7 @@ def _fill_decimals(out: np.ndarray, column: Any) -> None:
             np.divide(low, 10.0**kind.scale, out=out)
             out[~known] = np.nan
             return
-    fill(out, column.cast(pa.string()).cast(pa.float64()))
+    fill(out, column.cast("string").cast("float64"))
 
 
 # Batches of Arrow, of any number of rows, as blocks of exactly as many rows as were asked for.
@@ -353,20 +330,15 @@ _ROWS = 1 << 16
 
 
 class Producer(ABC):
-    """How batches are obtained from one kind of object."""
+    """How batches are obtained from one kind of object, whose columns have the names and types of `schema`."""
 
     #: Whether the rows can be read more than once.
     again = True
     #: The number of rows, if it is known beforehand.
     n: int | None = None
 
-    def __init__(self, X: Any) -> None:
-        self._X = X
-
-    @property
-    @abstractmethod
-    def schema(self) -> Any:
-        """Names and types of all columns. No row is read."""
+    def __init__(self, X: Any, schema: Any) -> None:
+        self._X, self.schema = X, schema
 
     @abstractmethod
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
@@ -379,16 +351,12 @@ class Stream(Producer):
     again = False
 
     def __init__(self, X: Any) -> None:
-        super().__init__(X)
         import pyarrow as pa
 
-        self._reader = X if isinstance(X, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(X)
-        self._rest: Iterator[Any] | None = iter(self._reader)
+        reader = X if isinstance(X, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(X)
+        super().__init__(X, reader.schema)
+        self._rest: Iterator[Any] | None = iter(reader)
         self.first = next((batch for batch in self._rest if batch.num_rows), None)
-
-    @property
-    def schema(self) -> Any:
-        return self._reader.schema
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         if self._rest is None:
@@ -406,14 +374,15 @@ class Held(Producer):
         import pyarrow as pa
 
         if hasattr(X, "__arrow_c_stream__"):
-            super().__init__(pa.RecordBatchReader.from_stream(X).read_all())
+            table = pa.RecordBatchReader.from_stream(X).read_all()
         else:
-            super().__init__(pa.Table.from_batches([_as_batch(X)]))
-        self.n = self._X.num_rows
-
-    @property
-    def schema(self) -> Any:
-        return self._X.schema
+            # An object that exports a single array, which must be one of structs: a table.
+            array = pa.array(X)
+            if not pa.types.is_struct(array.type):
+                raise bad_ndim(1, (len(array),))
+            table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
+        super().__init__(table, table.schema)
+        self.n = table.num_rows
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         yield from self._X.select(list(names)).to_batches()
@@ -422,9 +391,8 @@ class Held(Producer):
 class Dataset(Producer):
     """A dataset of pyarrow, which reads only the columns that are needed."""
 
-    @property
-    def schema(self) -> Any:
-        return self._X.schema
+    def __init__(self, X: Any) -> None:
+        super().__init__(X, X.schema)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         # Its own default holds several files in memory.
@@ -435,9 +403,8 @@ class Dataset(Producer):
 class LazyFrame(Producer):
     """A lazy frame of polars, whose query runs again in each pass; versions without `collect_batches` collect it."""
 
-    @property
-    def schema(self) -> Any:
-        return self._X.clear().collect().to_arrow().schema
+    def __init__(self, X: Any) -> None:
+        super().__init__(X, X.clear().collect().to_arrow().schema)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         query = self._X.select(list(names))
@@ -449,10 +416,9 @@ class LazyFrame(Producer):
 class Relation(Producer):
     """A relation of DuckDB, whose query runs again in each pass."""
 
-    @property
-    def schema(self) -> Any:
-        with _reader(self._X.limit(0)) as reader:
-            return reader.schema
+    def __init__(self, X: Any) -> None:
+        with _reader(X.limit(0)) as reader:
+            super().__init__(X, reader.schema)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
@@ -467,48 +433,16 @@ def _reader(relation: Any) -> Any:
     return getattr(relation, read)(_ROWS)
 
 
-def _as_batch(X: Any) -> Any:
-    """An object that exports a single array, which must be one of structs: a table."""
-    import pyarrow as pa
-
-    array = pa.array(X)
-    if not pa.types.is_struct(array.type):
-        raise bad_ndim(1, (len(array),))
-    return pa.RecordBatch.from_struct_array(array)
-
-
-def is_arrow_object(X: Any) -> bool:
-    """True for objects with columns that speak Arrow, apart from data frames in memory."""
-    if isinstance(X, type) or is_column(X):
-        return False
-    if type(X).__module__.startswith("pyarrow"):
-        # Arrays have a type and no schema.
-        return hasattr(X, "schema") and (_exports(X) or hasattr(X, "scanner"))
-    return _exports(X) or _is_lazy_frame(X) or _is_relation(X)
-
-
-def _exports(X: Any) -> bool:
-    return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
-
-
-def _is_lazy_frame(X: Any) -> bool:
-    return bool(nw.dependencies.is_polars_lazyframe(X))
-
-
-def _is_relation(X: Any) -> bool:
-    return type(X).__name__ == "DuckDBPyRelation"
-
-
-def _is_dataset(X: Any) -> bool:
-    return type(X).__module__.startswith("pyarrow") and hasattr(X, "scanner")
-
-
-def _is_held(X: Any) -> bool:
-    return not hasattr(X, "__arrow_c_stream__") or hasattr(X, "num_rows") or hasattr(X, "__len__")
-
-
-#: Pairs of a test and what reads every object that passes it. The first test that an object passes decides.
-PRODUCERS = [(_is_lazy_frame, LazyFrame), (_is_relation, Relation), (_is_dataset, Dataset), (_is_held, Held)]
+def _producer(X: Any) -> type[Any]:
+    """The class that reads an object that speaks Arrow."""
+    if nw.dependencies.is_polars_lazyframe(X):
+        return LazyFrame
+    if type(X).__name__ == "DuckDBPyRelation":
+        return Relation
+    if type(X).__module__.startswith("pyarrow") and hasattr(X, "scanner"):
+        return Dataset
+    held = not hasattr(X, "__arrow_c_stream__") or hasattr(X, "num_rows") or hasattr(X, "__len__")
+    return Held if held else Stream
 
 
 def is_arrow_stream(X: Any) -> bool:
@@ -516,15 +450,8 @@ def is_arrow_stream(X: Any) -> bool:
     return _producer(X) is Stream
 
 
-def _producer(X: Any) -> type[Producer]:
-    """The class that reads an object that speaks Arrow."""
-    return next((make for fits, make in PRODUCERS if fits(X)), Stream)
-
-
 class ArrowObject(Contents):
     """The columns of an object that speaks Arrow."""
-
-    choice = ColumnChoice
 
     def __init__(self, X: Any) -> None:
         pyarrow(f"reading rows from {type(X).__name__}")

@@ -9,16 +9,16 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 import numpy as np
 
-from ..errors import duplicate_columns, missing_columns, no_rows_in_files, not_numbers, unreadable_file
+from ..errors import duplicate_columns, list_names, not_numbers, unreadable_file
 from .arrow import ArrowSource, block_dtype, index_columns, numeric_columns, pyarrow
 from .base import Source, cut
-from .contents import ColumnChoice, Contents, Found, check_unchanged
+from .scan import Contents, Found, check_unchanged
 
 # What is particular to each kind of file: schemas, numbers of rows, how rows are read, and damaged places.
 
@@ -124,9 +124,21 @@ class FileFormat(ABC):
                 return unreadable_file(path, *place)
         return unreadable_file(self.found.paths[i], "", error)
 
-    @abstractmethod
     def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
         """The first place of a file that cannot be read, in words, and why; None if all can be read."""
+        import pyarrow as pa
+
+        place = ""
+        try:
+            for reached in self._tried(path, names):
+                place = reached
+        except (pa.ArrowException, OSError) as error:
+            return place, error
+        return None
+
+    def _tried(self, path: str, names: Sequence[str]) -> Iterator[str]:
+        """The places of a file, in words; each is read when the next one is asked for."""
+        raise NotImplementedError
 
 
 class ParquetFormat(FileFormat):
@@ -173,18 +185,13 @@ class ParquetFormat(FileFormat):
                     yield i, _as(batch, schema)
                     del batch
 
-    def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
-        import pyarrow as pa
+    def _tried(self, path: str, names: Sequence[str]) -> Iterator[str]:
         from pyarrow.parquet import ParquetFile
 
-        group = None
-        try:
-            with ParquetFile(path, page_checksum_verification=True) as file:
-                for group in range(file.num_row_groups):
-                    file.read_row_group(group, columns=list(names))
-        except (pa.ArrowException, OSError) as error:
-            return ("" if group is None else f" in row group {group}"), error
-        return None
+        with ParquetFile(path, page_checksum_verification=True) as file:
+            for group in range(file.num_row_groups):
+                yield f" in row group {group}"
+                file.read_row_group(group, columns=list(names))
 
 
 class ArrowFormat(FileFormat):
@@ -220,18 +227,14 @@ class ArrowFormat(FileFormat):
                 for number in range(file.num_record_batches):
                     yield i, _as(file.get_batch(number), schema)
 
-    def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
+    def _tried(self, path: str, names: Sequence[str]) -> Iterator[str]:
         import pyarrow as pa
         from pyarrow.ipc import open_file
 
-        batch = None
-        try:
-            with pa.OSFile(path) as disk, open_file(disk) as file:
-                for batch in range(file.num_record_batches):
-                    file.get_batch(batch)
-        except (pa.ArrowException, OSError) as error:
-            return ("" if batch is None else f" in record batch {batch}"), error
-        return None
+        with pa.OSFile(path) as disk, open_file(disk) as file:
+            for batch in range(file.num_record_batches):
+                yield f" in record batch {batch}"
+                file.get_batch(batch)
 
 
 def _width(kind: Any) -> int:
@@ -271,38 +274,31 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 _WHOLE, _REAL = re.compile(r"[-+]?\d{1,18}"), re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
-def with_keys(format: FileFormat) -> FileFormat:
-    """The format, with columns for the keys of the directories if there are some."""
-    names = {tuple(key for key, _ in keys) for keys in format.found.partitions}
-    if len(names) != 1:
-        return format
-    keys = names.pop()
-    if not keys or len(set(keys)) < len(keys) or set(keys) <= set(format.schema.names):
-        return format
-    return KeyedFormat(format)
-
-
-class KeyedFormat(FileFormat):
-    """Files of another format, each with constant columns behind its own: the keys of its directories."""
+class KeyedFormat:
+    """Files of another format, each with constant columns behind its own: the keys of its directories. Everything that
+    is not said here is that of the other format."""
 
     def __init__(self, inner: FileFormat) -> None:
-        super().__init__(inner.found)
         self._inner = inner
+        own = set(inner.schema.names)
+        values = [dict(keys) for keys in inner.found.partitions]
+        #: The entries of each key, one for each file, as an array of Arrow.
+        self._keys = {key: _typed([each[key] for each in values]) for key in values[0] if key not in own}
 
-    @cached_property
-    def _keys(self) -> dict[str, Any]:
-        """The entries of each key, one for each file, as an array of Arrow."""
-        own = set(self._inner.schema.names)
-        values = [dict(keys) for keys in self.found.partitions]
-        return {key: _typed([each[key] for each in values]) for key in values[0] if key not in own}
+    @staticmethod
+    def of(format: FileFormat) -> Any:
+        """The format, with columns for the keys of the directories if there are some."""
+        names = {tuple(key for key, _ in keys) for keys in format.found.partitions}
+        keys = names.pop() if len(names) == 1 else ()
+        if not keys or len(set(keys)) < len(keys) or set(keys) <= set(format.schema.names):
+            return format
+        return KeyedFormat(format)
 
-    @property
-    def format(self) -> Any:
-        return self._inner.format
-
-    @property
-    def fragments(self) -> list[Any]:  # type: ignore[override] # a property in place of a cached one
-        return self._inner.fragments
+    def __getattr__(self, name: str) -> Any:
+        # Copies and pickles ask for special methods before the other format is there.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
 
     @property
     def schema(self) -> Any:
@@ -321,36 +317,14 @@ class KeyedFormat(FileFormat):
     def stored_field(self, name: str) -> Any:
         return self.schema.field(name) if name in self._keys else self._inner.stored_field(name)
 
-    def counts(self) -> list[int] | None:
-        return self._inner.counts()
-
-    def after(self, i: int, rows: int) -> tuple[Any, int]:
-        return self._inner.after(i, rows)
-
-    def starts(self) -> list[int]:
-        return self._inner.starts()
-
-    @property
-    def index(self) -> list[str]:
-        return self._inner.index
-
     def nearly_numbers(self, columns: Sequence[str]) -> str:
         return self._inner.nearly_numbers(self._own(columns))
 
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         return self._inner.why_not_numbers(self._own(columns))
 
-    def line_of(self, i: int, row: int) -> int | None:
-        return self._inner.line_of(i, row)
-
-    def opened(self, i: int, read: Any) -> Any:
-        return self._inner.opened(i, read)
-
     def error(self, i: int, names: Sequence[str], error: Exception) -> Exception:
         return self._inner.error(i, self._own(names), error)
-
-    def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
-        return self._inner.damaged_place(path, self._own(names))
 
     def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
         import pyarrow as pa
@@ -378,11 +352,11 @@ def _typed(values: Sequence[str]) -> Any:
 
     known = [value for value in values if value != _NULL]
     convert: Any = str
+    kind = "string"
     if known and all(_WHOLE.fullmatch(value) for value in known):
-        convert = int
+        convert, kind = int, "int64"
     elif known and all(_REAL.fullmatch(value) for value in known):
-        convert = float
-    kind = {int: pa.int64(), float: pa.float64(), str: pa.string()}[convert]
+        convert, kind = float, "float64"
     return pa.array([None if value == _NULL else convert(value) for value in values], kind)
 
 
@@ -392,13 +366,11 @@ def _typed(values: Sequence[str]) -> Any:
 class ArrowFiles(Contents):
     """The columns of files of one kind, by the schema of the first file."""
 
-    choice = ColumnChoice
-
     def __init__(self, make_format: Callable[[Found], FileFormat], found: Found) -> None:
         pyarrow(f"reading {found.kind} files")
         self._found = found
         self.label = found.where
-        self._format = with_keys(make_format(found))
+        self._format = KeyedFormat.of(make_format(found))
         schema = self._format.schema
         self.names = schema.names
         self.index = self._format.index
@@ -436,7 +408,9 @@ class ArrowFilesSource(ArrowSource):
         kinds = {schema.field(name).type for schema in self._schemas for name in columns}
         counts = format.counts()
         if counts is not None and sum(counts) == 0:
-            raise no_rows_in_files(found.where)
+            raise ValueError(
+                f"found 0 sample(s) in {found.where}, while a minimum of 1 is required: none of the files has a row."
+            )
         super().__init__(columns, kinds, None if counts is None else sum(counts))
         #: The number of rows of each file, as far as they are known, and whether all of them are.
         self._counts: list[int] = counts or []
@@ -450,12 +424,11 @@ class ArrowFilesSource(ArrowSource):
 
     def _checked(self, i: int, columns: Sequence[str]) -> Any:
         """The schema of a file, after a check that it has all columns, and that they are numbers."""
-        schema, path = self._require(i, columns), self._found.paths[i]
+        schema = self._require(i, columns)
         numeric = numeric_columns(schema)
-        known = set(numeric)
-        others = [name for name in columns if name not in known]
+        others = set(columns) - set(numeric)
         if others:
-            raise not_numbers(path, others, numeric)
+            raise not_numbers(self._found.paths[i], [name for name in columns if name in others], numeric)
         return schema
 
     def _require(self, i: int, names: Sequence[str]) -> Any:
@@ -464,7 +437,11 @@ class ArrowFilesSource(ArrowSource):
         known = set(schema.names)
         missing = [name for name in names if name not in known]
         if missing:
-            raise missing_columns(self._found.paths[i], missing, schema.names)
+            raise ValueError(
+                f"{self._found.paths[i]} has no column {list_names(missing)}, which is needed and which the first file "
+                f"has; its columns are {list_names(schema.names)}. Rename the column there, or leave the file or the "
+                "column out."
+            )
         twice = [name for name in dict.fromkeys(names) if len(schema.get_all_field_indices(name)) > 1]
         if twice:
             raise duplicate_columns(self._found.paths[i], twice)
@@ -517,9 +494,7 @@ class ArrowFilesSource(ArrowSource):
         return {"kind": self._found.kind, "files": files, "columns": self._names, "start": self._start}
 
     def row_label(self, i: int, column: int = 0) -> str:
-        ends = list(accumulate(self._counts))
-        index = min(bisect_right(ends, i), len(self._found.files) - 1)
-        row = i - (ends[index - 1] if index else 0)
+        index, row = self._file_of(i, len(self._found.files))
         name = self._found.short_names()[index]
         line = self._format.line_of(index, row)
         of_all = f"row {i} of all" if len(self._found.files) > 1 else ""
@@ -535,14 +510,17 @@ class ArrowFilesSource(ArrowSource):
         if self._counted and left:
             last = self._file_at(self._start + left - 1)[0]
         schemas = [self._schema(i, names, carried) for i in range(last + 1)]
-        for group in self._of_same_types(schemas, first):
+        # Files one after another whose columns have the same types are read together.
+        for _, group in groupby(range(first, len(schemas)), key=lambda i: schemas[i].types):
             parts = {i: self._format.fragments[i] for i in group}
             if first in parts and drop:
                 parts[first], drop = self._format.after(first, drop)
-            with closing(self._read(parts, schemas[group[0]])) as batches:
+            with closing(self._read(parts, schemas[next(iter(parts))])) as batches:
                 for i, batch in batches:
                     counts[i] += batch.num_rows
-                    self._note(counts, i)
+                    if not self._counted and (len(self._counts) < i + 1 or self._counts[i] < counts[i]):
+                        # For messages.
+                        self._counts = counts[: i + 1]
                     dropped = min(drop, batch.num_rows)
                     drop -= dropped
                     if dropped == batch.num_rows:
@@ -584,20 +562,16 @@ class ArrowFilesSource(ArrowSource):
             [rows.field(name) if name in columns else fields.get(name) or others.field(name) for name in names]
         )
 
-    def _of_same_types(self, schemas: Sequence[Any], first: int) -> Iterator[list[int]]:
-        """Numbers of files one after another, from the first one to read, whose columns have the same types."""
-        for _, group in groupby(range(first, len(schemas)), key=lambda i: schemas[i].types):
-            yield list(group)
-
     def _file_at(self, row: int) -> tuple[int, int]:
         """The file that holds a row, and the number of the row in it; the first file if no number of rows is known."""
-        if not self._counted:
-            return 0, row
+        return self._file_of(row, len(self._counts)) if self._counted else (0, row)
+
+    def _file_of(self, row: int, n_files: int) -> tuple[int, int]:
+        """The file that holds a row by the numbers of rows that are known, and the number of the row in it."""
         ends = list(accumulate(self._counts))
-        i = min(bisect_right(ends, row), len(ends) - 1)
+        i = min(bisect_right(ends, row), n_files - 1)
         return i, row - (ends[i - 1] if i else 0)
 
-    def _note(self, counts: list[int], i: int) -> None:
-        """Remember how many rows each file had, for messages."""
-        if not self._counted and (len(self._counts) < i + 1 or self._counts[i] < counts[i]):
-            self._counts = counts[: i + 1]
+
+parquet_files = partial(ArrowFiles, ParquetFormat)
+arrow_files = partial(ArrowFiles, ArrowFormat)

@@ -7,8 +7,9 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from itertools import accumulate, pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -18,16 +19,22 @@ import numpy as np
 from .._core import __version__
 from .._core.arrays import Array, Beside, astype, digest, is_sparse, namespace, to_numpy
 from .._core.devices import Destination
-from ..errors import cannot_keep, not_finite, other_version, too_large
+from ..errors import MissingValues, cannot_keep, column_label, other_version, too_large
 
 if TYPE_CHECKING:
     from .derived import CarriedColumn
 
 
+def when_called(module: str, name: str) -> Callable[..., Any]:
+    """A function or class of a module of this folder, which is imported when it is first called: `import lowdim` does
+    not load what only files, Dask and Spark need."""
+    return lambda *arguments, **named: getattr(import_module(f".{module}", __package__), name)(*arguments, **named)
+
+
 # What a scheduler offers, so that rows which its workers hold are summed up and mapped where they lie.
 #
-# An engine is one object, and the trait `engine` of a source names the one that holds its rows. `dask/`, `spark/` and
-# `in_process.py` each have one; the rest of lowdim knows only this protocol.
+# An engine is one object, and the trait `engine` of a source names the one that holds its rows. `dask.py` and
+# `spark.py` each have one; the rest of lowdim knows only this protocol.
 
 
 #: The number of results that one task of a tree merges.
@@ -261,12 +268,16 @@ class Source(ABC):
         return ((block, None) for block in self.blocks(rows))
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
-        """The rows cut into at most `k` sources, in order, that can be read at the same time. The default is one.
+        """The rows cut into at most `k` sources, in order, that can be read at the same time. The default is one,
+        unless rows in memory can be cut anywhere.
 
         A source whose rows are remote is cut into its partitions, whatever `k` is; adjacent partitions with fewer than
         `least` rows are then one part.
         """
-        return [self]
+        n = self.shape[0]
+        if n is None or not self.traits.in_memory or not self.can_be_cut:
+            return [self]
+        return [self.between(i, j) for i, j in cut(n, k)]
 
     def between(self, i: int, j: int) -> Source:
         """A source of the rows from i up to, but not including, j."""
@@ -285,22 +296,19 @@ class Source(ABC):
     def identity(self) -> dict[str, Any]:
         """What distinguishes this table from others, as JSON values: its form, and a digest of rows at a few places of
         it. No stream is consumed."""
-        return self.form() | {"rows": digest(list(self._rows_here_and_there()))}
+        n, p = self.shape
+        rows = max(1, _COMPARED_BYTES // (p * self.traits.itemsize))
+        if n is None or not self.can_be_cut:
+            some = [next(self.first_block.blocks(rows))[:rows, :]]
+        else:
+            places = ((start, min(stop, start + rows)) for start, stop in cut(n, _COMPARED_PLACES))
+            some = [next(self.between(start, stop).blocks(rows)) for start, stop in places]
+        return self.form() | {"rows": digest(some)}
 
     def form(self) -> dict[str, Any]:
         """The part of `identity` that is known without a look at the rows."""
         names = None if self.names is None else list(self.names)
         return {"kind": self.kind, "shape": list(self.shape), "bits": 8 * self.traits.itemsize, "names": names}
-
-    def _rows_here_and_there(self) -> Iterator[Array]:
-        """A few rows at the beginning and, where rows can be read from anywhere, at further places."""
-        n, p = self.shape
-        rows = max(1, _COMPARED_BYTES // (p * self.traits.itemsize))
-        if n is None or not self.can_be_cut:
-            yield next(self.first_block.blocks(rows))[:rows, :]
-            return
-        for start, stop in cut(n, _COMPARED_PLACES):
-            yield next(self.between(start, min(stop, start + rows)).blocks(rows))
 
     def require_two_axes(self) -> None:  # noqa: B027 (most sources have nothing to refuse)
         """Raise an error if this is an array with one axis in a file: that is a column of responses, and no rows."""
@@ -344,6 +352,80 @@ class Source(ABC):
         other.names, other.table, other.origin = self.names, self.table, self.origin
         other.transposed = self.transposed or transposed
         return other
+
+
+class DerivedSource(Source):
+    """Rows that are made of those of another source, the parent; a subclass says what differs.
+
+    Parameters
+    ----------
+    parent : Source
+    arguments
+        The further arguments of the subclass: a piece of the parent is changed with the same ones.
+    traits
+        The traits that are not those of the parent.
+    """
+
+    def __init__(self, parent: Source, *arguments: Any, **traits: Any) -> None:
+        self.parent, self._arguments = parent, arguments
+        self.shape, self.dtype, self.kind = parent.shape, parent.dtype, parent.kind
+        self.names, self.table, self.vector = parent.names, parent.table, parent.vector
+        self.transposed, self.files = parent.transposed, parent.files
+        self.traits = replace(parent.traits, **traits)
+
+    def of_other(self, parent: Source) -> Source:
+        """What this source is, of another parent, such as a piece of this one."""
+        other = type(self)(parent, *self._arguments)
+        other.names, other.table, other.vector = self.names, self.table, self.vector
+        return other
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        return [self.of_other(part) for part in self.parent.parts(k, least)]
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return lazy(type(self))(self.parent.elsewhere(lazy), *self._arguments)
+
+    def empty(self, *shape: int) -> Array:
+        return self.parent.empty(*shape)
+
+    def row(self, i: int) -> int:
+        return self.parent.row(i)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self.parent.row_label(i, column)
+
+
+class ViewSource(DerivedSource):
+    """A derived source each of whose rows is made of the same row of the parent, so that it can be cut as the parent
+    can."""
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        return (block for block, _ in self.blocks_keeping(rows, ()))
+
+    @property
+    def can_be_cut(self) -> bool:
+        return self.parent.can_be_cut
+
+    def between(self, i: int, j: int) -> Source:
+        return self.of_other(self.parent.between(i, j))
+
+    @property
+    def can_skip(self) -> bool:
+        return self.parent.can_skip
+
+    def after(self, i: int) -> Source:
+        return self.of_other(self.parent.after(i))
+
+    def identity(self) -> dict[str, Any]:
+        return self.parent.identity()
+
+    @property
+    def first_block(self) -> Source:
+        first = self.parent.first_block
+        return self if first is self.parent else self.of_other(first)
+
+    def features(self) -> Source:
+        return self.of_other(self.parent.features())
 
 
 def cut(n: int, k: int) -> list[tuple[int, int]]:
@@ -434,13 +516,43 @@ def bad_entry_error(
     takes_nan : bool
         Accept NaN: only infinity is an error.
     """
-    block, row_numbers, weights = _one_row(block, row_numbers, weights, partial(_has_bad, takes_nan=takes_nan))
+
+    def has_bad(rows: Array) -> Array:
+        """1 for rows with an entry that cannot be used, otherwise 0."""
+        xp = namespace(rows)
+        return astype(xp.any(xp.isinf(rows) if takes_nan else ~xp.isfinite(rows), axis=1), rows.dtype)
+
+    block, row_numbers, weights = _one_row(block, row_numbers, weights, has_bad)
     values, place = _entries(block, weights)
     bad = np.isinf(values) if takes_nan else ~np.isfinite(values)
     if not bad.any():
         return None
     index = int(np.argmax(bad))
-    return _error_at(source, *place(index), row_numbers, float(values[index]), not_finite)
+    return _error_at(source, *place(index), row_numbers, float(values[index]), _not_finite)
+
+
+def _not_finite(row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
+    """The error for NaN or infinity in the rows; `row` is the row in words. scikit-learn's checks look for the words
+    'NaN' and 'infinity'."""
+    where = f"{column_label(column, names)}, first in {row}"
+    if table.startswith("the "):
+        # These numbers were computed from the rows, so filling them in would not help.
+        what = "NaN" if value != value else "infinity"
+        return ValueError(f"{table} contain {what}: {where}. Check how they were computed for that row.")
+    if value != value:
+        rows = "X" if table == "X" else "A"
+        of = "" if table == "X" else " for A = all tables side by side"
+        found = f"Input {table} contains NaN: {where}."
+        error = MissingValues(
+            f"{found} Complete rows of finite numbers are needed: drop those rows, or fill them in, for example with "
+            f"PPCA(k, standardize=True).fit({rows}).impute({rows}){of}; PPCA and FactorAnalysis themselves take NaN as "
+            "missing."
+        )
+        error.where = found
+        return error
+    return ValueError(
+        f"Input {table} contains infinity: {where}. Finite numbers are needed: drop those rows, or replace the entries."
+    )
 
 
 def unusable_block_error(
@@ -485,12 +597,6 @@ def _one_row(
             most, row = float(found[first]), i + first
     here = slice(row, row + 1)
     return block[here, :], row_numbers[here], None if weights is None else weights[here]
-
-
-def _has_bad(rows: Array, takes_nan: bool) -> Array:
-    """1 for rows with an entry that cannot be used, otherwise 0."""
-    xp = namespace(rows)
-    return astype(xp.any(xp.isinf(rows) if takes_nan else ~xp.isfinite(rows), axis=1), rows.dtype)
 
 
 def _largest(rows: Array) -> Array:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
@@ -13,8 +11,8 @@ from scipy import sparse
 
 from .._core.arrays import Array, Beside, asarray_like, astype, device, is_sparse, namespace, to_numpy
 from .._core.devices import in_main_memory, name_of_device
-from ..errors import inconsistent_lengths, no_order, several_devices
-from .base import Engine, Source, Traits
+from ..errors import inconsistent_lengths, no_order
+from .base import Engine, Source, Traits, ViewSource
 
 # Blocks of several tables, cut so that those that lie side by side have the same rows.
 
@@ -56,7 +54,7 @@ def aligned(
 # Some columns of another source, which is read once for all tables that are made of its columns.
 
 
-class ColumnsSource(Source):
+class ColumnsSource(ViewSource):
     """Some columns of another source, the parent, as a table of their own.
 
     A `BesideSource` of several of them reads the parent once. Blocks have the dtype of the parent unless another one is
@@ -72,49 +70,29 @@ class ColumnsSource(Source):
     """
 
     def __init__(self, parent: Source, columns: Sequence[int], dtype: Any = None) -> None:
-        self.parent, self._columns = parent, list(columns)
-        first, p = self._columns[0], len(self._columns)
+        self._columns, p = list(columns), len(columns)
+        first = self._columns[0]
         self._range = slice(first, first + p) if self._columns == list(range(first, first + p)) else None
-        self.shape, self.kind = (parent.shape[0], p), parent.kind
-        self.names = None if parent.names is None else [parent.names[j] for j in self._columns]
-        self.table, self.transposed, self.files = parent.table, parent.transposed, parent.files
-        self.dtype = parent.dtype if dtype is None else dtype
         traits = parent.traits
-        self.traits = replace(
-            traits,
+        super().__init__(
+            parent,
             by_feature=traits.by_feature and self._range is not None,
             views=False,
             n_bytes=traits.n_bytes * p // parent.shape[1],
             part_bytes=traits.part_bytes * p // parent.shape[1],
             itemsize=traits.itemsize if dtype is None else int(np.dtype(dtype).itemsize),
         )
+        self.shape = (parent.shape[0], p)
+        self.names = None if parent.names is None else [parent.names[j] for j in self._columns]
+        self.dtype = parent.dtype if dtype is None else dtype
+        self._arguments = (self._columns, self.dtype)
 
     def of(self, block: Array) -> Array:
         """These columns of a block of the parent."""
         return astype(block[:, self._columns if self._range is None else self._range], self.dtype)
 
-    def blocks(self, rows: int) -> Iterator[Array]:
-        return (self.of(block) for block in self.parent.blocks(rows))
-
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
         return ((self.of(block), kept) for block, kept in self.parent.blocks_keeping(rows, names))
-
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self.of_other(part) for part in self.parent.parts(k, least)]
-
-    @property
-    def can_be_cut(self) -> bool:
-        return self.parent.can_be_cut
-
-    def between(self, i: int, j: int) -> Source:
-        return self.of_other(self.parent.between(i, j))
-
-    @property
-    def can_skip(self) -> bool:
-        return self.parent.can_skip
-
-    def after(self, i: int) -> Source:
-        return self.of_other(self.parent.after(i))
 
     def identity(self) -> dict[str, Any]:
         return {"columns": self._columns, "of": self.parent.identity()}
@@ -122,30 +100,16 @@ class ColumnsSource(Source):
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         return lazy(_columns_of)(self.parent.elsewhere(lazy), self._columns, self.dtype, self.table)
 
-    @property
-    def first_block(self) -> Source:
-        first = self.parent.first_block
-        return self if first is self.parent else self.of_other(first)
-
     def features(self) -> Source:
         if self._range is None:
-            return super().features()
+            return Source.features(self)
         return self._inherit(self.parent.features().between(self._range.start, self._range.stop), transposed=True)
 
     def empty(self, *shape: int) -> Array:
         return astype(self.parent.empty(*shape), self.dtype)
 
-    def row(self, i: int) -> int:
-        return self.parent.row(i)
-
     def row_label(self, i: int, column: int = 0) -> str:
         return self.parent.row_label(i, self._columns[column])
-
-    def of_other(self, parent: Source) -> Source:
-        """The same columns of another parent, such as a piece of this one."""
-        other = self._inherit(ColumnsSource(parent, self._columns, self.dtype))
-        other.vector = self.vector
-        return other
 
 
 def _columns_of(parent: Source, columns: Sequence[int], dtype: Any, table: str) -> Source:
@@ -168,7 +132,12 @@ def require_one_device(sources: Sequence[Source]) -> None:
     for like in likes[1:]:
         elsewhere = namespace(like) is not namespace(first) or device(like) != device(first)
         if elsewhere and not in_main_memory(like):
-            raise several_devices([source.table for source in sources], [name_of_device(each) for each in likes])
+            places = zip(sources, likes, strict=True)
+            where = ", ".join(f"{source.table} is on {name_of_device(like)}" for source, like in places)
+            raise ValueError(
+                f"tables that are read together must be on one device: {where}. Move them to the same device, or pass "
+                "those that are in main memory as NumPy arrays."
+            )
 
 
 # Tables side by side: several sources read as one.
@@ -230,7 +199,11 @@ class BesideSource(Source):
 
     def blocks(self, rows: int) -> Iterator[Array]:
         read = self._sources_to_read()
-        for blocks in aligned([s.blocks(rows) for s in read], _length, _cut, [s.table for s in read]):
+        readers, tables = [s.blocks(rows) for s in read], [s.table for s in read]
+        cut: Any = zip(readers[0], strict=True)
+        if len(readers) > 1:
+            cut = aligned(readers, lambda block: int(block.shape[0]), lambda block, i, j: block[i:j, :], tables)
+        for blocks in cut:
             at = dict(zip(map(id, read), blocks, strict=True))
             yield self._joined(
                 [s.of(at[id(s.parent)]) if isinstance(s, ColumnsSource) else at[id(s)] for s in self.members]
@@ -265,7 +238,7 @@ class BesideSource(Source):
             leads = [s for s in self.members if s.traits.remote] or [s for s in self.members if s.traits.part_bytes]
             lengths = (int(part.shape[0] or 0) for part in leads[0].parts(k, least))
             edges = list(pairwise(accumulate(lengths, initial=0)))
-            return [self.changed(partial(_between, i=i, j=j)) for i, j in edges]
+            return [self.changed(lambda source, i=i, j=j: source.between(i, j)) for i, j in edges]  # type: ignore[misc]
         cut = [s.parts(k, least) for s in self.members]
         if len({len(parts) for parts in cut}) > 1:
             return [self]
@@ -311,15 +284,3 @@ class BesideSource(Source):
             return Beside([np.asarray(to_numpy(b), dtype=self.dtype) for b in blocks])
         like = self.empty(0)
         return Beside([astype(asarray_like(b, like), self.dtype) for b in blocks])
-
-
-def _between(source: Source, i: int, j: int) -> Source:
-    return source.between(i, j)
-
-
-def _length(block: Array) -> int:
-    return int(block.shape[0])
-
-
-def _cut(block: Array, i: int, j: int) -> Array:
-    return block[i:j, :]

@@ -9,7 +9,7 @@ import io
 import re
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -19,15 +19,12 @@ from typing import Any
 from ..errors import (
     csv_encoding,
     csv_header,
-    csv_line_break_in_header,
     duplicate_columns,
     open_quote,
-    other_separator,
-    ragged_line,
     unreadable_file,
 )
-from .arrow_files import FileFormat
-from .contents import Found
+from .arrow_files import ArrowFiles, FileFormat
+from .scan import Found
 
 # Entries of CSV files: which are numbers, which are missing, and columns that are text because of a few entries.
 
@@ -52,11 +49,6 @@ class FirstText:
     #: that often stand for them are neither.
     numbers: int = 0
     texts: int = 0
-
-    @property
-    def is_explained(self) -> bool:
-        """Whether there is more to say than that the column is text."""
-        return self.comes_later or advice(self.text) != ""
 
     @property
     def is_nearly_numbers(self) -> bool:
@@ -141,7 +133,7 @@ def advice(text: str) -> str:
 
 
 #: Separators that are recognised in the header.
-_SEPARATORS = ",;\t"
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 #: The header has to end within this many bytes.
 _HEADER_BYTES = 16 << 20
 
@@ -312,10 +304,17 @@ class CsvFormat(FileFormat):
             line, ends = self.opened(i, lambda: first_line(path))
             names = self.opened(i, lambda: fields_of(line, self._separator))
             if not is_whole(line, self._separator):
-                raise csv_line_break_in_header(path)
+                raise ValueError(
+                    f"{path} has a header that does not end with the first line: a quote is open there. Line breaks "
+                    "within the name of a column are not supported; rename it."
+                )
             own = separator_of(line)
             if len(names) == 1 and own != self._separator:
-                raise other_separator(path, own, self.found.paths[0], self._separator)
+                raise ValueError(
+                    f"{path} is separated by {_SEPARATORS[own]}, and the first file, {self.found.paths[0]}, by "
+                    f"{_SEPARATORS[self._separator]}. All CSV files of a table must be separated by the same "
+                    "character: write this one again, or leave it out."
+                )
             if all(is_number(name) for name in names):
                 raise csv_header(path, names)
             twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
@@ -354,15 +353,11 @@ class CsvFormat(FileFormat):
         for i in range(len(self.found.paths)):
             if not self._may_have_rows(i):
                 continue
-            found = self._located(i, partial(self._inferred, i))
+            with self._located(i), self._reader(i) as reader:
+                found = {field.name: field.type for field in reader.schema}
             if not all(pa.types.is_null(kind) for kind in found.values()):
                 break
         return i, found
-
-    def _inferred(self, i: int) -> dict[str, Any]:
-        """The types of the columns of file i, from its first block."""
-        with self._reader(i) as reader:
-            return {field.name: field.type for field in reader.schema}
 
     @cached_property
     def schema(self) -> Any:
@@ -391,22 +386,24 @@ class CsvFormat(FileFormat):
         n_bytes = sum(file.size * (_COMPRESSION if is_compressed(file.path) else 1) for file in self.found.files)
         if n_bytes > _COUNTED_BYTES:
             return None
-        return [self._located(i, partial(self._count, i)) for i in range(len(self.fragments))]
+        return [self._count(i) for i in range(len(self.fragments))]
 
     def _count(self, i: int) -> int:
         """The number of rows of file i. One pass over it."""
-        if not self._may_have_rows(i):
-            return 0
-        if _is_scannable(self.found.paths[i]):
-            return int(self.fragments[i].count_rows())
-        return sum(batch.num_rows for _, batch in self._streamed(i, self.schema_of(i)))
+        with self._located(i):
+            if not self._may_have_rows(i):
+                return 0
+            if _is_scannable(self.found.paths[i]):
+                return int(self.fragments[i].count_rows())
+            return sum(batch.num_rows for _, batch in self._streamed(i, self.schema_of(i)))
 
-    def _located(self, i: int, read: Callable[[], Any]) -> Any:
-        """The result of `read()`, which reads file i; an error names the line."""
+    @contextmanager
+    def _located(self, i: int) -> Iterator[None]:
+        """Context in which file i is read; an error names the line."""
         import pyarrow as pa
 
         try:
-            return read()
+            yield
         except (pa.ArrowException, OSError) as error:
             raise self.error(i, [], error) from error
 
@@ -430,7 +427,8 @@ class CsvFormat(FileFormat):
 
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         """Where text begins in columns that begin with numbers; empty if there is no such column."""
-        return _described({name: text for name, text in self._among(columns).items() if text.is_explained})
+        known = self._among(columns).items()
+        return _described({name: text for name, text in known if text.comes_later or advice(text.text)})
 
     def nearly_numbers(self, columns: Sequence[str]) -> str:
         return _described({name: text for name, text in self._among(columns).items() if text.is_nearly_numbers})
@@ -477,7 +475,8 @@ class CsvFormat(FileFormat):
             header = self._header(i)
             for line, fields in rows(path, self._separator, start=self._count_sound(i, names)):
                 if len(fields) != len(header):
-                    return (f" in line {line}", ragged_line(len(fields), len(header)))
+                    counts = f"it has {_n(len(fields), 'field')}, and the header names {_n(len(header), 'column')}"
+                    return f" in line {line}", counts
                 for name, text in zip(header, fields, strict=True):
                     wrong = name in kinds and why_not(text, kinds[name])
                     if wrong:
@@ -511,6 +510,10 @@ class CsvFormat(FileFormat):
         return next((line for line, _ in rows(self.found.paths[i], self._separator, start=row)), None)
 
 
+def _n(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
 def _is_scannable(path: str) -> bool:
     """Whether pyarrow.dataset reads a file: it knows a compressed one only by a suffix in small letters."""
     return not is_compressed(path) or path.endswith(".gz")
@@ -520,3 +523,6 @@ def _described(texts: dict[str, FirstText]) -> str:
     """What is wrong with columns that should be numbers, in words."""
     found = [f"column {name!r} {text}" for name, text in islice(texts.items(), _DESCRIBED)]
     return "; ".join(found + ([f"and {len(texts) - _DESCRIBED} more"] if len(texts) > _DESCRIBED else []))
+
+
+csv_files = partial(ArrowFiles, CsvFormat)

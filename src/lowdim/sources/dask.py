@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 from weakref import WeakSet
 
+import narwhals as nw
 import numpy as np
 from scipy import sparse
 
 from .. import errors
 from .._core import __version__
 from .._core.arrays import Array, concat_rows, is_sparse, namespace
-from ..errors import bad_ndim, empty, in_partition, other_partition
+from ..errors import bad_ndim, empty
 from .base import Codec, Engine, Place, SameVersion, Source, adjacent, in_a_tree, later, made, with_places, with_rows
+from .scan import Contents
 from .stream import StreamSource
 
 # The schedulers of Dask: threads of this process, or the workers of a `distributed.Client`.
@@ -228,7 +230,14 @@ def _with_workers(
             result = future.result()
         except KilledWorker as error:
             _require_lowdim(client)
-            raise errors.workers_died(str(error.task), _rows_of(error.task, lazy, parts, level)) from error
+            rows = _rows_of(error.task, lazy, parts, level)
+            of = "" if rows is None else f", which rows {rows[0]} to {rows[1] - 1} need,"
+            raise RuntimeError(
+                f"all workers of Dask that were given the task {str(error.task)!r}{of} died. Most often a worker dies "
+                "because its memory does not suffice: a partition must fit into it together with the summary of the "
+                "model. Use smaller partitions (X.rechunk or X.repartition), fewer threads in each worker, or workers "
+                "with more memory; their logs say why they died."
+            ) from error
         finally:
             if sending.exception() is None:
                 sending.result().cancel()
@@ -303,7 +312,7 @@ class DaskSource(Source):
     """
 
     def __init__(self, X: Any, open_block: Callable[[Any], Source]) -> None:
-        self._open = open_block
+        self.open_block = open_block
         self._X = X = _whole_rows(X)
         framed = not hasattr(X, "chunks")
         self._sample = sample = open_block(X._meta_nonempty if framed else _one_row(X))
@@ -337,27 +346,23 @@ class DaskSource(Source):
         """One source for each partition that has rows, whatever `k` is, or for several with fewer than `least` rows."""
         lengths = [j - i for i, j in pairwise(self._edges)]
         groups = adjacent(lengths, least)
-        return [self._part([self._piece(i, 0, lengths[i]) for i in group]) for group in groups]
+        pieces = ([self._piece(i, 0, lengths[i]) for i in group] for group in groups)
+        return [self._inherit(_PartSource(self, some)) for some in pieces]
 
     def between(self, i: int, j: int) -> Source:
         edges = enumerate(pairwise(self._edges))
         pieces = [self._piece(number, max(i - s, 0), min(j, e) - s) for number, (s, e) in edges]
-        return self._part([piece for piece in pieces if piece.start < piece.stop])
+        return self._inherit(_PartSource(self, [piece for piece in pieces if piece.start < piece.stop]))
 
     def features(self) -> Source:
         if not self.traits.by_feature:
             return super().features()
-        return self._inherit(DaskSource(self._X.T, self._open), transposed=True)
+        return self._inherit(DaskSource(self._X.T, self.open_block), transposed=True)
 
     @property
     def first_block(self) -> Source:
         """A source of one or two made-up rows, stored as the partitions are."""
         return self._sample
-
-    @property
-    def open_block(self) -> Callable[[Any], Source]:
-        """Opens one partition."""
-        return self._open
 
     def empty(self, *shape: int) -> Array:
         return self._sample.empty(*shape)
@@ -365,10 +370,6 @@ class DaskSource(Source):
     def _piece(self, number: int, start: int, stop: int) -> _Piece:
         first, end = self._edges[number : number + 2]
         return _Piece(self._delayed[number], start, stop, end - first, first)
-
-    def _part(self, pieces: list[_Piece]) -> Source:
-        n = sum(piece.stop - piece.start for piece in pieces)
-        return self._inherit(_PartSource(self, pieces, (n, self.shape[1])))
 
 
 class _Piece(NamedTuple):
@@ -385,10 +386,10 @@ class _Piece(NamedTuple):
 class _PartSource(Source):
     """Pieces of one or more partitions, read by a task."""
 
-    def __init__(self, whole: DaskSource, pieces: list[_Piece], shape: tuple[int, int]) -> None:
+    def __init__(self, whole: DaskSource, pieces: list[_Piece]) -> None:
         self._whole, self._pieces = whole, pieces
-        self.shape, self.dtype, self.kind = shape, whole.dtype, whole.kind
-        self.traits = whole.traits
+        self.shape = (sum(piece.stop - piece.start for piece in pieces), whole.shape[1])
+        self.dtype, self.kind, self.traits = whole.dtype, whole.kind, whole.traits
 
     def blocks(self, rows: int) -> Iterator[Array]:
         return _computed(self).blocks(rows)
@@ -399,8 +400,8 @@ class _PartSource(Source):
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         # Dask finds lazy partitions inside lists of arguments, and computes them first.
         blocks, where = [piece.block for piece in self._pieces], [piece[1:] for piece in self._pieces]
-        names, open_block = self.names, self._whole.open_block
-        return lazy(_opened)(blocks, where, self.shape[1], open_block, names, self.table, self.transposed)
+        width, open_block = self.shape[1], self._whole.open_block
+        return lazy(_opened)(blocks, where, width, open_block, self.names, self.table, self.transposed)
 
     def empty(self, *shape: int) -> Array:
         return self._whole.empty(*shape)
@@ -410,9 +411,33 @@ class _PartSource(Source):
         return self._whole.first_block
 
 
-def is_dask(X: Any) -> bool:
-    """True for Dask arrays and data frames, including those of libraries that build on Dask."""
-    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "_meta")
+class DaskTable(Contents):
+    """The columns of a data frame of Dask. A partition is computed once for all columns that are read side by side."""
+
+    def __init__(self, frame: Any, open_rows: Callable[[Any], Source]) -> None:
+        self._frame, self._open = frame, open_rows
+        self._own = {str(name): name for name in frame.columns}
+        self.names = list(self._own)
+
+    @property
+    def numeric(self) -> list[str]:  # type: ignore[override]
+        kinds = nw.from_native(self._frame._meta).schema.values()
+        return [name for name, kind in zip(self.names, kinds, strict=True) if kind.is_numeric()]
+
+    def source(self, columns: Sequence[str]) -> Source:
+        return self._open(self._frame[[self._own[name] for name in columns]])
+
+    # What the columns hold is checked where they are opened.
+    rows = source
+
+    def text_among(self, names: Sequence[str]) -> list[str]:
+        return []
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        return self._open(self._frame[[self._own[name] for name in columns]]._meta_nonempty).dtype
+
+    def column(self, name: str) -> np.ndarray:
+        return self._frame[self._own[name]].compute().to_numpy()
 
 
 def _computed(part: Source) -> Source:
@@ -437,9 +462,15 @@ def _opened(
         try:
             opened = open_block(block)
             if opened.shape != (length, width):
-                raise other_partition(opened.shape, (length, width))
+                raise ValueError(
+                    f"a partition of the Dask collection has {opened.shape[0]} rows and {opened.shape[1]} columns, and "
+                    f"{length} rows and {width} columns were declared for it. Declare the shape that the blocks have, "
+                    "for example in dask.array.from_delayed or map_blocks(..., chunks=...)."
+                )
         except (TypeError, ValueError) as error:
-            raise in_partition(error, first, first + length, "columns" if transposed else "rows") from error
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            what = "columns" if transposed else "rows"
+            raise kind(f"in the partition of {what} {first} to {first + length - 1}: {error}") from error
         sources.append(opened.between(start, stop))
     source = sources[0] if len(sources) == 1 else StreamSource(sources, lambda source: source)
     source.names, source.table, source.transposed = names, table, transposed

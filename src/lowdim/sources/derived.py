@@ -17,8 +17,10 @@ from .._core.arrays import (
     all_finite,
     asarray_like,
     astype,
+    compute_lazy,
     concat_rows,
     count_true,
+    dense,
     device,
     digest,
     is_sparse,
@@ -27,116 +29,82 @@ from .._core.arrays import (
     wide_dtype,
 )
 from .._core.threads import free_bytes
-from ..errors import no_order, rows_exceed_memory, wrong_features
+from ..errors import no_order, wrong_features
 from .array import ArraySource, ShapedSource, SparseSource
-from .base import Source, bad_entry_error
+from .base import DerivedSource, Source, ViewSource, bad_entry_error, when_called
 from .beside import BesideSource, ColumnsSource
+from .frame import is_spark
 
 # A table read by columns without some of its rows.
 
 
-class CountedSource(Source):
+class CountedSource(DerivedSource):
     """The rows `keep` of another source, which are those of positive weight. Only its features can be read."""
 
-    def __init__(self, source: Source, keep: np.ndarray) -> None:
-        self._source, self._keep = source, keep
-        self.shape, self.dtype, self.kind = (len(keep), source.shape[1]), source.dtype, source.kind
-        self.names, self.table, self.transposed = source.names, source.table, source.transposed
-        self.traits = replace(source.traits, whole=False, n_bytes=0, views=False)
+    def __init__(self, parent: Source, keep: np.ndarray) -> None:
+        super().__init__(parent, keep, whole=False, n_bytes=0, views=False)
+        self.shape = (len(keep), parent.shape[1])
 
     def blocks(self, rows: int) -> Iterator[Array]:
         raise TypeError("this source can be read feature by feature only; read the rows with their weights instead.")
 
     def features(self) -> Source:
-        return _Shortened(self._source.features(), self._keep)
-
-    def empty(self, *shape: int) -> Array:
-        return self._source.empty(*shape)
+        return _Shortened(self.parent.features(), *self._arguments)
 
 
-class _Shortened(Source):
+class _Shortened(DerivedSource):
     """Features without the entries of some samples."""
 
-    def __init__(self, features: Source, keep: np.ndarray) -> None:
-        self._features, self._keep = features, keep
-        self.shape, self.dtype, self.kind = (features.shape[0], len(keep)), features.dtype, features.kind
-        self.names, self.table, self.transposed = features.names, features.table, features.transposed
-        self.traits = features.traits
+    def __init__(self, parent: Source, keep: np.ndarray) -> None:
+        super().__init__(parent, keep)
+        self._keep = keep
+        self.shape = (parent.shape[0], len(keep))
 
     def blocks(self, rows: int) -> Iterator[Any]:
-        for block in self._features.blocks(rows):
+        for block in self.parent.blocks(rows):
             if is_sparse(block) or isinstance(block, np.ndarray):
                 yield block[:, self._keep]
             else:
                 yield namespace(block).take(block, asarray_like(self._keep, block), axis=1)
 
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [_Shortened(part, self._keep) for part in self._features.parts(k, least)]
-
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(_Shortened)(self._features.elsewhere(lazy), self._keep)
-
     def row(self, i: int) -> int:
         return int(self._keep[i])
-
-    def row_label(self, i: int, column: int = 0) -> str:
-        return self._features.row_label(i, column)
-
-    def empty(self, *shape: int) -> Array:
-        return self._features.empty(*shape)
 
 
 # Standardised rows in which missing entries are zero.
 
 
-class FilledSource(Source):
+class FilledSource(DerivedSource):
     """(x - mean) / scale for the rows x of another source; zero if x is NaN or, with `unstored`, not stored.
 
     This fills missing entries with the mean of their column. In standardised rows that is zero, so that sparse rows
     stay sparse.
     """
 
-    def __init__(self, source: Source, mean: Array, scale: Array, *, unstored: bool = False) -> None:
-        self._source, self._mean, self._scale, self._unstored = source, mean, scale, unstored
-        self.shape, self.dtype, self.kind = source.shape, source.dtype, source.kind
-        sparse_rows = unstored and source.traits.sparse
-        self.traits = replace(source.traits, by_feature=False, in_memory=False, sparse=sparse_rows, views=False)
-        self.names, self.transposed, self.table = source.names, source.transposed, source.table
+    def __init__(self, parent: Source, mean: Array, scale: Array, unstored: bool = False) -> None:
+        sparse_rows = unstored and parent.traits.sparse
+        traits = {"by_feature": False, "in_memory": False, "sparse": sparse_rows, "views": False}
+        super().__init__(parent, mean, scale, unstored, **traits)
+        self._mean, self._scale = mean, scale
 
     def blocks(self, rows: int) -> Iterator[Array]:
-        for block in self._source.blocks(rows):
-            yield self._stored(block) if self.traits.sparse else self._dense(block)
-
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        parts = self._source.parts(k, least)
-        return [FilledSource(part, self._mean, self._scale, unstored=self._unstored) for part in parts]
-
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(FilledSource)(self._source.elsewhere(lazy), self._mean, self._scale, unstored=self._unstored)
-
-    def empty(self, *shape: int) -> Array:
-        return self._source.empty(*shape)
-
-    def row_label(self, i: int, column: int = 0) -> str:
-        return self._source.row_label(i, column)
-
-    def _dense(self, block: Array) -> Array:
-        block = block.toarray() if is_sparse(block) else block
-        xp = namespace(block)
-        z = astype((block - self._mean) / self._scale, self.dtype)
-        return xp.where(xp.isnan(block), xp.zeros_like(z), z)
-
-    def _stored(self, block: Any) -> Any:
-        columns = block.indices
-        z = ((block.data - self._mean[columns]) / self._scale[columns]).astype(self.dtype)
-        z[np.isnan(z)] = 0.0
-        return sparse.csr_array((z, columns, block.indptr), shape=block.shape, copy=False)
+        for block in self.parent.blocks(rows):
+            if self.traits.sparse:
+                columns = block.indices
+                z = ((block.data - self._mean[columns]) / self._scale[columns]).astype(self.dtype)
+                z[np.isnan(z)] = 0.0
+                yield sparse.csr_array((z, columns, block.indptr), shape=block.shape, copy=False)
+            else:
+                block = dense(block)
+                xp = namespace(block)
+                z = astype((block - self._mean) / self._scale, self.dtype)
+                yield xp.where(xp.isnan(block), xp.zeros_like(z), z)
 
 
 # Rows of another source after a feature map.
 
 
-class MappedSource(Source):
+class MappedSource(DerivedSource):
     """The rows of another source after a feature map: `function` maps a block of b rows to b rows of features.
 
     Features are computed each time the rows are read and are not kept, so they are never in memory all at once.
@@ -147,38 +115,32 @@ class MappedSource(Source):
 
     def __init__(
         self,
-        source: Source,
+        parent: Source,
         function: Callable[[Array], Array],
         weights: Array | None = None,
         start: int = 0,
         example: Array | None = None,
         widen: bool = False,
     ) -> None:
-        self._source, self._function, self._weights, self._start = source, function, weights, start
-        self._widen = widen
-        features = self._mapped(self._example() if example is None else example)
-        width, in_sparse = int(features.shape[1]), is_sparse(features)
-        self.shape = (source.shape[0], width)
-        self.dtype, self.kind, self.files = source.dtype, source.kind, source.files
-        self.table = f"the features of {source.table}"
-        n, itemsize = source.shape[0] or 0, source.traits.itemsize
-        self.traits = replace(
-            source.traits,
-            views=False,
-            by_feature=False,
-            in_memory=False,
-            costly=True,
-            sparse=in_sparse,
-            stored=1.0,
-            n_bytes=n * self.shape[1] * itemsize if source.traits.n_bytes else 0,
-        )
+        traits = {"views": False, "by_feature": False, "in_memory": False, "costly": True, "stored": 1.0}
+        super().__init__(parent, function, weights, start, None, widen, **traits)
+        self._function, self._weights, self._start, self._widen = function, weights, start, widen
+        if example is None:
+            # The first row, or an empty block if that is enough to know the number of features.
+            needs_row = parent.traits.sparse or not hasattr(function, "width")
+            example = next(iter(parent.first_block.blocks(1))) if needs_row else parent.empty(0, parent.shape[1])
+        features = self._mapped(example)
+        n, width = parent.shape[0], int(features.shape[1])
+        self.shape, self.names, self.table = (n, width), None, f"the features of {parent.table}"
+        n_bytes = (n or 0) * width * parent.traits.itemsize if parent.traits.n_bytes else 0
+        self.traits = replace(self.traits, sparse=is_sparse(features), n_bytes=n_bytes)
 
     def blocks(self, rows: int) -> Iterator[Array]:
         return (features for features, _ in self.blocks_keeping(rows, ()))
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
         start = 0
-        for block, kept in self._source.blocks_keeping(rows, names):
+        for block, kept in self.parent.blocks_keeping(rows, names):
             features = self._mapped(block)
             with np.errstate(over="ignore", invalid="ignore"):
                 if not all_finite(features):
@@ -189,7 +151,7 @@ class MappedSource(Source):
     def placed(self, place_rows: Callable[[Source], Source], place: Callable[..., Any]) -> Source:
         """The features of the same rows somewhere else: `place_rows(source)` are the rows there, and
         `place(value, like)` the function and the weights."""
-        rows = place_rows(self._source)
+        rows = place_rows(self.parent)
         like = rows.empty(0)
         weights = place(self._weights, like)
         mapped = MappedSource(rows, place(self._function, like), weights, self._start, widen=self._widen)
@@ -197,38 +159,24 @@ class MappedSource(Source):
         return mapped
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
-        parts = self._source.parts(k, least)
+        parts = self.parent.parts(k, least)
         if len(parts) == 1:
-            return [MappedSource(parts[0], self._function, self._weights, self._start, widen=self._widen)]
+            return [self.of_other(parts[0])]
         edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
         return [self._part(part, i, j) for part, (i, j) in zip(parts, edges, strict=True)]
 
-    def identity(self) -> dict[str, Any]:
-        # The map may be any function: it is known by the features of the first row.
-        first = next(self._source.first_block.blocks(1))[:1, :]
-        return {"rows": self._source.identity(), "features": self.form() | {"first row": digest(self._mapped(first))}}
-
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(MappedSource)(
-            self._source.elsewhere(lazy), self._function, self._weights, self._start, widen=self._widen
-        )
-
-    def empty(self, *shape: int) -> Array:
-        return self._source.empty(*shape)
-
-    def row_label(self, i: int, column: int = 0) -> str:
-        return self._source.row_label(i)
-
-    def _example(self) -> Array:
-        """The first row, or an empty block if `function` has an attribute `width` and the rows are not sparse."""
-        if hasattr(self._function, "width") and not self._source.traits.sparse:
-            return self._source.empty(0, self._source.shape[1])
-        return next(iter(self._source.first_block.blocks(1)))
-
     def _part(self, part: Source, i: int, j: int) -> Source:
-        """The features of `part`, which holds rows i to j of the source."""
+        """The features of `part`, which holds rows i to j of the parent."""
         weights = None if self._weights is None else self._weights[i:j]
         return MappedSource(part, self._function, weights, self._start + i, widen=self._widen)
+
+    def identity(self) -> dict[str, Any]:
+        # The map may be any function: it is known by the features of the first row.
+        first = next(self.parent.first_block.blocks(1))[:1, :]
+        return {"rows": self.parent.identity(), "features": self.form() | {"first row": digest(self._mapped(first))}}
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self.parent.row_label(i)
 
     def _mapped(self, block: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -241,16 +189,16 @@ class MappedSource(Source):
         """Features of a block that are not all finite, with zeros for rows of weight zero. If the block itself has an
         entry that is not finite, an error names it. Non-finite features of finite rows are returned unchanged; the
         caller reports them."""
-        if self._widen and self._source.traits.itemsize < 8:
+        if self._widen and self.parent.traits.itemsize < 8:
             features = self._mapped(astype(block, wide_dtype(namespace(block), device(block))))
         weights = None if self._weights is None else self._weights[start : start + block.shape[0]]
         if weights is not None and not is_sparse(features):
             xp = namespace(features)
             features = xp.where((weights <= 0)[:, None], xp.zeros_like(features), features)
-        if self._source.kind == "objects" or all_finite(features):
+        if self.parent.kind == "objects" or all_finite(features):
             return features
         first = self._start + start
-        error = bad_entry_error(self._source, block, range(first, first + block.shape[0]), weights)
+        error = bad_entry_error(self.parent, block, range(first, first + block.shape[0]), weights)
         if error is not None:
             raise error
         return features
@@ -259,63 +207,30 @@ class MappedSource(Source):
 # A table whose inner products of rows are known already.
 
 
-class KnownSource(Source):
+class KnownSource(ViewSource):
     """Another source, together with the inner products of its rows, which need not be computed again.
 
     The products are kept for those who read the rows; the source itself does not look at them.
     """
 
-    def __init__(self, source: Source, products: Any) -> None:
-        self._source, self.products = source, products
-        self.shape, self.dtype, self.kind = source.shape, source.dtype, source.kind
-        self.names, self.table, self.vector = source.names, source.table, source.vector
-        self.transposed = source.transposed
-        self.traits = replace(source.traits, known_products=True)
+    def __init__(self, parent: Source, products: Any) -> None:
+        super().__init__(parent, known_products=True)
+        self.products = products
 
     def blocks(self, rows: int) -> Iterator[Array]:
-        return self._source.blocks(rows)
+        return self.parent.blocks(rows)
 
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return self._source.parts(k, least)
-
-    def between(self, i: int, j: int) -> Source:
-        return self._source.between(i, j)
-
-    @property
-    def can_skip(self) -> bool:
-        return self._source.can_skip
-
-    def after(self, i: int) -> Source:
-        return self._source.after(i)
-
-    def identity(self) -> dict[str, Any]:
-        return self._source.identity()
+    def of_other(self, parent: Source) -> Source:
+        return parent
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return self._source.elsewhere(lazy)
-
-    @property
-    def first_block(self) -> Source:
-        first = self._source.first_block
-        return self if first is self._source else first
-
-    def features(self) -> Source:
-        return self._source.features()
+        return self.parent.elsewhere(lazy)
 
     def narrowed(self) -> Source | None:
-        return self._source.narrowed()
-
-    def empty(self, *shape: int) -> Array:
-        return self._source.empty(*shape)
-
-    def row(self, i: int) -> int:
-        return self._source.row(i)
-
-    def row_label(self, i: int, column: int = 0) -> str:
-        return self._source.row_label(i, column)
+        return self.parent.narrowed()
 
     def place(self, column: int) -> Any:
-        return self._source.place(column)
+        return self.parent.place(column)
 
 
 # Numbers or labels that go along with rows which have no order: a column of the same table in place of an array.
@@ -396,6 +311,32 @@ def in_order(source: Source) -> bool:
     return source.traits.engine is None or source.traits.engine.ordered
 
 
+# Results with one number for each row, as an array or as the last column of a data frame of Spark: their sums.
+
+
+def mean_of_results(results: Any, weights: Any = None) -> float:
+    """The mean of numbers, one for each row: of an array, or of the last column of a data frame of Spark. With weights,
+    rows of weight zero are left out."""
+    if is_spark(results):
+        total, weight = _weighted_sum(results, weights)
+        return total / weight
+    if weights is None:
+        return float(namespace(results).mean(results))
+    each = to_numpy(compute_lazy(results)).astype(np.float64)
+    return float(np.average(each[weights > 0], weights=weights[weights > 0]))
+
+
+def sum_of_results(results: Any) -> tuple[float, int]:
+    """The sum of such numbers, and how many there are."""
+    if is_spark(results):
+        total, n = _weighted_sum(results)
+        return total, int(n)
+    return float(namespace(results).sum(results)), results.shape[0]
+
+
+_weighted_sum = when_called("spark", "weighted_sum")
+
+
 # All rows of a source in memory at once, for what cannot be computed block by block.
 
 
@@ -419,11 +360,18 @@ def gather(source: Source, purpose: str) -> Source:
         return source.changed(partial(gather, purpose=purpose))
     if isinstance(source, ColumnsSource):
         return source.of_other(gather(source.parent, purpose))
-    if source.shape[0] is None:
-        rows = _growing_rows(source, purpose)
-    else:
+    if source.shape[0] is not None:
         _require_memory(source, source.shape[0], purpose)
         rows = _all_rows(source, source.shape[0])
+    else:
+        blocks: list[Array] = []
+        n = 0
+        for block in source.blocks(max(1, _BLOCK_BYTES // (source.shape[1] * source.traits.itemsize))):
+            blocks.append(block)
+            n += block.shape[0]
+            # For each block there must be room for it and for all blocks joined.
+            _require_memory(source, n, purpose)
+        rows = concat_rows(blocks)
     held: Source = SparseSource(rows) if is_sparse(rows) else ArraySource(rows)
     held.names, held.table, held.vector, held.transposed = source.names, source.table, source.vector, source.transposed
     held.origin = source
@@ -491,18 +439,11 @@ def _require_memory(source: Source, n: int, purpose: str) -> None:
     needed = int(n * source.shape[1] * source.traits.stored * source.traits.itemsize)
     free = free_bytes()
     if free and needed > free:
-        raise rows_exceed_memory(source.table, (n, source.shape[1]), needed, free, purpose)
-
-
-def _growing_rows(source: Source, purpose: str) -> Array:
-    """All rows of a source of unknown length; for each block there must be room for it and for all blocks joined."""
-    blocks: list[Array] = []
-    n = 0
-    for block in source.blocks(max(1, _BLOCK_BYTES // (source.shape[1] * source.traits.itemsize))):
-        blocks.append(block)
-        n += block.shape[0]
-        _require_memory(source, n, purpose)
-    return concat_rows(blocks)
+        raise MemoryError(
+            f"all rows of {source.table}, of shape {(n, source.shape[1])}, are needed in memory {purpose}: that is "
+            f"{needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free. Pass fewer rows or columns, or choose a "
+            "solver that reads block by block."
+        )
 
 
 def _all_rows(source: Source, n: int) -> Array:

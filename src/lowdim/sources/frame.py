@@ -13,7 +13,7 @@ import numpy as np
 from .._core.arrays import is_known_array
 from ..errors import beyond_float, column_label, complex_data, empty, not_numeric, unknown_column
 from .array import SparseSource, converts_to_float, refuse_complex_objects
-from .base import Source, Traits, cut
+from .base import Source, Traits
 
 # Data frames of pandas, polars and pyarrow, read through narwhals.
 #
@@ -24,10 +24,10 @@ from .base import Source, Traits, cut
 
 def open_table(X: Any) -> Source:
     """The source of a data frame."""
-    matrix = _sparse_matrix(X)
-    if matrix is None:
+    dtypes = [] if isinstance(X, nw.DataFrame) else list(getattr(X, "dtypes", []))
+    if not dtypes or not all(_is_sparse(t) and t.subtype.kind in "fiub" and t.fill_value == 0 for t in dtypes):
         return TableSource(X)
-    source = SparseSource(matrix)
+    source = SparseSource(X.sparse.to_coo())
     source.names = [str(name) for name in X.columns]
     return source
 
@@ -46,12 +46,18 @@ class TableSource(Source):
     def __init__(self, X: Any, keep: Sequence[str] = (), aside: Sequence[str] | None = None) -> None:
         frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
         if keep:
-            frame = self._set_aside(frame, list(keep)).drop(*(keep if aside is None else aside), strict=False)
+            self._kept = _kept_columns(frame, list(keep))
+            frame = frame.drop(*(keep if aside is None else aside), strict=False)
         n, p = frame.shape
         if n == 0 or p == 0:
             raise empty(n, p, (n, p))
         self.names = [str(name) for name in frame.columns]
-        frame = self._with_numbers(frame)
+        converted = []
+        for j, (name, dtype) in enumerate(frame.schema.items()):
+            if not (dtype.is_numeric() or dtype == nw.Boolean):
+                numbers = self._numbers(j, frame[:, j], dtype)
+                converted.append(nw.new_series(name, numbers, backend=frame.implementation))
+        frame = frame.with_columns(*converted) if converted else frame
         booleans = [name for name, dtype in frame.schema.items() if dtype == nw.Boolean]
         # Nullable booleans are converted to floats, so that missing entries become NaN.
         self._frame = frame.with_columns(nw.col(*booleans).cast(nw.Float64)) if booleans else frame
@@ -60,25 +66,6 @@ class TableSource(Source):
         self.dtype = np.float32 if all(t == nw.Float32 for t in frame.schema.values()) else np.float64
         itemsize = int(np.dtype(self.dtype).itemsize)
         self.traits = Traits(n_bytes=n * p * itemsize, itemsize=itemsize)
-
-    def _set_aside(self, frame: Any, keep: list[str]) -> Any:
-        """Note columns that are carried along, all at once, so that their types do not depend on the block."""
-        whole = _with_index(frame, keep)
-        for name in keep:
-            if name not in whole.columns:
-                raise unknown_column("X", name, whole.columns)
-        # pandas may add its index as a further column, and notes about it.
-        self._kept = whole.select(*keep).to_arrow().select(keep).replace_schema_metadata(None)
-        return frame
-
-    def _with_numbers(self, frame: Any) -> Any:
-        """The frame with all columns of numbers; an error is raised for columns that hold anything else."""
-        converted = []
-        for j, (name, dtype) in enumerate(frame.schema.items()):
-            if not (dtype.is_numeric() or dtype == nw.Boolean):
-                numbers = self._numbers(j, frame[:, j], dtype)
-                converted.append(nw.new_series(name, numbers, backend=frame.implementation))
-        return frame.with_columns(*converted) if converted else frame
 
     def _numbers(self, j: int, column: Any, dtype: Any) -> np.ndarray:
         """The numbers in a column of objects or of categories, or in a sparse column."""
@@ -91,7 +78,10 @@ class TableSource(Source):
         if dtype in (nw.Categorical, nw.Enum) and _has_numbers(column):
             column = _decoded(column)
         elif dtype != nw.Object:
-            raise ValueError(not_numeric(j, native, self.names, _why_not(dtype)))
+            why = "could not convert string to float or the like"
+            if dtype.is_temporal():
+                why = "dates and times; subtract a start and divide by a unit to make numbers of them"
+            raise ValueError(not_numeric(j, native, self.names, why))
         values = np.array(column.to_numpy(), dtype=object)
         values[column.is_null().to_numpy()] = np.nan
         refuse_complex_objects(values)
@@ -116,9 +106,6 @@ class TableSource(Source):
             yield block, kept.slice(i, block.shape[0])
             i += block.shape[0]
 
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self.between(i, j) for i, j in cut(self._frame.shape[0], k)]
-
     def between(self, i: int, j: int) -> Source:
         # The columns have been checked, which takes longer than reading a few rows.
         part = copy(self)
@@ -131,27 +118,23 @@ class TableSource(Source):
         return self._inherit(_ColumnSource(self._frame, self.dtype), transposed=True)
 
 
-def _with_index(frame: Any, names: Sequence[str]) -> Any:
-    """The frame with those levels of the index of pandas as columns that are among `names` and no columns yet."""
+def _kept_columns(frame: Any, names: list[str]) -> Any:
+    """Columns that are carried along, as a table of pyarrow. They are converted all at once, so that their types do not
+    depend on the block. Those that are no columns may be levels of the index of pandas."""
     native = frame.to_native()
     levels = set(getattr(getattr(native, "index", None), "names", ())) - set(frame.columns)
-    added = {
-        name: native.index.get_level_values(name) for name in names if name in levels and name not in frame.columns
-    }
-    return nw.from_native(native.assign(**added), eager_only=True) if added else frame
+    added = {name: native.index.get_level_values(name) for name in names if name in levels}
+    whole = nw.from_native(native.assign(**added), eager_only=True) if added else frame
+    for name in names:
+        if name not in whole.columns:
+            raise unknown_column("X", name, whole.columns)
+    # pandas may add its index as a further column, and notes about it.
+    return whole.select(*names).to_arrow().select(names).replace_schema_metadata(None)
 
 
 def _is_sparse(native: Any) -> bool:
     """Whether the dtype of a column is one of pandas' sparse dtypes."""
     return str(native).startswith("Sparse[") and hasattr(native, "subtype")
-
-
-def _sparse_matrix(X: Any) -> Any:
-    """A table of pandas as a sparse matrix if all its columns are sparse and leave out zeros; otherwise None."""
-    dtypes = [] if isinstance(X, nw.DataFrame) else list(getattr(X, "dtypes", []))
-    if dtypes and all(_is_sparse(t) and t.subtype.kind in "fiub" and t.fill_value == 0 for t in dtypes):
-        return X.sparse.to_coo()
-    return None
 
 
 def _has_numbers(column: Any) -> bool:
@@ -170,13 +153,6 @@ def _decoded(column: Any) -> Any:
     return nw.from_native(native.cast(native.type.value_type), series_only=True)
 
 
-def _why_not(dtype: Any) -> str:
-    """Why a column is not numeric."""
-    if dtype.is_temporal():
-        return "dates and times; subtract a start and divide by a unit to make numbers of them"
-    return "could not convert string to float or the like"
-
-
 class _ColumnSource(Source):
     """The columns of a data frame as rows."""
 
@@ -193,6 +169,9 @@ class _ColumnSource(Source):
             yield np.asarray(self._frame[:, j : min(j + rows, p)].to_numpy(), dtype=self.dtype).T
 
 
+# What an object is, known without an import of its library.
+
+
 def is_table(X: Any) -> bool:
     """True for data frames that narwhals supports."""
     return not is_known_array(X) and (isinstance(X, nw.DataFrame) or bool(nw.dependencies.is_into_dataframe(X)))
@@ -201,6 +180,38 @@ def is_table(X: Any) -> bool:
 def is_column(X: Any) -> bool:
     """True for a single column (a series)."""
     return not is_known_array(X) and bool(nw.dependencies.is_into_series(X))
+
+
+def is_arrow_object(X: Any) -> bool:
+    """True for objects with columns that speak Arrow, apart from data frames in memory."""
+    if isinstance(X, type) or is_column(X):
+        return False
+    exports = hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
+    if type(X).__module__.startswith("pyarrow"):
+        # Arrays have a type and no schema.
+        return hasattr(X, "schema") and (exports or hasattr(X, "scanner"))
+    return exports or bool(nw.dependencies.is_polars_lazyframe(X)) or type(X).__name__ == "DuckDBPyRelation"
+
+
+def is_dask(X: Any) -> bool:
+    """True for Dask arrays and data frames, including those of libraries that build on Dask."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "_meta")
+
+
+def is_delayed(X: Any) -> bool:
+    """True for lazy Dask objects that are neither arrays nor data frames."""
+    return hasattr(X, "__dask_graph__") and not is_dask(X) and not hasattr(X, "__array__")
+
+
+def is_spark(X: Any) -> bool:
+    """True for data frames of Spark, of classic sessions and of Spark Connect."""
+    return type(X).__module__.startswith("pyspark.sql.") and hasattr(X, "mapInArrow")
+
+
+def is_store_object(X: Any) -> bool:
+    """True for an array of Zarr or a dataset of h5py."""
+    library = type(X).__module__.partition(".")[0]
+    return hasattr(X, "chunks") and (library == "h5py" or (library == "zarr" and hasattr(X, "store_path")))
 
 
 # Rows that are strings, graphs or other objects, for kernels that are functions of two objects.
@@ -212,8 +223,13 @@ class ObjectSource(Source):
     def __init__(self, X: Any) -> None:
         if is_column(X):
             X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
-        self._X = X if isinstance(X, np.ndarray) else _as_objects(X)
-        n = len(self._X)
+        n = len(X)
+        if not isinstance(X, np.ndarray):
+            items, X = X, np.empty(n, dtype=object)
+            # One by one: items that are sequences themselves are not unpacked.
+            for i, item in enumerate(items):
+                X[i] = item
+        self._X = X
         if n == 0:
             raise empty(0, 1, (0,))
         self.shape = (n, 1 if self._X.ndim == 1 else self._X.shape[1])
@@ -224,9 +240,6 @@ class ObjectSource(Source):
     def blocks(self, rows: int) -> Iterator[Any]:
         for i in range(0, len(self._X), rows):
             yield self._X[i : i + rows]
-
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self.between(i, j) for i, j in cut(len(self._X), k)]
 
     def between(self, i: int, j: int) -> Source:
         return self._inherit(ObjectSource(self._X[i:j]))
@@ -245,11 +258,3 @@ def holds_objects(X: Any) -> bool:
     except ValueError:
         # Rows of different lengths.
         return True
-
-
-def _as_objects(X: Any) -> np.ndarray:
-    """A sequence as a 1-D object array; items that are sequences themselves are not unpacked."""
-    out = np.empty(len(X), dtype=object)
-    for i, item in enumerate(X):
-        out[i] = item
-    return out

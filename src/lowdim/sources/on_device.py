@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._core.arrays import Array, dense, is_array, to_numpy
 from .._core.devices import Destination, find_destination, in_main_memory, name_of_device, placed_like, sender_to
-from ..errors import objects_on_device, remote_rows_on_device, rows_already_on_device, sparse_rows_on_device
-from .base import Source, read_ahead
+from .base import Source, ViewSource, read_ahead
 from .derived import MappedSource
 
 
@@ -70,15 +69,25 @@ def on_device(X: Any, device: Any) -> OnDevice:
 
 def open_sent(source: Source, to: Destination) -> Source:
     """The rows of an opened source, which are sent to a device; an error if they cannot be."""
-    traits = source.traits
+    table, traits = source.table, source.traits
     if traits.engine is not None:
-        raise remote_rows_on_device(source.table, traits.engine.name)
+        raise TypeError(
+            f"the rows of {table} are held by the workers of {traits.engine.name}, and on_device reads rows in this "
+            f"process. Pass {table} without on_device, or files of the same rows with on_device(lowdim.scan(path), "
+            "...)."
+        )
     if traits.sparse:
-        raise sparse_rows_on_device(source.table)
+        raise TypeError(
+            f"{table} is sparse, and on_device sends dense rows. Pass it without on_device, since solvers on the host "
+            f"skip the zeros, or pass on_device({table}.toarray(), ...) if the dense table fits into memory."
+        )
     if not traits.host:
-        raise rows_already_on_device(source.table, name_of_device(source.empty(0)))
+        raise TypeError(
+            f"{table} is on the device {name_of_device(source.empty(0))} already, and on_device sends rows that are in "
+            f"main memory or in files; pass {table} as it is, or move it to another device with its own library."
+        )
     if source.kind == "objects":
-        raise objects_on_device(source.table)
+        raise TypeError(f"the rows of {table} are objects and no numbers, so they cannot be sent to a device.")
     return SentSource(source, to)
 
 
@@ -97,111 +106,51 @@ def resident(source: Source) -> Source:
     return source.placed(resident, placed_like) if isinstance(source, MappedSource) else DeviceSource(source, to)
 
 
-class _Wrapped(Source):
-    """Base of both views: everything but the blocks is that of another source."""
-
-    def __init__(self, source: Source, to: Destination) -> None:
-        self._source, self._to = source, to
-        self.shape, self.dtype, self.kind = source.shape, source.dtype, source.kind
-        self.names, self.table, self.vector = source.names, source.table, source.vector
-        self.transposed, self.files, self.origin = source.transposed, source.files, source
-
-    def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self._again(part) for part in self._source.parts(k, least)]
-
-    @property
-    def can_be_cut(self) -> bool:
-        return self._source.can_be_cut
-
-    def between(self, i: int, j: int) -> Source:
-        return self._again(self._source.between(i, j))
-
-    @property
-    def can_skip(self) -> bool:
-        return self._source.can_skip
-
-    def after(self, i: int) -> Source:
-        return self._again(self._source.after(i))
-
-    def identity(self) -> dict[str, Any]:
-        return self._source.identity()
-
-    def require_two_axes(self) -> None:
-        self._source.require_two_axes()
-
-    @property
-    def first_block(self) -> Source:
-        first = self._source.first_block
-        return self if first is self._source else self._again(first)
-
-    def features(self) -> Source:
-        return self._again(self._source.features())
-
-    def row(self, i: int) -> int:
-        return self._source.row(i)
-
-    def row_label(self, i: int, column: int = 0) -> str:
-        return self._source.row_label(i, column)
-
-    def _again(self, source: Source) -> Source:
-        """The same view of another source, such as a piece of this one."""
-        other = type(self)(source, self._to)
-        other.table, other.vector = self.table, self.vector
-        return other
-
-
-class SentSource(_Wrapped):
+class SentSource(ViewSource):
     """The rows of another source, which summaries and maps are to work on in a device; its blocks are on the host."""
 
-    def __init__(self, source: Source, to: Destination) -> None:
-        super().__init__(source, to)
-        self.traits = replace(source.traits, sent=to)
+    def __init__(self, parent: Source, to: Destination) -> None:
+        super().__init__(parent, to, sent=to)
 
     def blocks(self, rows: int) -> Iterator[Array]:
-        return self._source.blocks(rows)
+        return self.parent.blocks(rows)
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
-        return self._source.blocks_keeping(rows, names)
+        return self.parent.blocks_keeping(rows, names)
 
     def narrowed(self) -> Source | None:
-        narrow = self._source.narrowed()
-        return None if narrow is None else self._again(narrow)
-
-    def empty(self, *shape: int) -> Array:
-        return self._source.empty(*shape)
+        narrow = self.parent.narrowed()
+        return None if narrow is None else self.of_other(narrow)
 
 
-class DeviceSource(_Wrapped):
+class DeviceSource(ViewSource):
     """The rows of another source, one table or several side by side, on a device.
 
     The next block is read and sent while the last one is in use. At most two blocks are ahead of it.
     """
 
-    def __init__(self, source: Source, to: Destination) -> None:
-        super().__init__(source, to)
-        self.dtype = to.dtype(source.dtype)
-        self.kind = f"{source.kind} on {to}"
-        itemsize = 4 if self.dtype == to.dtype(np.float32) else 8
-        traits = source.traits
-        self.traits = replace(
-            traits,
+    def __init__(self, parent: Source, to: Destination) -> None:
+        dtype = to.dtype(parent.dtype)
+        itemsize = 4 if dtype == to.dtype(np.float32) else 8
+        super().__init__(
+            parent,
+            to,
             sent=None,
             host=False,
             views=False,
             column_blocks=False,
             known_products=False,
             part_bytes=0,
-            n_bytes=traits.n_bytes * itemsize // traits.itemsize,
+            n_bytes=parent.traits.n_bytes * itemsize // parent.traits.itemsize,
             itemsize=itemsize,
         )
+        self._to, self.dtype = to, dtype
+        self.kind = f"{parent.kind} on {to}"
 
     @property
     def members(self) -> list[Source]:
-        members = self._source.members
+        members = self.parent.members
         return [self] if len(members) == 1 else [DeviceSource(member, self._to) for member in members]
-
-    def blocks(self, rows: int) -> Iterator[Array]:
-        return (block for block, _ in self.blocks_keeping(rows, ()))
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
         # The thread that reads ahead ends before the sender does.
@@ -211,7 +160,7 @@ class DeviceSource(_Wrapped):
                 yield arrived(), kept
 
     def _sent(self, sender: Any, rows: int, names: Sequence[str]) -> Generator[tuple[Any, Any], None, None]:
-        for block, kept in self._source.blocks_keeping(rows, names):
+        for block, kept in self.parent.blocks_keeping(rows, names):
             yield sender.send(dense(block)), kept
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
@@ -221,4 +170,4 @@ class DeviceSource(_Wrapped):
         return self._to.empty(shape, self.dtype)
 
     def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
-        return super().place(column) if len(self._source.members) == 1 else self._source.place(column)
+        return super().place(column) if len(self.parent.members) == 1 else self.parent.place(column)

@@ -1,5 +1,7 @@
 """`open_source`, which finds the right source for rows, and the table of kinds of input."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,38 +10,52 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.arrays import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths, text_response
+from ..errors import ENCODE_CLASSES, bad_ndim, cannot_keep, list_names, unknown_column
 from .array import ArraySource, SparseSource
-from .arrow import ArrowObject, is_arrow_object, is_arrow_stream
-from .base import Engine, Source
-from .contents import require_columns
-from .dask import DASK, DaskSource, is_dask
+from .base import Source, when_called
 from .derived import entries_of
-from .frame import TableSource, is_column, is_table, open_table
-from .in_process import IN_PROCESS
-from .named import (
-    ContentsTable,
-    DaskTable,
-    FrameTable,
-    NamedTable,
-    SentTable,
-    SourceTable,
-    check_row_labels,
-    columns_by_name,
+from .frame import (
+    TableSource,
+    is_arrow_object,
+    is_column,
+    is_dask,
+    is_delayed,
+    is_spark,
+    is_store_object,
+    is_table,
+    open_table,
 )
+from .named import FrameTable, ScanTable, SentTable, SourceTable, check_row_labels, names_in
 from .on_device import OnDevice, open_sent, rows_in_main_memory
-from .scan import Scan, is_path, names_file, scan, scanned, with_columns
-from .spark import SPARK, SparkContents, is_spark
-from .stores import is_store_object, open_store_object
+from .scan import Scan, is_path, names_file, require_columns, scan, with_columns
 from .stream import StreamSource
+
+
+class SourceKind(NamedTuple):
+    """A kind of input: how it is known, opened, and asked for columns by their names."""
+
+    #: Whether X is of this kind.
+    fits: Callable[[Any], bool]
+    #: The source of the rows of X. None for what is first made into another kind of input by `becomes`.
+    open: Callable[[Any], Source] | None = None
+    #: The columns of X by their names, which need not be numbers; None if they have no names. By default they are those
+    #: of the source.
+    named: Callable[[Any], Any] | None = None
+    #: The source of X as responses, where this is not just `open`.
+    target: Callable[[Any], Source] | None = None
+    #: See `open_keeping`; None if no columns can be carried along.
+    keeping: Callable[..., Source] | None = None
+    #: Whether X is used up when its rows are read. So is everything that has `__next__`.
+    once: Callable[[Any], bool] = lambda X: False
+    becomes: Callable[[Any], Any] | None = None
 
 
 def _is_stream(X: Any) -> bool:
     """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
-        return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or _has_columns(X[0]))
+        return len(X) > 0 and not is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or _has_columns(X[0]))
     # Whatever has keys is no sequence of blocks: it would give the keys.
-    if isinstance(X, str | bytes) or hasattr(X, "keys") or _is_delayed(X) or is_column(X):
+    if isinstance(X, str | bytes) or hasattr(X, "keys") or is_delayed(X) or is_column(X):
         return False
     return callable(X) or hasattr(X, "__iter__")
 
@@ -51,19 +67,7 @@ def _has_columns(X: Any) -> bool:
 
 def _is_nested_list(X: Any) -> bool:
     """True for a list of numbers or of lists of numbers."""
-    return isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and _is_delayed(X[0]))
-
-
-def _open_list(X: Any) -> Source:
-    """The source of a list of lists of numbers."""
-    if len(X) > 0 and is_path(X[0]) and names_file(str(X[0])):
-        raise list_of_paths(X[0])
-    return ArraySource(np.asarray(X))
-
-
-def _is_delayed(X: Any) -> bool:
-    """True for lazy Dask objects that are neither arrays nor data frames."""
-    return hasattr(X, "__dask_graph__") and not is_dask(X) and not hasattr(X, "__array__")
+    return isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and is_delayed(X[0]))
 
 
 def _is_array_like(X: Any) -> bool:
@@ -71,66 +75,125 @@ def _is_array_like(X: Any) -> bool:
     return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
-def _open_opened_rows(X: Any) -> Source:
-    source = open_store_object(X)
+def _open_list(X: Any) -> Source:
+    """The source of a list of lists of numbers."""
+    if len(X) > 0 and is_path(X[0]) and names_file(str(X[0])):
+        raise ValueError(
+            f"X is a list of text, such as {str(X[0])!r}, and not rows of numbers. If these are files, pass "
+            "lowdim.scan(X)."
+        )
+    return ArraySource(np.asarray(X))
+
+
+def _open_stored_rows(X: Any) -> Source:
+    source = _open_store_object(X)
     source.require_two_axes()
     return source
 
 
-def _open_arrow(X: Any) -> Source:
-    return ArrowObject(X).open()
-
-
-def _open_stream(X: Any) -> Source:
-    return StreamSource(X, open_source)
-
-
-def _named_dask(X: Any) -> NamedTable | None:
-    return DaskTable(X, open_source) if hasattr(X, "columns") else None
-
-
-def _open_on_device(X: OnDevice) -> Source:
-    return open_sent(open_source(rows_in_main_memory(X.rows)), X.to)
-
-
-def _named_on_device(X: OnDevice) -> NamedTable | None:
+def _named_on_device(X: OnDevice) -> Any:
     table = named_table(X.rows)
     return None if table is None else SentTable(table, X.to)
 
 
-class SourceKind(NamedTuple):
-    """A kind of input: how it is known, opened, and asked for columns by their names."""
+def _dask_target(y: Any) -> Source:
+    vector = getattr(y, "ndim", 2) == 1
+    if vector:
+        y = y.to_frame() if hasattr(y, "to_frame") else y[:, None]
+    source = _dask_source(y, open_source)
+    source.vector = vector
+    return source
 
-    #: Whether X is of this kind.
-    fits: Callable[[Any], bool]
-    #: The source of the rows of X.
-    open: Callable[[Any], Source]
-    #: The columns of X by their names, which need not be numbers; None if they have no names. By default they are those
-    #: of the source.
-    named: Callable[[Any], NamedTable | None] | None = None
 
+def _keep_of_dask(X: Any, **how: Any) -> Source:
+    if hasattr(X, "chunks"):
+        raise cannot_keep("X", how["names"])
+    return _dask_source(X, partial(open_keeping, **how))
+
+
+def _keep_of_files(X: Scan, names: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> Source:
+    contents = X.contents
+    if not contents.has_names:
+        raise cannot_keep(contents.label, names)
+    # What is no column may be the path of another table.
+    beside = [name for name in beside if name in contents.names or not names_file(name)]
+    require_columns([*names, *beside], contents)
+    X = (X if wanted is None else with_columns(X, wanted)).without(_aside(names, wanted, beside))
+    if beside:
+        chosen = X.chosen
+        X = X.select([*chosen, *(name for name in beside if name not in chosen)])
+    return X.open()
+
+
+def _aside(names: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> list[str]:
+    """Those of the columns `names`, which are carried along, that are no rows."""
+    return [name for name in names if name not in (*(wanted or ()), *beside)]
+
+
+# What reads these is imported when it is needed.
+_arrow_object = when_called("arrow", "ArrowObject")
+_dask_source, _dask_table = when_called("dask", "DaskSource"), when_called("dask", "DaskTable")
+_open_store_object = when_called("stores", "open_store_object")
 
 #: The kinds of input. The first one that fits decides.
 SOURCES: list[SourceKind] = [
-    SourceKind(lambda X: isinstance(X, OnDevice), _open_on_device, _named_on_device),
+    SourceKind(
+        lambda X: isinstance(X, OnDevice),
+        lambda X: open_sent(open_source(rows_in_main_memory(X.rows)), X.to),
+        _named_on_device,
+        target=lambda X: open_sent(_open_column(rows_in_main_memory(X.rows)), X.to),
+        keeping=lambda X, **how: open_sent(open_keeping(X.rows, **how), X.to),
+        once=lambda X: can_be_read_once(X.rows),
+    ),
     SourceKind(lambda X: isinstance(X, np.ndarray), ArraySource),
     SourceKind(is_sparse, SparseSource),
-    SourceKind(is_path, lambda X: scan(X).open(), lambda X: named_table(scan(X))),
-    SourceKind(lambda X: isinstance(X, Scan), lambda X: X.open(), lambda X: ContentsTable(X.contents, X)),
-    SourceKind(_is_nested_list, _open_list),
-    SourceKind(is_dask, lambda X: DaskSource(X, open_source), _named_dask),
-    SourceKind(is_spark, lambda X: scan(X).open(), lambda X: named_table(scan(X))),
+    SourceKind(is_path, becomes=scan),
+    SourceKind(
+        lambda X: isinstance(X, Scan),
+        Scan.open,
+        ScanTable,
+        target=lambda X: X.open(vectors=True),
+        keeping=_keep_of_files,
+    ),
+    SourceKind(_is_nested_list, _open_list, target=lambda y: _open_column(np.asarray(y))),
+    SourceKind(
+        is_dask,
+        lambda X: _dask_source(X, open_source),
+        lambda X: _dask_table(X, open_source) if hasattr(X, "columns") else None,
+        target=_dask_target,
+        keeping=_keep_of_dask,
+    ),
+    SourceKind(is_spark, becomes=scan),
     SourceKind(is_array, ArraySource),
-    SourceKind(is_table, open_table, FrameTable),
-    SourceKind(is_arrow_object, _open_arrow, lambda X: ContentsTable(ArrowObject(X))),
-    SourceKind(is_store_object, _open_opened_rows),
-    SourceKind(_is_array_like, lambda X: open_source(np.asarray(X))),
-    # Opening it may take its first block, so it is opened once.
-    SourceKind(_is_stream, _open_stream, lambda X: SourceTable(open_source(X))),
+    SourceKind(is_table, open_table, FrameTable, keeping=lambda X, **how: TableSource(X, how["names"], _aside(**how))),
+    SourceKind(
+        is_arrow_object,
+        lambda X: _arrow_object(X).open(),
+        _arrow_object,
+        keeping=lambda X, **how: _arrow_object(X).open(how["names"], _aside(**how)),
+        once=when_called("arrow", "is_arrow_stream"),
+    ),
+    SourceKind(is_store_object, _open_stored_rows, target=_open_store_object),
+    SourceKind(_is_array_like, becomes=np.asarray),
+    SourceKind(
+        _is_stream,
+        lambda X: StreamSource(X, open_source),
+        # Opening it may take its first block, so it is opened once.
+        lambda X: SourceTable(open_source(X)),
+        keeping=lambda X, **how: StreamSource(X, partial(open_keeping, **how)),
+    ),
 ]
 
-#: The schedulers whose workers may hold rows, by name.
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in (IN_PROCESS, DASK, SPARK)}
+
+def _kind_of(X: Any) -> SourceKind | None:
+    """The first row of `SOURCES` that fits; None if there is none."""
+    return next((kind for kind in SOURCES if kind.fits(X)), None)
+
+
+def _resolved(X: Any) -> tuple[SourceKind | None, Any]:
+    """The kind of `X`, and `X` itself or what it becomes."""
+    kind = _kind_of(X)
+    return (kind, X) if kind is None or kind.becomes is None else _resolved(kind.becomes(X))
 
 
 def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
@@ -157,11 +220,12 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     """
     if isinstance(X, Source):
         return X
-    if wanted is not None:
-        X = with_columns(X, wanted)
-    opener = _opener(X)
-    if opener is not None:
-        return opener(X)
+    if type(X) is np.ndarray:
+        # The most frequent kind of input.
+        return ArraySource(X)
+    kind, X = _resolved(X if wanted is None else with_columns(X, wanted))
+    if kind is not None and kind.open is not None:
+        return kind.open(X)
     if np.isscalar(X) and not isinstance(X, str | bytes):
         raise bad_ndim(0, ())
     if is_column(X):
@@ -179,49 +243,10 @@ def open_keeping(
     Arrow. Columns that are `wanted` (see `open_source`) are among the rows even if they are carried along as well.
     `beside` are further columns of the same table that the caller needs, whatever a scan of files has chosen.
     """
-    if isinstance(X, OnDevice):
-        return open_sent(open_keeping(X.rows, names, wanted, beside), X.to)
-    aside = [name for name in names if name not in (*(wanted or ()), *beside)]
-    X = scanned(X)
-    if isinstance(X, Scan):
-        return _open_files_keeping(X, names, aside, wanted, beside)
-    if is_table(X):
-        return TableSource(X, keep=names, aside=aside)
-    if is_arrow_object(X):
-        return ArrowObject(X).open(names, aside)
-    open_block = partial(open_keeping, names=names, wanted=wanted, beside=beside)
-    if is_dask(X) and not hasattr(X, "chunks"):
-        return DaskSource(X, open_block)
-    if not is_dask(X) and not is_array(X) and _is_stream(X):
-        return StreamSource(X, open_block)
-    raise cannot_keep("X", names)
-
-
-def _open_files_keeping(
-    files: Scan, names: Sequence[str], aside: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]
-) -> Source:
-    """The source of files from which the columns `names` are carried along; `aside` are those that are no rows."""
-    contents = files.contents
-    if not contents.has_names:
-        raise cannot_keep(contents.label, names)
-    # What is no column may be the path of another table.
-    beside = [name for name in beside if name in contents.names or not names_file(name)]
-    require_columns([*names, *beside], contents)
-    files = (files if wanted is None else with_columns(files, wanted)).without(aside)
-    if beside:
-        chosen = files.chosen
-        files = files.select([*chosen, *(name for name in beside if name not in chosen)])
-    return files.open()
-
-
-def _opener(X: Any) -> Callable[[Any], Source] | None:
-    """The function in `SOURCES` that opens `X`, or None if `X` passes none of the tests."""
-    kind = _kind_of(X)
-    return None if kind is None else kind.open
-
-
-def _kind_of(X: Any) -> SourceKind | None:
-    return next((kind for kind in SOURCES if kind.fits(X)), None)
+    kind, X = _resolved(X)
+    if kind is None or kind.keeping is None:
+        raise cannot_keep("X", names)
+    return kind.keeping(X, names=names, wanted=wanted, beside=beside)
 
 
 def can_be_opened(X: Any) -> bool:
@@ -231,18 +256,15 @@ def can_be_opened(X: Any) -> bool:
 
 def can_be_read_once(X: Any) -> bool:
     """Whether `X` is used up when its rows are read, and its first block when it is opened."""
-    if isinstance(X, OnDevice):
-        return can_be_read_once(X.rows)
     if hasattr(X, "__next__"):
         return True
     kind = None if isinstance(X, Source) else _kind_of(X)
-    return kind is not None and kind.open is _open_arrow and is_arrow_stream(X)
+    return kind is not None and kind.once(X)
 
 
 def rows_are_ordered(X: Any) -> bool:
     """Whether the rows of `X` have an order; those of a data frame of Spark have none."""
-    X = X.contents if isinstance(X, Scan) else X
-    return not is_spark(X) and not isinstance(X, SparkContents)
+    return X.contents.ordered if isinstance(X, Scan) else not is_spark(X)
 
 
 def by_name(
@@ -269,17 +291,42 @@ def by_name(
     -----
     Without names, everything is returned as it is, and nothing is opened.
     """
-    read = (lambda rows: entries_of(open_source(rows))) if hold else None
-    check_row_labels(X, **vectors)
-    return columns_by_name(named_table, X, y, vectors, wanted=wanted, hold=read)
+    given = {key: value for key, value in vectors.items() if value is not None}
+    if y is None and not given:
+        return X, y, *vectors.values()
+    check_row_labels(X, **given)
+    targets, named = names_in(y), {key: value for key, value in vectors.items() if isinstance(value, str)}
+    table = named_table(X) if targets or named else None
+    if table is None:
+        return X, y, *vectors.values()
+    is_file = isinstance(y, str) and y not in table.names and names_file(y)
+    # Classes of the rows, as scikit-learn passes them to models that do not look at them, are no names either.
+    if is_file or (not isinstance(y, str) and len(targets) == table.n and not set(targets) & set(table.names)):
+        targets = []
+    for name in (*targets, *named.values()):
+        if name not in table.names:
+            raise unknown_column(table.label, name, list(table.names))
+    if len(set(targets)) < len(targets):
+        twice = [name for name in dict.fromkeys(targets) if targets.count(name) > 1]
+        raise ValueError(f"y names {list_names(twice)} more than once. Name each column once.")
+    if not targets and not named:
+        return X, y, *vectors.values()
+    rest = table.rest([*targets, *named.values()], wanted)
+    if targets and not hold:
+        X, y = table.pair(rest, y)
+    else:
+        X = table.rows(rest)
+        if targets:
+            y = table.column(y) if isinstance(y, str) else entries_of(open_source(table.rows(targets)))
+    return X, y, *(table.column(value) if key in named else value for key, value in vectors.items())
 
 
-def named_table(X: Any) -> NamedTable | None:
+def named_table(X: Any) -> Any:
     """The columns of `X` by their names; None if they have no names."""
     if isinstance(X, Source):
         return SourceTable(X)
-    kind = _kind_of(X)
-    if kind is None:
+    kind, X = _resolved(X)
+    if kind is None or kind.open is None:
         return None
     if kind.named is None:
         source = kind.open(X)
@@ -295,12 +342,7 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y", wanted: Seque
     """
     in_blocks = stream and isinstance(y, list | tuple) and len(y) > 0 and hasattr(y[0], "__len__")
     try:
-        y = y if wanted is None else with_columns(y, wanted)
-        if in_blocks or ((callable(y) or hasattr(y, "__next__")) and _opener(y) is _open_stream):
-            # The blocks may be vectors, too.
-            source: Source = StreamSource(y, _open_column)
-        else:
-            source = _open_column(y)
+        source = _open_column(y if wanted is None else with_columns(y, wanted), in_blocks)
     except (TypeError, ValueError) as error:
         # The message names the table X; replace this by the name of this table.
         text = re.sub(r"\bX\b", table, str(error))
@@ -317,48 +359,35 @@ def hold_files(y: Any, wanted: Sequence[str] | None = None) -> Any:
     return entries_of(open_target(y, wanted=wanted)) if is_path(y) or isinstance(y, Scan) else y
 
 
-def _open_column(y: Any) -> Source:
-    """As `open_source`, but a vector is read as one column."""
+def _open_column(y: Any, in_blocks: bool = False) -> Source:
+    """As `open_source`, but a vector is read as one column. So are vectors that are the blocks of a stream."""
     if isinstance(y, Source):
         return y
-    if isinstance(y, OnDevice):
-        return open_sent(_open_column(rows_in_main_memory(y.rows)), y.to)
-    y = scanned(y)
-    if isinstance(y, Scan):
-        return y.open(vectors=True)
-    if is_store_object(y):
-        return open_store_object(y)
-    if is_dask(y):
-        vector = getattr(y, "ndim", 2) == 1
-        if vector:
-            y = y.to_frame() if hasattr(y, "to_frame") else y[:, None]
-        source = open_source(y)
-        source.vector = vector
-        return source
-    if is_column(y):
+    kind, y = _resolved(y)
+    fresh = (callable(y) or hasattr(y, "__next__")) and kind is not None and kind.fits is _is_stream
+    if in_blocks or fresh:
+        return StreamSource(y, _open_column)
+    if kind is not None and kind.target is not None:
+        return kind.target(y)
+    name = None
+    vector = is_column(y)
+    if vector:
         name = getattr(y, "name", None)
-        source = _open_vector(np.asarray(y if hasattr(y, "__array__") else y.to_numpy()))
-        source.names = None if name is None else [str(name)]
-        source.vector = True
-        return source
-    if isinstance(y, list | tuple) and not _is_stream(y):
-        y = np.asarray(y)
-    if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not _has_columns(y):
-        y = np.asarray(y)
-    vector = getattr(y, "ndim", None) == 1 and is_array(y)
-    source = _open_vector(y) if vector else open_source(y)
-    source.vector = vector
-    return source
-
-
-def _open_vector(y: Any) -> Source:
-    """The source of a vector of responses, as one column."""
+        y = np.asarray(y if hasattr(y, "__array__") else y.to_numpy())
+    elif getattr(y, "ndim", None) != 1 or not is_array(y):
+        return open_source(y)
     try:
-        return open_source(y[:, None])
+        source = open_source(y[:, None])
     except (TypeError, ValueError) as error:
         entries = y.tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "OSU" else []
         text = next((entry for entry in entries if isinstance(entry, str)), None)
-        raise error if text is None else text_response(text) from error
+        if text is None:
+            raise
+        raise ValueError(
+            f"y holds text, such as {text[:40]!r} (could not convert string to float). {ENCODE_CLASSES}"
+        ) from error
+    source.names, source.vector = None if name is None else [str(name)], True
+    return source
 
 
 def _unknown(X: Any) -> TypeError:

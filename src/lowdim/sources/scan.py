@@ -4,38 +4,301 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import narwhals as nw
+import numpy as np
 
 from .._core import container
 from .._core.paths import local_path
 from .._core.threads import in_words
 from ..errors import (
-    empty_directory,
-    inside_store,
-    mixed_kinds,
-    no_match,
+    ENCODE_CLASSES,
+    changed_file,
+    duplicate_columns,
+    list_names,
+    nearly_numbers,
+    no_columns_left,
     no_such_file,
-    not_a_path,
-    not_local,
+    not_numbers,
     not_permitted,
-    saved_object,
-    unknown_suffix,
+    unknown_column,
 )
-from .arrow import ArrowObject, is_arrow_object
-from .arrow_files import ArrowFiles, ArrowFormat, ParquetFormat
-from .base import Source
-from .contents import ColumnChoice, Contents, Found, Stamp, refuse_special
-from .csv import CsvFormat
+from .base import Source, when_called
+from .beside import ColumnsSource
+from .frame import is_arrow_object, is_spark, open_table
 from .on_device import OnDevice
-from .spark import SparkContents, is_spark
-from .stores import Hdf5Array, NpyArray, StoredArrays, ZarrArray
+
+# Which columns of a table are read, and in which order.
+
+
+#: The word for all columns that are numbers.
+NUMERIC = "numeric"
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """A choice of columns, made before the columns are known.
+
+    Parameters
+    ----------
+    columns : None, "numeric" or tuple of str
+        None: all columns. "numeric": those that are numbers. Otherwise names, or patterns with `*`, `?` and `[...]`;
+        the columns come in the order in which they are listed here, those of a pattern in that of the table.
+    exclude : tuple of str
+        Names or patterns of columns that are left out.
+    """
+
+    columns: str | tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, columns: Any, exclude: Any) -> ColumnChoice:
+        """The choice that the arguments of `scan` stand for."""
+        if columns is not None and not (isinstance(columns, str) and columns == NUMERIC):
+            columns = _listed(columns, "columns")
+        nothing = exclude is None or (isinstance(exclude, list | tuple) and not exclude)
+        return cls(columns, () if nothing else _listed(exclude, "exclude"))
+
+    def without(self, names: Sequence[str]) -> ColumnChoice:
+        """The same choice without further columns."""
+        return replace(self, exclude=(*self.exclude, *names))
+
+    def among(self, contents: Contents) -> list[str]:
+        """The chosen columns of a table; an error if one is not there, not a number or not unique."""
+        chosen = self.named_among(contents)
+        if self.columns == NUMERIC:
+            # Columns must not be left out only because a few of their entries are not numbers.
+            known = {*contents.numeric, *contents.index, *_matching(self.exclude, contents)}
+            why = contents.nearly_numbers([name for name in dict.fromkeys(contents.names) if name not in known])
+            if why:
+                raise nearly_numbers(contents.label, why)
+        if not chosen:
+            raise no_columns_left(contents.label, contents.names, contents.numeric)
+        check_columns(chosen, contents)
+        return chosen
+
+    def named_among(self, contents: Contents) -> list[str]:
+        """The chosen columns of a table, whatever they hold; an error if one is not there."""
+        if self.columns is None or isinstance(self.columns, str):
+            all_columns = contents.names if self.columns is None else contents.numeric
+            chosen = [name for name in all_columns if name not in contents.index]
+        else:
+            chosen = _matching(self.columns, contents)
+        left_out = set(_matching(self.exclude, contents))
+        return [name for name in chosen if name not in left_out]
+
+    def __str__(self) -> str:
+        if self.columns is None:
+            text = "all columns"
+        elif isinstance(self.columns, str):
+            text = "the numeric columns"
+        else:
+            text = f"columns {list_names(self.columns)}"
+        return f"{text} without {list_names(self.exclude)}" if self.exclude else text
+
+
+def check_columns(chosen: Sequence[str], contents: Contents) -> None:
+    """Raise an error unless all chosen columns are numbers, and each name belongs to one column."""
+    numeric = set(contents.numeric)
+    others = [name for name in dict.fromkeys(chosen) if name not in numeric]
+    if others:
+        raise not_numbers(contents.label, others, contents.numeric, why=contents.why_not_numbers(others))
+    names = list(contents.names)
+    if len(set(names)) < len(names):
+        twice = [name for name in dict.fromkeys(chosen) if names.count(name) > 1]
+        if twice:
+            raise duplicate_columns(contents.label, twice)
+
+
+def require_columns(names: Sequence[str], contents: Contents) -> None:
+    """Raise an error unless a table has all these columns, whatever they hold."""
+    known = set(contents.names)
+    for name in names:
+        if name not in known:
+            raise unknown_column(contents.label, name, list(contents.names))
+
+
+def _matching(wanted: Sequence[str], contents: Contents) -> list[str]:
+    """The columns that names and patterns stand for, each once."""
+    chosen: dict[str, None] = {}
+    known = set(contents.names)
+    for name in wanted:
+        like = (each for each in contents.names if fnmatchcase(each, name) and each not in contents.index)
+        matches = [name] if name in known else list(like)
+        if not matches:
+            raise unknown_column(contents.label, name, contents.names)
+        chosen.update(dict.fromkeys(matches))
+    return list(chosen)
+
+
+def _listed(given: Any, argument: str) -> tuple[str, ...]:
+    """Names as a tuple."""
+    names = (given,) if isinstance(given, str) else tuple(given) if hasattr(given, "__iter__") else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            f"{argument}={given!r} must be the name of a column, a pattern such as 'temp_*', or a list of these"
+            f"{', or numeric' if argument == 'columns' else ''}."
+        )
+    return tuple(dict.fromkeys(names))
+
+
+# A table whose columns have names, before any of its rows is read.
+
+
+class Contents(ABC):
+    """The columns of a table by their names, some of which may be no part of the rows; `source` opens some of them."""
+
+    #: The class of choices among the columns: by name, or by number where they have no names.
+    choice: ClassVar[Any] = ColumnChoice
+    #: Whether the columns have names, and whether the rows have an order.
+    has_names: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
+    #: The names of all columns, in the order in which they are stored; their numbers if they have no names.
+    names: Sequence[Any]
+    #: Those that are numbers.
+    numeric: Sequence[Any]
+    #: Those that are the index of a data frame. They are read only if they are named.
+    index: Sequence[Any] = ()
+    #: What messages call the table: a path, or the type of an object.
+    label: str = "X"
+    #: The number of rows if it is known without reading them.
+    n: int | None = None
+    #: The columns that the user has chosen, whatever they hold; None if no choice was made.
+    chosen: list[str] | None = None
+
+    @abstractmethod
+    def source(self, columns: Sequence[Any]) -> Source:
+        """The rows of these columns, in this order. All of them must be numbers."""
+
+    @abstractmethod
+    def column(self, name: Any) -> np.ndarray:
+        """All entries of one column, which may be text. One pass over this column."""
+
+    def dtype(self, columns: Sequence[Any]) -> Any:
+        """The dtype of the rows of these columns."""
+        return self.source(columns).dtype
+
+    def why_not_numbers(self, columns: Sequence[Any]) -> str:
+        """Why these columns are not numbers, if there is more to say than that."""
+        return ""
+
+    def nearly_numbers(self, columns: Sequence[Any]) -> str:
+        """Which of these columns would be numbers but for a few entries, and where those are; empty if none."""
+        return ""
+
+    def rows(self, columns: Sequence[str]) -> Any:
+        """These columns, in this order, as something that can be opened."""
+        check_columns(columns, self)
+        return self.source(columns)
+
+    def rest(self, used: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
+        """The names of the columns that are the rows if `used` are not; a fitted model expects those in `wanted`."""
+        if wanted is not None and set(wanted) <= set(self.names):
+            return list(wanted)
+        return [name for name in self.names if name not in used]
+
+    def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
+        """Two tables of columns, which are read in one pass when they are read side by side. A single name is a
+        vector."""
+        targets = [y] if isinstance(y, str) else list(y)
+        text = self.text_among(targets)
+        if text:
+            raise ValueError(
+                f"y: {list_names(text, 20)} of {self.label} cannot be a response, since it is not a number. "
+                f"{ENCODE_CLASSES} These columns are numbers: {list_names(list(self.numeric), 20) or 'none'}."
+            )
+        first, second = self.two_tables(x, targets)
+        if isinstance(y, str):
+            second = second if isinstance(second, Source) else open_table(second)
+            second.vector = True
+        return first, second
+
+    def text_among(self, names: Sequence[str]) -> list[str]:
+        """Those of these columns that cannot be responses."""
+        numeric = set(self.numeric)
+        return [name for name in names if name not in numeric]
+
+    def two_tables(self, x: Sequence[str], y: Sequence[str]) -> tuple[Any, Any]:
+        """Two tables of columns: both of one source, which is read once."""
+        dtypes = [self.dtype(names) for names in (x, y)]
+        parent = self.rows([*x, *y])
+        columns = range(parent.shape[1])
+        return ColumnsSource(parent, columns[: len(x)], dtypes[0]), ColumnsSource(parent, columns[len(x) :], dtypes[1])
+
+
+# Files that were found for a table, and by what a change of them is noticed.
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file, and by what a change of it is noticed."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: str) -> Stamp:
+        """The stamp of a file that exists."""
+        found = os.stat(path)
+        return cls(path, found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def check_unchanged(files: Sequence[Stamp]) -> None:
+    """Raise an error if one of the files is another one by now, or no longer there."""
+    for file in files:
+        try:
+            now = Stamp.of(file.path)
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"{file.path} was there when it was scanned, and is gone now. Restore it, or call lowdim.scan again to "
+                "read the files that are left."
+            ) from None
+        if now.size != file.size:
+            raise changed_file(file.path, f"it had {file.size} bytes and now has {now.size}")
+        if now != file:
+            raise changed_file(file.path, "it was written again in between, as its time stamp or its inode says")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Files of one kind, in the order in which they are read."""
+
+    #: What the user gave, as text.
+    where: str
+    #: One of the keys of `FILE_KINDS`.
+    kind: str
+    files: tuple[Stamp, ...]
+    #: The name of an array in a store ("file.h5::name"), or None.
+    inside: str | None = None
+    #: For each file, the keys and values in the names of its directories ("year=2024"), below what the user gave.
+    partitions: tuple[tuple[tuple[str, str], ...], ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        return [file.path for file in self.files]
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of all files."""
+        return sum(file.size for file in self.files)
+
+    def short_names(self) -> list[str]:
+        """The names of the files below the directory that they have in common."""
+        if len(self.files) == 1:
+            return [os.path.basename(self.paths[0])]
+        common = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in self.paths])
+        return [os.path.relpath(path, common) for path in self.paths]
+
 
 # The kinds of files that can be read: how their names end, and what reads them.
 
@@ -54,14 +317,14 @@ class FileKind:
     named_arrays: bool = False
 
 
-#: The kinds by their names, which messages and `repr` of a scan show.
+#: The kinds by their names, which messages and `repr` of a scan show. What reads them is imported when it is needed.
 FILE_KINDS: dict[str, FileKind] = {
-    "parquet": FileKind((".parquet", ".pq"), partial(ArrowFiles, ParquetFormat)),
-    "arrow": FileKind((".arrow", ".feather", ".ipc"), partial(ArrowFiles, ArrowFormat)),
-    "csv": FileKind((".csv", ".csv.gz", ".tsv", ".tsv.gz"), partial(ArrowFiles, CsvFormat)),
-    "npy": FileKind((".npy",), partial(StoredArrays, NpyArray)),
-    "zarr": FileKind((".zarr", ".zarr.zip"), partial(StoredArrays, ZarrArray), directory=True, named_arrays=True),
-    "hdf5": FileKind((".h5", ".hdf5"), partial(StoredArrays, Hdf5Array), named_arrays=True),
+    "parquet": FileKind((".parquet", ".pq"), when_called("arrow_files", "parquet_files")),
+    "arrow": FileKind((".arrow", ".feather", ".ipc"), when_called("arrow_files", "arrow_files")),
+    "csv": FileKind((".csv", ".csv.gz", ".tsv", ".tsv.gz"), when_called("csv", "csv_files")),
+    "npy": FileKind((".npy",), when_called("stores", "npy_files")),
+    "zarr": FileKind((".zarr", ".zarr.zip"), when_called("stores", "zarr_files"), directory=True, named_arrays=True),
+    "hdf5": FileKind((".h5", ".hdf5"), when_called("stores", "hdf5_files"), named_arrays=True),
 }
 
 
@@ -79,10 +342,6 @@ def suffixes() -> list[str]:
 # Which files a path, a pattern, a list or a directory stands for.
 
 
-#: What separates the path of a store from the name of an array in it.
-_INSIDE = "::"
-
-
 def find_files(where: Any) -> Found:
     """The files that `where` stands for: a path, a pattern such as "part-*.parquet", a directory, or a list of these.
 
@@ -97,19 +356,27 @@ def find_files(where: Any) -> Found:
     inside = None
     for place in places:
         if not isinstance(place, str | os.PathLike):
-            raise not_a_path(place)
+            raise TypeError(
+                f"files are given by a path, a pattern such as 'part-*.parquet', a directory, or a list of these; got "
+                f"{type(place).__name__}."
+            )
         path, name = _split(local_path(place))
         inside = inside if name is None else name
         _refuse_inside(path)
         found = list(_expanded(path))
         paths += found
         partitions += [_keys_of(file, _given_directory(path)) for file in found]
+    text = os.fspath(places[0]) + (f" and {len(places) - 1} more" if len(places) > 1 else "")
     kinds: dict[str, str] = {}
     for path in paths:
         kinds.setdefault(_kind_of_file(path), path)
     if len(kinds) > 1:
-        raise mixed_kinds(_text(where), kinds)
-    return Found(_text(where), next(iter(kinds)), tuple(map(Stamp.of, paths)), inside, tuple(partitions))
+        listed = ", ".join(f"{path} ({kind})" for kind, path in kinds.items())
+        raise ValueError(
+            f"{text} holds files of several kinds, for example {listed}. All files of a table must be of one kind: "
+            "choose some with a pattern such as 'directory/*.parquet'."
+        )
+    return Found(text, next(iter(kinds)), tuple(map(Stamp.of, paths)), inside, tuple(partitions))
 
 
 def is_path(X: Any) -> bool:
@@ -124,7 +391,7 @@ def names_file(text: str) -> bool:
 
 def _split(path: str) -> tuple[str, str | None]:
     """A path, and the name of an array in the file if one is given behind "::"."""
-    before, separator, name = path.partition(_INSIDE)
+    before, separator, name = path.partition("::")
     return (path, None) if not separator or os.path.exists(path) else (before, name)
 
 
@@ -133,7 +400,10 @@ def _refuse_inside(path: str) -> None:
     for parent in Path(path).parents if kind_of(path) is None else ():
         kind = kind_of(parent.name)
         if kind is not None and FILE_KINDS[kind].named_arrays and parent.exists():
-            raise inside_store(path, str(parent), Path(path).relative_to(parent).as_posix())
+            name = Path(path).relative_to(parent).as_posix()
+            raise ValueError(
+                f"{path} is inside of a store: name an array in it behind two colons, as in '{parent}::{name}'."
+            )
 
 
 def _expanded(path: str) -> Iterator[str]:
@@ -142,15 +412,28 @@ def _expanded(path: str) -> Iterator[str]:
         yield from _files_in(path)
         return
     if "://" in path:
-        raise not_local(path)
+        raise ValueError(
+            f"{path} is an address, and only files of this machine are read by their paths. Open it with another "
+            "library and pass what that returns: pyarrow.dataset.dataset(...) or polars.scan_parquet(...)."
+        )
     if not glob.has_magic(path):
-        raise _absent(path)
+        try:
+            os.lstat(path)
+        except PermissionError:
+            # One of the directories is closed.
+            raise not_permitted(path) from None
+        except (OSError, ValueError):
+            pass
+        raise no_such_file(path)
     # Notes are left out unless the pattern itself names them.
     found = sorted(match for match in glob.glob(path, recursive=True) if _notes(match) <= _notes(path))
     # With "**" the files in directories match by themselves.
     found = [match for match in found if "**" not in path or not os.path.isdir(match) or _is_store(match)]
     if not found:
-        raise no_match(path)
+        raise FileNotFoundError(
+            f"no file matches {path}. Check the pattern: * stands for any characters within one directory, ** for any "
+            "directories."
+        )
     for match in found:
         yield from _files_in(match)
 
@@ -172,17 +455,6 @@ def _keys_of(file: str, directory: str) -> tuple[tuple[str, str], ...]:
     return tuple((unquote(key), unquote(value)) for key, equals, value in pairs if key and equals)
 
 
-def _absent(path: str) -> OSError:
-    """The error for a path at which nothing is found: there is nothing, or one of the directories is closed."""
-    try:
-        os.lstat(path)
-    except PermissionError:
-        return not_permitted(path)
-    except (OSError, ValueError):
-        pass
-    return no_such_file(path)
-
-
 def _notes(path: str) -> int:
     """How many parts of a path are names that writers use for their own notes, such as "_SUCCESS" or ".crc"."""
     return sum(part.startswith((".", "_")) and part not in (".", "..") for part in Path(path).parts)
@@ -195,7 +467,10 @@ def _files_in(path: str) -> Iterator[str]:
         return
     found = sorted(_walk(path, set()))
     if not found:
-        raise empty_directory(path, suffixes())
+        raise FileNotFoundError(
+            f"the directory {path} holds no files, apart from names that begin with a dot or an underscore, which are "
+            f"left out. Files with these suffixes can be read: {', '.join(suffixes())}."
+        )
     yield from found
 
 
@@ -231,15 +506,33 @@ def _kind_of_file(path: str) -> str:
         raise not_permitted(path)
     kind = kind_of(path)
     if kind is None:
-        raise saved_object(path) if container.looks_written(path) else unknown_suffix(path, suffixes())
+        raise ValueError(
+            f"{path} is no table: lowdim wrote it, and it holds a model, a summary, a result or a checkpoint. "
+            "lowdim.load(path) reads it; models are fitted to a summary by fit_summary(lowdim.load(path))."
+            if container.looks_written(path)
+            else f"{path} has none of the suffixes that tell how a file is read: {', '.join(suffixes())}. Rename it, "
+            "or choose files with a pattern such as 'directory/*.parquet'."
+        )
     return kind
 
 
-def _text(where: Any) -> str:
-    """How `where` is written in messages."""
-    if isinstance(where, list | tuple):
-        return f"{os.fspath(where[0])} and {len(where) - 1} more" if len(where) > 1 else os.fspath(where[0])
-    return os.fspath(where)
+#: What is neither a file nor a directory, and is never read: that might not end.
+_SPECIAL = {
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFIFO: "a named pipe",
+}
+
+
+def refuse_special(path: str) -> None:
+    """Raise an error if there is nothing at a path, or a device, a socket or a pipe."""
+    try:
+        what = _SPECIAL.get(stat.S_IFMT(os.stat(path).st_mode))
+    except FileNotFoundError:
+        raise no_such_file(path) from None
+    if what is not None:
+        raise ValueError(f"{path} is {what}, and only ordinary files can be read. Write its contents to a file first.")
 
 
 @dataclass(frozen=True)
@@ -338,10 +631,10 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
         # What polars exports as a stream has a type of text that not all versions of pyarrow can write.
         where = where.to_arrow()
     if is_spark(where):
-        found: Found | Contents = SparkContents(where)
+        found: Found | Contents = when_called("spark", "SparkContents")(where)
         columns = "numeric" if columns is None else columns
     else:
-        found = ArrowObject(where) if is_arrow_object(where) else find_files(where)
+        found = when_called("arrow", "ArrowObject")(where) if is_arrow_object(where) else find_files(where)
     contents = found if isinstance(found, Contents) else FILE_KINDS[found.kind].contents(found)
     choice = contents.choice.of(columns, exclude)
     # Wrong names are noticed here. What the columns hold is checked later: a model may want only some of them.

@@ -1,4 +1,7 @@
-"""Data frames of Spark: partitions are read by tasks on the executors that hold them, and only summaries travel."""
+"""Data frames of Spark: partitions are read by tasks on the executors that hold them, and only summaries travel.
+
+Only the DataFrame API is used, so that Spark Connect works as well as a classic session.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ import numpy as np
 
 from .. import errors
 from .._core import __version__
-from .._core.arrays import Array, compute_lazy, namespace, to_numpy
+from .._core.arrays import Array, to_numpy
 from .base import FAN_IN, Codec, Engine, Place, Source, Traits, later, made, with_places
 from .beside import ColumnsSource
-from .contents import ColumnChoice, Contents
 from .derived import CarriedColumn, LabelCounts
+from .scan import Contents
 from .spark_jobs import Form, collected, form_of, in_plain_words, is_list, is_number, n_cores, quoted
 
 # A column of a data frame of Spark that goes along with its rows: weights, labels of folds, groups.
@@ -42,16 +45,6 @@ class SparkColumn(CarriedColumn):
 
         self.frame, self.label = frame, label
         self.column = functions.col(quoted(column)) if isinstance(column, str) else column
-
-    @classmethod
-    def hashed(cls, source: Source, k: int, seed: int) -> SparkColumn:
-        """A number from 0 to k - 1 for each row, from a hash of its entries: the same for equal rows, however they are
-        divided among partitions."""
-        from pyspark.sql import functions
-
-        base = base_of(source)
-        key = functions.xxhash64(functions.lit(seed), *(functions.col(quoted(name)) for name in base.layout.columns))
-        return cls(base.frame, functions.pmod(key, functions.lit(k)), f"a hash of the rows modulo {k}")
 
     @cached_property
     def _sums(self) -> Any:
@@ -497,7 +490,10 @@ class SparkEngine(Engine):
         kept = base.frame.columns
         there = [name for name in columns if name in kept]
         if there and not (replaces and set(there) <= set(base.layout.columns)):
-            raise errors.column_exists(there)
+            raise ValueError(
+                f"the data frame already has columns with the names of the results, {errors.list_names(there)}; drop "
+                "or rename them first."
+            )
         kind = "float" if like.dtype == np.float32 else "double"
         fields = [f"r{i}" for i in range(len(columns))]
         add = functions.arrow_udf(
@@ -514,10 +510,18 @@ class SparkEngine(Engine):
         return found.select("*", *added.values()).drop(_RESULTS)
 
     def hashed(self, source: Source, k: int, seed: int) -> CarriedColumn:
-        return SparkColumn.hashed(source, k, seed)
+        # The number is the same for equal rows, however they are divided among partitions.
+        from pyspark.sql import functions
+
+        base = base_of(source)
+        key = functions.xxhash64(functions.lit(seed), *(functions.col(quoted(name)) for name in base.layout.columns))
+        return SparkColumn(base.frame, functions.pmod(key, functions.lit(k)), f"a hash of the rows modulo {k}")
 
     def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
-        raise errors.write_with_spark()
+        raise TypeError(
+            "results for a data frame of Spark are columns of a data frame, which Spark writes: "
+            "model.transform(df).write.parquet(path)."
+        )
 
 
 SPARK = SparkEngine()
@@ -557,8 +561,8 @@ _TASK_BYTES = 256 << 20
 class SparkContents(Contents):
     """The columns of a data frame of Spark. By default, all columns of numbers are the rows."""
 
-    choice = ColumnChoice
     label = "the data frame"
+    ordered = False
 
     def __init__(self, frame: Any) -> None:
         self._frame, self.names = frame, list(frame.columns)
@@ -663,7 +667,7 @@ class SparkSource(Source):
     def blocks(self, rows: int) -> Iterator[Array]:
         # All rows are brought to this process.
         with in_plain_words(self):
-            batches = self.rows.toArrow().to_batches()
+            batches = self.selected(self.layout).toArrow().to_batches()
         return self.layout.open(iter(batches)).blocks(rows)
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
@@ -676,11 +680,6 @@ class SparkSource(Source):
 
     def empty(self, *shape: int) -> Array:
         return self._sample.empty(*shape)
-
-    @property
-    def rows(self) -> Any:
-        """The data frame with only the columns that are the rows, and those that go along as the last ones."""
-        return self.selected(self.layout)
 
     def selected(self, form: Form, *others: Any) -> Any:
         """The rows in a form, those that go along, and further columns of the data frame."""
@@ -729,42 +728,3 @@ class _Shape(Sequence[Any]):
 
     def __repr__(self) -> str:
         return repr(tuple(self))
-
-
-# Data frames of Spark: partitions are read by tasks on the executors that hold them, and only summaries travel.
-#
-# Only the DataFrame API is used, so that Spark Connect works as well as a classic session. Spark is imported only when
-# such a data frame is opened.
-
-
-def is_spark(X: Any) -> bool:
-    """True for data frames of Spark, of classic sessions and of Spark Connect."""
-    return type(X).__module__.startswith("pyspark.sql.") and hasattr(X, "mapInArrow")
-
-
-# Results with one number for each row, as an array or as the last column of a data frame: their sums.
-
-
-def is_frame_of_engine(results: Any) -> bool:
-    """Whether results are columns of a data frame of an engine, beside the rows that they belong to."""
-    return is_spark(results)
-
-
-def mean_of_results(results: Any, weights: Any = None) -> float:
-    """The mean of numbers, one for each row: of an array, or of the last column of a data frame of Spark. With weights,
-    rows of weight zero are left out."""
-    if is_spark(results):
-        total, weight = weighted_sum(results, weights)
-        return total / weight
-    if weights is None:
-        return float(namespace(results).mean(results))
-    each = to_numpy(compute_lazy(results)).astype(np.float64)
-    return float(np.average(each[weights > 0], weights=weights[weights > 0]))
-
-
-def sum_of_results(results: Any) -> tuple[float, int]:
-    """The sum of such numbers, and how many there are."""
-    if is_spark(results):
-        total, n = weighted_sum(results)
-        return total, int(n)
-    return float(namespace(results).sum(results)), results.shape[0]

@@ -6,7 +6,6 @@ import logging
 import re
 import time
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -47,7 +46,7 @@ def collected(
     session, tag, ended = frame.sparkSession, f"lowdim-{uuid.uuid4().hex}", Event()
     found: list[Any] = []
     failed: list[BaseException] = []
-    finished = _Tasks.of(session)(session, tag, n_tasks)
+    finished = (_RemoteTasks if is_remote(session) else _Tasks)(session, tag, n_tasks)
 
     def work() -> None:
         try:
@@ -103,39 +102,17 @@ def is_remote(session: Any) -> bool:
     return ".connect." in type(session).__module__
 
 
-class _Tasks(ABC):
-    """How many tasks of the stage with `n_tasks` of them are finished, as a session tells it."""
+class _Tasks:
+    """How many tasks of the stage with `n_tasks` of them are finished, as a session of this process tells it. Jobs are
+    found by their group, since Python cannot ask for those of a tag."""
+
+    _group: str | None = None
 
     def __init__(self, session: Any, tag: str, n_tasks: int) -> None:
         self._session, self._tag, self._n_tasks, self._told = session, tag, n_tasks, 0
 
-    @staticmethod
-    def of(session: Any) -> type[_Tasks]:
-        """The class for a session."""
-        return _RemoteTasks if is_remote(session) else _ClassicTasks
-
-    @abstractmethod
     def begin(self) -> None:
         """Called by the thread of the job before it begins."""
-
-    @abstractmethod
-    def count(self) -> int:
-        """The number of finished tasks."""
-
-    def close(self) -> None:  # noqa: B027 (only one of the classes has something to end)
-        """Called when the job has ended."""
-
-    def _tell(self, n_tasks: int, finished: int) -> None:
-        if n_tasks == self._n_tasks:
-            self._told = max(self._told, finished)
-
-
-class _ClassicTasks(_Tasks):
-    """A session of this process. Jobs are found by their group, since Python cannot ask for those of a tag."""
-
-    _group: str | None = None
-
-    def begin(self) -> None:
         context = self._session.sparkContext
         group = context.getLocalProperty("spark.jobGroup.id")
         if group is None:
@@ -144,6 +121,7 @@ class _ClassicTasks(_Tasks):
         self._earlier = set(self._tracker.getJobIdsForGroup(self._group))
 
     def count(self) -> int:
+        """The number of finished tasks."""
         if self._group is not None:
             for job in set(self._tracker.getJobIdsForGroup(self._group)) - self._earlier:
                 known = self._tracker.getJobInfo(job)
@@ -153,15 +131,19 @@ class _ClassicTasks(_Tasks):
                         self._tell(info.numTasks, info.numCompletedTasks)
         return self._told
 
+    def close(self) -> None:
+        """Called when the job has ended."""
+
+    def _tell(self, n_tasks: int, finished: int) -> None:
+        if n_tasks == self._n_tasks:
+            self._told = max(self._told, finished)
+
 
 class _RemoteTasks(_Tasks):
-    """A session of Spark Connect, which reports while the client waits."""
+    """The same for a session of Spark Connect, which reports while the client waits."""
 
     def begin(self) -> None:
         self._session.registerProgressHandler(self._hear)
-
-    def count(self) -> int:
-        return self._told
 
     def close(self) -> None:
         self._session.removeProgressHandler(self._hear)
@@ -209,7 +191,12 @@ def in_plain_words(source: Any = None) -> Iterator[None]:
             raise plain from None
         if not _failed_to_compute(error):
             raise
-        raise errors.not_computed(_first_words(error), *_culprit(source)) from error
+        column, partition = _culprit(source)
+        of = "the data frame" if column is None else f"column {column!r}"
+        where = "" if partition is None else f" in partition {partition}"
+        raise ValueError(
+            f"Spark could not compute {of}{where}, before lowdim was given the rows: {_first_words(error)}"
+        ) from error
 
 
 def _plain(error: BaseException) -> BaseException:
@@ -498,7 +485,11 @@ def form_of(frame: Any) -> Form:
         together = not any(isinstance(kind, types.LongType | types.DecimalType) for kind in kinds)
         return Form("numbers", tuple(field.name for field in numbers), len(numbers), narrow, together)
     if len(in_one) != 1:
-        raise errors.no_spark_columns([f"{field.name} ({field.dataType.simpleString()})" for field in fields])
+        columns = errors.list_names([f"{field.name} ({field.dataType.simpleString()})" for field in fields])
+        raise ValueError(
+            f"the data frame has the columns {columns}: rows are all columns of numbers or, if there are none, the one "
+            "column of arrays of numbers or of vectors; lowdim.scan(df, columns=...) chooses columns."
+        )
     name, kind = in_one[0].name, in_one[0].dataType
     with in_plain_words():
         found = [row[0] for row in frame.select(quoted(name)).limit(_LOOKED_AT).collect()]

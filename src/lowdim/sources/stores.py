@@ -22,23 +22,18 @@ import numpy as np
 from ..errors import (
     array_columns_out_of_range,
     array_is_no_table,
-    array_without_numbers,
     column_label,
     inexact_integer,
+    list_names,
     missing_chunks,
     missing_extra,
-    names_of_array_columns,
     no_such_array,
-    objects_in_npy,
-    other_store_width,
     unreadable_file,
-    virtual_dataset,
-    which_array,
 )
 from .array import ArraySource, InexactInteger, may_be_inexact, require_exact
 from .base import Source, Traits, cut, read_ahead
-from .contents import Contents, Found, Stamp, check_ordinary, check_unchanged
 from .derived import StoredSource, entries_of, fits_easily
+from .scan import Contents, Found, Stamp, check_unchanged, refuse_special
 
 # A 2-D array in a file, as the source of stores needs it.
 
@@ -48,10 +43,9 @@ Reader = Callable[[int, int, int, int], np.ndarray]
 
 
 class StoredArray(ABC):
-    """Numbers in n rows and p columns, of which any rows can be read."""
+    """Numbers in n rows and p columns, of which any rows can be read: an array in a file or store at a path, with a
+    name if there are several."""
 
-    #: The file, and the array in it, for messages.
-    place: str
     shape: tuple[int, int]
     #: Whether the array has one axis, and is read as one column.
     vector: bool = False
@@ -60,10 +54,32 @@ class StoredArray(ABC):
     chunk_rows: int = 1
     #: Whether the array is mapped to memory: reading it makes no copy.
     mapped: bool = False
-    #: The paths of the file, or of the directory, that holds the array.
-    paths: Sequence[str] = ()
-    #: The files, which are compared with these stamps before and after each pass; none for an object that is open.
-    stamps: tuple[Stamp, ...] = ()
+
+    def __init__(self, path: Any, name: str | None = None) -> None:
+        self._path, self._name = os.fspath(path), name
+        #: The paths of the file, or of the directory, that holds the array.
+        self.paths: Sequence[str] = [self._path]
+        #: The file, and the array in it, for messages.
+        self.place = self._path if name is None else f"{self._path}::{name}"
+        self._begin()
+        #: The files, which are compared with these stamps before and after each pass.
+        self.stamps = tuple(Stamp.of(path) for path in self._files())
+
+    def __reduce__(self) -> Any:
+        # A map would be pickled as all its rows.
+        return type(self), (self._path, self._name)
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Open the array for the first time, and accept it."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Reader]:
+        """The function that reads rows, and a context that closes what it needs."""
+
+    def _files(self) -> Sequence[str]:
+        """The files in which the array is stored."""
+        return self.paths
 
     @contextmanager
     def opened(self) -> Iterator[Reader]:
@@ -73,14 +89,6 @@ class StoredArray(ABC):
             yield read
         check_unchanged(self.stamps)
 
-    @abstractmethod
-    def _reading(self) -> AbstractContextManager[Reader]:
-        """The function that reads rows, and a context that closes what it needs."""
-
-    def _files(self) -> Sequence[str]:
-        """The files in which the array is stored; empty for an object that the user has opened."""
-        return ()
-
     def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
         """Take shape and dtype, or refuse an array that is no table of numbers and no vector."""
         self.vector = len(shape) == 1
@@ -88,9 +96,17 @@ class StoredArray(ABC):
         if len(shape) != 2 or 0 in shape:
             raise array_is_no_table(self.place, shape)
         if dtype.kind not in "fiub":
-            raise array_without_numbers(self.place, dtype)
+            advice = "Convert the array and store it again, or load it and pass the numbers in it"
+            if dtype.names:
+                advice = (
+                    f"Of records with the fields {list_names(dtype.names)}, pass pandas.DataFrame(array), or convert "
+                    "them with numpy.lib.recfunctions.structured_to_unstructured"
+                )
+            raise ValueError(
+                f"{self.place}: the array has dtype {dtype}; rows are real numbers (floats, integers or booleans). "
+                f"{advice}."
+            )
         self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
-        self.stamps = tuple(Stamp.of(path) for path in self._files())
 
 
 def chunk_places(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -148,7 +164,10 @@ class StoreSource(StoredSource):
         first = arrays[0]
         for array in arrays[1:]:
             if array.shape[1] != first.shape[1]:
-                raise other_store_width(array.place, array.shape[1], first.place, first.shape[1])
+                raise ValueError(
+                    f"{array.place}: the array has {array.shape[1]} columns, and that of {first.place} has "
+                    f"{first.shape[1]}. The arrays are read one below the other, so all must have the same columns."
+                )
         self._arrays = list(arrays)
         self._edges = list(accumulate((a.shape[0] for a in arrays), initial=0))
         self._columns = columns
@@ -228,7 +247,9 @@ class StoreSource(StoredSource):
 
     def _pieces(self, rows: int) -> Generator[np.ndarray, None, None]:
         """The rows in pieces that end where chunks end. Columns are chosen and converted, except in mapped arrays."""
-        first, last = (0, self._arrays[0].shape[1]) if self._columns is None else _span(self._columns)
+        first, last = (0, self._arrays[0].shape[1])
+        if self._columns is not None:
+            first, last = int(self._columns.min()), int(self._columns.max()) + 1
         for array, (i, j) in zip(self._arrays, pairwise(self._edges), strict=True):
             start, stop = max(self._start, i) - i, min(self._stop, j) - i
             if start >= stop:
@@ -237,7 +258,9 @@ class StoreSource(StoredSource):
                 if array.mapped:
                     yield read(start, stop, first, last)
                     continue
-                step = _piece_rows(array, rows, (last - first) * array.dtype.itemsize)
+                # Whole chunks, at least one block and at least so many bytes.
+                least = max(rows, _PIECE_BYTES // max(1, (last - first) * array.dtype.itemsize))
+                step = -(-least // array.chunk_rows) * array.chunk_rows
                 while start < stop:
                     end = min(stop, (start // step + 1) * step)
                     yield self._chosen(read(start, end, first, last), i + start)
@@ -251,17 +274,13 @@ class StoreSource(StoredSource):
             rows = rows if np.array_equal(numbers, np.arange(rows.shape[1])) else rows[:, numbers]
         converted = np.asarray(rows, dtype=self.dtype)
         if may_be_inexact(rows.dtype):
-            self._check_integers(rows, converted, start)
+            try:
+                require_exact(converted.ravel(), rows.ravel())
+            except InexactInteger as found:
+                i, j = divmod(found.index, rows.shape[1])
+                column = j if self._columns is None else int(self._columns[j])
+                raise inexact_integer(found.value, self.row_label(start + i), column_label(column, None)) from None
         return converted
-
-    def _check_integers(self, rows: np.ndarray, converted: np.ndarray, start: int) -> None:
-        """Raise an error that names the first integer that was rounded."""
-        try:
-            require_exact(converted.ravel(), rows.ravel())
-        except InexactInteger as found:
-            i, j = divmod(found.index, rows.shape[1])
-            column = j if self._columns is None else int(self._columns[j])
-            raise inexact_integer(found.value, self.row_label(start + i), column_label(column, None)) from None
 
     def _exact(self, pieces: Iterator[np.ndarray], rows: int) -> Iterator[np.ndarray]:
         """Blocks of exactly `rows` rows, except the last, from pieces of any size; a block of one piece is no copy."""
@@ -280,18 +299,6 @@ class StoreSource(StoredSource):
             yield held[0] if len(held) == 1 else np.concatenate(held)
 
 
-def _span(columns: np.ndarray) -> tuple[int, int]:
-    """The first of these columns, and the one after the last."""
-    return int(columns.min()), int(columns.max()) + 1
-
-
-def _piece_rows(array: StoredArray, rows: int, row_bytes: int) -> int:
-    """The number of rows to read together: whole chunks, at least one block and at least `_PIECE_BYTES`."""
-    least = max(rows, _PIECE_BYTES // max(1, row_bytes))
-    chunk: Any = array.chunk_rows
-    return -(-least // chunk) * chunk
-
-
 # NPY files, as memory maps.
 
 
@@ -300,34 +307,25 @@ class NpyArray(StoredArray):
 
     mapped = True
 
-    def __init__(self, path: Any, name: str | None = None) -> None:
-        self._path = self.place = os.fspath(path)
-        if name is not None:
-            raise no_such_array(self._path, name, ["one array, which has no name"])
+    def _begin(self) -> None:
+        if self._name is not None:
+            raise no_such_array(self._path, self._name, ["one array, which has no name"])
         try:
-            self.paths = [self._path]
             self._map = np.lib.format.open_memmap(self._path, mode="r")
         except (ValueError, OverflowError, SyntaxError, TokenError) as error:
-            raise self._refused(error) from error
+            if "Python objects" in str(error):
+                raise ValueError(
+                    f"{self.place}: the file holds Python objects, which are pickled and are not read, since that can "
+                    "run any code. If you trust the file, load it with numpy.load(path, allow_pickle=True) and save it "
+                    "as numbers."
+                ) from error
+            size = os.path.getsize(self._path)
+            raise unreadable_file(self.place, f" as a .npy file of {size} bytes", error) from error
         self._accept(self._map.shape, self._map.dtype)
-
-    def __reduce__(self) -> Any:
-        # A map would be pickled as all its rows.
-        return NpyArray, (self._path,)
-
-    def _files(self) -> Sequence[str]:
-        return [self._path]
 
     def _reading(self) -> AbstractContextManager[Reader]:
         # A plain view: slices of a memmap carry attributes, which takes longer than reading a few rows.
-        X = np.asarray(self._map)
-        return nullcontext(partial(rows_between, X))
-
-    def _refused(self, error: Exception) -> ValueError:
-        """The error for a file that cannot be mapped: one of objects, or one that is damaged."""
-        if "Python objects" in str(error):
-            return objects_in_npy(self.place)
-        return unreadable_file(self.place, f" as a .npy file of {os.path.getsize(self._path)} bytes", error)
+        return nullcontext(partial(rows_between, np.asarray(self._map)))
 
 
 # Which array of a file or store with several is meant.
@@ -346,11 +344,20 @@ def pick(path: str, name: str | None, arrays: Mapping[str, Any]) -> Any:
     if len(arrays) == 1:
         return next(iter(arrays.values()))
     if len(tables) != 1:
-        raise which_array(path, tables, tables[0] if tables else "")
+        raise ValueError(
+            f"{path} holds {len(tables)} arrays with two axes: {', '.join(tables[:20])}. Say which one to read: "
+            f"{path}::{tables[0]}."
+            if tables
+            else f"{path} holds no array with two axes (rows, columns), so there are no rows to read."
+        )
     return arrays[tables[0]]
 
 
 # Arrays of Zarr stores: directories, and zip files of them.
+
+
+#: Files in an array that are no chunks.
+_METADATA = ("zarr.json", ".zarray", ".zattrs")
 
 
 class ZarrArray(StoredArray):
@@ -361,17 +368,11 @@ class ZarrArray(StoredArray):
     (Inside a shard that is no question: its index, which has a checksum, says which chunks were left out.)
     """
 
-    def __init__(self, path: Any, name: str | None = None) -> None:
-        self._path, self._name = os.fspath(path), name
-        self.paths = [self._path]
-        self.place = self._path if name is None else f"{self._path}::{name}"
+    def _begin(self) -> None:
         self._array = self._open()
         self.chunk_rows = _grid(self._array)[0]
         self._accept(self._array.shape, self._array.dtype)
         self._require_all_chunks()
-
-    def __reduce__(self) -> Any:
-        return ZarrArray, (self._path, self._name)
 
     def _files(self) -> Sequence[str]:
         if os.path.isfile(self._path):
@@ -410,7 +411,7 @@ class ZarrArray(StoredArray):
         if first is not None:
             accept = f"fit(zarr.open_array({self._path!r}{'' if self._name is None else f', path={self._name!r}'}))"
             fill = self._array.fill_value
-            n_missing = max(1, prod(counts) - sum(_is_chunk(name) for name in stored))
+            n_missing = max(1, prod(counts) - sum(name.rpartition("/")[2] not in _METADATA for name in stored))
             raise missing_chunks(self.place, first, n_missing, prod(counts), fill, accept)
 
     def _stored_names(self) -> set[str]:
@@ -428,27 +429,44 @@ class ZarrArray(StoredArray):
         return nullcontext(reader_of(self._open(), self.place))
 
 
-class OpenedZarr(StoredArray):
-    """A `zarr.Array` that the user has opened; chunks that are not stored are read as Zarr does."""
+class OpenedArray(StoredArray):
+    """A `zarr.Array` or an `h5py.Dataset` that the user has opened; parts that are not stored are read as these
+    libraries do."""
+
+    # Where the rows are stored may change without a trace.
+    paths: Sequence[str] = ()
+    stamps: tuple[Stamp, ...] = ()
 
     def __init__(self, array: Any) -> None:
-        self.place = str(array.store_path)
         self._array = array
-        self.chunk_rows = _grid(array)[0] if len(array.shape) else 1
+        self._begin()
+
+    def __reduce__(self) -> Any:
+        return OpenedArray, (self._array,)
+
+    def _begin(self) -> None:
+        array = self._array
+        if hasattr(array, "store_path"):
+            self.place = str(array.store_path)
+            self.chunk_rows = _grid(array)[0] if len(array.shape) else 1
+        else:
+            self.place = f"{array.file.filename}::{array.name}"
+            self.chunk_rows = array.chunks[0] if array.chunks else 1
         self._accept(array.shape, array.dtype)
 
     def _reading(self) -> AbstractContextManager[Reader]:
         return nullcontext(reader_of(self._array, self.place))
 
 
-def is_zarr(X: Any) -> bool:
-    """True for an array of Zarr."""
-    return type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks") and hasattr(X, "store_path")
-
-
-def _is_chunk(name: str) -> bool:
-    """Whether a file in an array is a chunk, and no metadata."""
-    return name.rpartition("/")[2] not in ("zarr.json", ".zarray", ".zattrs")
+def check_ordinary(directory: str) -> None:
+    """Raise an error if something in a directory, or below it, is a device, a socket or a pipe: reading it might never
+    end."""
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                check_ordinary(entry.path)
+            elif not entry.is_file():
+                refuse_special(entry.path)
 
 
 def _grid(array: Any) -> tuple[int, ...]:
@@ -466,21 +484,12 @@ class Hdf5Array(StoredArray):
     whose parts in other files are filled in the same way if those files are missing.
     """
 
-    def __init__(self, path: Any, name: str | None = None) -> None:
-        self._path, self._name = os.fspath(path), name
-        self.paths = [self._path]
-        self.place = self._path if name is None else f"{self._path}::{name}"
+    def _begin(self) -> None:
         with self._file() as file:
             dataset = self._dataset(file)
             self._accept(dataset.shape or (), dataset.dtype)
             self._require_all_chunks(dataset)
             self.chunk_rows = dataset.chunks[0] if dataset.chunks else 1
-
-    def __reduce__(self) -> Any:
-        return Hdf5Array, (self._path, self._name)
-
-    def _files(self) -> Sequence[str]:
-        return [self._path]
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
@@ -509,7 +518,11 @@ class Hdf5Array(StoredArray):
     def _require_all_chunks(self, dataset: Any) -> None:
         """Raise an error if not all of the dataset is stored in this file."""
         if dataset.is_virtual:
-            raise virtual_dataset(self.place)
+            raise ValueError(
+                f"{self.place} is a virtual dataset: where a file with a part of it is missing, HDF5 reads the fill "
+                "value without an error. Read the files with the parts, or accept this and open the dataset yourself: "
+                "fit(h5py.File(path)[name])."
+            )
         accept = f"fit(h5py.File({self._path!r})[{dataset.name!r}])"
         if dataset.chunks is None:
             if dataset.id.get_storage_size() == 0 and dataset.size:
@@ -524,24 +537,6 @@ class Hdf5Array(StoredArray):
             first = next(offset for offset in offsets if found(offset).byte_offset is None)
             where = f"at row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")
             raise missing_chunks(self.place, where, n_missing, prod(counts), dataset.fillvalue, accept)
-
-
-class OpenedHdf5(StoredArray):
-    """An `h5py.Dataset` that the user has opened; parts that were never written are read as HDF5 does."""
-
-    def __init__(self, dataset: Any) -> None:
-        self.place = f"{dataset.file.filename}::{dataset.name}"
-        self._dataset = dataset
-        self.chunk_rows = dataset.chunks[0] if dataset.chunks else 1
-        self._accept(dataset.shape, dataset.dtype)
-
-    def _reading(self) -> AbstractContextManager[Reader]:
-        return nullcontext(reader_of(self._dataset, self.place))
-
-
-def is_hdf5(X: Any) -> bool:
-    """True for a dataset of h5py."""
-    return type(X).__module__.partition(".")[0] == "h5py" and hasattr(X, "chunks")
 
 
 # Which columns of an array are read: its columns have numbers, not names.
@@ -600,7 +595,10 @@ def _listed(choice: Any, argument: str) -> Numbers:
     alone = isinstance(choice, numbers.Integral | str) or not hasattr(choice, "__iter__")
     each = [choice] if alone else list(choice)
     if not all(isinstance(j, numbers.Integral) and not isinstance(j, bool | np.bool_) for j in each):
-        raise names_of_array_columns(argument, choice)
+        raise TypeError(
+            f"{argument}={choice!r}: the columns of arrays (NPY, Zarr, HDF5) have no names; pass their numbers, "
+            "counted from 0: an integer, a list of integers, a range or a slice."
+        )
     return tuple(int(j) for j in each)
 
 
@@ -641,15 +639,12 @@ class StoredArrays(Contents):
     def column(self, name: int) -> np.ndarray:
         return entries_of(self.source([name]))[:, 0]
 
-    def dtype(self, columns: Sequence[int]) -> Any:
-        return self.source(columns).dtype
+
+npy_files = partial(StoredArrays, NpyArray)
+zarr_files = partial(StoredArrays, ZarrArray)
+hdf5_files = partial(StoredArrays, Hdf5Array)
 
 
 def open_store_object(X: Any) -> StoreSource:
     """The rows of an array of Zarr, or of a dataset of h5py, that the user has opened."""
-    return StoreSource([OpenedZarr(X) if is_zarr(X) else OpenedHdf5(X)])
-
-
-def is_store_object(X: Any) -> bool:
-    """True for an array of Zarr or a dataset of h5py."""
-    return is_zarr(X) or is_hdf5(X)
+    return StoreSource([OpenedArray(X)])

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from .._core.arrays import Array, concat_rows, device, is_array, is_sparse
-from ..errors import exhausted_stream, mixed_blocks, not_iterable, other_length, other_names, ragged_blocks
+from ..errors import exhausted_stream, other_length, other_names
 from .base import Source
 from .frame import is_table
 
@@ -148,33 +148,39 @@ class StreamSource(Source):
 
     def _sources(self, rows: int) -> Iterator[Source]:
         """The sources of all blocks, from the first block on; small blocks of the same form have one source."""
-        if self._first is not None:
-            first: Source | None = self._first
-            self._first = None
-        elif self._once:
-            raise exhausted_stream("on the second reading")
-        else:
+        source, self._first = self._first, None
+        if source is None and not self._once:
             self._begin()
-            first = self._next_source()
-        if first is None:
+            source = self._next_source()
+        if source is None:
             raise exhausted_stream("on the second reading")
-        source: Source | None = first
         while source is not None:
             # Joined blocks have the same columns and dtype, so the first of them is the first bad one.
-            index = self._index
+            block = f"block {self._index} of the stream"
+            before = "the blocks before it" if self._index else "when the stream was read before, it"
             if source.shape[1] != self.shape[1]:
-                raise ragged_blocks(index, source.shape[1], self.shape[1])
+                raise ValueError(
+                    f"{block} has {source.shape[1]} columns, {before} had {self.shape[1]}. All blocks must have the "
+                    "same columns in the same order."
+                )
             if source.names != self.names:
-                raise other_names(index, source.names, self.names)
+                raise other_names(self._index, source.names, self.names)
             if source.kind != self.kind or source.dtype != self.dtype:
-                raise mixed_blocks(index, source.kind, self.kind)
+                raise ValueError(
+                    f"{block} is {source.kind}, {before} {'were' if self._index else 'was'} {self.kind}: all blocks "
+                    "must have one dtype, kind and device. Convert them, for example with block.astype('float64'), "
+                    "block.toarray() or block.to('cpu')."
+                )
             yield source
             source = self._next_source(rows)
 
     def _begin(self) -> None:
         blocks = self._blocks() if callable(self._blocks) else self._blocks
         if not hasattr(blocks, "__iter__") and not hasattr(blocks, "__getitem__"):
-            raise not_iterable(blocks)
+            raise TypeError(
+                f"the function that was given as rows returned {type(blocks).__name__}; it must return an iterator "
+                "over blocks, a fresh one each time it is called."
+            )
         fresh = self._fresh or isinstance(blocks, list | tuple)
         #: Pairs of the number of a block and the block.
         self._iterator: Iterator[tuple[int, Any]] = enumerate(iter(blocks) if fresh else without_reuse(blocks))

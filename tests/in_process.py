@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core import threads
-from .._core.arrays import Array, concat_rows
-from ..errors import empty
-from .base import Codec, Engine, Source, adjacent, in_a_tree, with_rows
-from .stream import StreamSource
+from lowdim._core import threads
+from lowdim._core.arrays import Array, concat_rows
+from lowdim.errors import empty
+from lowdim.sources.base import Codec, Engine, Source, adjacent, in_a_tree, with_rows
+from lowdim.sources.stream import StreamSource
 
 
 class PartitionedSource(Source):
