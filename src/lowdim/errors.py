@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -185,30 +185,6 @@ def column_label(j: int, names: Sequence[str] | None) -> str:
     return f"column {j}" if names is None else f"column {names[j]!r} (number {j})"
 
 
-def not_finite(row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
-    """The error for NaN or infinity in the rows; `row` is the row in words. scikit-learn's checks look for the words
-    'NaN' and 'infinity'."""
-    where = f"{column_label(column, names)}, first in {row}"
-    if table.startswith("the "):
-        # These numbers were computed from the rows, so filling them in would not help.
-        what = "NaN" if value != value else "infinity"
-        return ValueError(f"{table} contain {what}: {where}. Check how they were computed for that row.")
-    if value != value:
-        rows = "X" if table == "X" else "A"
-        of = "" if table == "X" else " for A = all tables side by side"
-        found = f"Input {table} contains NaN: {where}."
-        error = MissingValues(
-            f"{found} Complete rows of finite numbers are needed: drop those rows, or fill them in, for example with "
-            f"PPCA(k, standardize=True).fit({rows}).impute({rows}){of}; PPCA and FactorAnalysis themselves take NaN as "
-            "missing."
-        )
-        error.where = found
-        return error
-    return ValueError(
-        f"Input {table} contains infinity: {where}. Finite numbers are needed: drop those rows, or replace the entries."
-    )
-
-
 def too_large(
     row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X", powers: str = "squares"
 ) -> ValueError:
@@ -272,25 +248,12 @@ ENCODE_CLASSES = (
 )
 
 
-def text_response(text: str) -> ValueError:
-    """The error for a vector of responses that are text; scikit-learn's checks look for the words of the reason."""
-    return ValueError(f"y holds text, such as {text[:40]!r} (could not convert string to float). {ENCODE_CLASSES}")
-
-
 def beyond_float(column: int | None, dtype: Any, names: Sequence[str] | None) -> ValueError:
     """The error for whole numbers that no float64 can hold, such as 10**400."""
     where = "X" if column is None else column_label(column, names)
     return ValueError(
         f"{where} has dtype {dtype} and holds a whole number too large for float64. Rescale the column (divide it by a "
         "constant), or drop it."
-    )
-
-
-def indices_out_of_range(lowest: int, highest: int, n: int, axis: str, table: str = "X") -> ValueError:
-    """The error for a sparse matrix that stores entries in rows or columns that it does not have."""
-    return ValueError(
-        f"{table} is a damaged sparse matrix: it stores entries in {axis}s {lowest} to {highest}, and has only the "
-        f"{axis}s 0 to {n - 1}. Make it again from its entries."
     )
 
 
@@ -365,46 +328,11 @@ def other_width(width: int, expected: int, difference: str = "") -> ValueError:
     return ValueError(f"the blocks have {width} columns, the model was fitted on {expected} features{select}.")
 
 
-def ragged_blocks(index: int, width: int, expected: int) -> ValueError:
-    """The error for blocks of one stream with different numbers of columns; block 0 differs from an earlier reading."""
-    before = "the blocks before it had" if index else "when the stream was read before, it had"
-    return ValueError(
-        f"block {index} of the stream has {width} columns, {before} {expected}. All blocks must have the same columns "
-        "in the same order."
-    )
-
-
-def not_iterable(got: Any) -> TypeError:
-    """The error for a function that does not return an iterator over blocks."""
-    return TypeError(
-        f"the function that was given as rows returned {type(got).__name__}; it must return an iterator over blocks, "
-        "a fresh one each time it is called."
-    )
-
-
-def other_partition(shape: tuple[Any, int], expected: tuple[int, int]) -> ValueError:
-    """The error for a partition of a Dask collection that has not the shape that was declared for it."""
-    return ValueError(
-        f"a partition of the Dask collection has {shape[0]} rows and {shape[1]} columns, and {expected[0]} rows and "
-        f"{expected[1]} columns were declared for it. Declare the shape that the blocks have, for example in "
-        "dask.array.from_delayed or map_blocks(..., chunks=...)."
-    )
-
-
 def other_length(n: int, expected: int | None) -> ValueError:
     """The error for a stream that gives another number of rows when it is read again."""
     return ValueError(
         f"the stream gave {n} rows, and {expected} rows when it was read before. A solver that reads the rows several "
         "times needs the same rows each time: return a fresh iterator over all blocks from the function."
-    )
-
-
-def mixed_blocks(index: int, kind: str, expected: str) -> ValueError:
-    """The error for blocks of one stream that differ in array library, device, storage or dtype."""
-    before = "the blocks before it were" if index else "when the stream was read before, it was"
-    return ValueError(
-        f"block {index} of the stream is {kind}, {before} {expected}: all blocks must have one dtype, kind and "
-        "device. Convert them, for example with block.astype('float64'), block.toarray() or block.to('cpu')."
     )
 
 
@@ -502,14 +430,6 @@ def needs_memory(what: str, needed: int, have: int, advice: str) -> MemoryError:
     )
 
 
-def rows_exceed_memory(table: str, shape: tuple[int, int], needed: int, free: int, purpose: str) -> MemoryError:
-    """The error for a table that is needed in memory as a whole and does not fit; raised before it is read."""
-    return MemoryError(
-        f"all rows of {table}, of shape {shape}, are needed in memory {purpose}: that is {needed / 2**30:.1f} GiB, and "
-        f"{free / 2**30:.1f} GiB are free. Pass fewer rows or columns, or choose a solver that reads block by block."
-    )
-
-
 def not_symmetric(worst: float, place: tuple[int, int], table: str = "X") -> ValueError:
     """The error for a precomputed kernel matrix that is not symmetric."""
     return ValueError(
@@ -551,16 +471,6 @@ def names_difference(expected: Sequence[str | None], got: Sequence[str | None]) 
         return "; ".join(parts)
     j, a, b = next(pair for pair in pairs if pair[1] != pair[2])
     return f"the same names in another order, where column {j} is {b!r} instead of {a!r}"
-
-
-def rows_in_another_order(first: str, other: str, place: int, label: Any, other_label: Any) -> ValueError:
-    """The error for two tables with the same row labels in another order."""
-    aligned = f"{other}.loc[{first}.index]" if other.isidentifier() and first.isidentifier() else "B.loc[A.index]"
-    return ValueError(
-        f"{first} and {other} have the same row labels in another order: row {place} is {label!r} in {first} and "
-        f"{other_label!r} in {other}. Rows are matched by their positions: pass {aligned}, or drop the labels with "
-        "reset_index(drop=True) if the positions are right."
-    )
 
 
 def _listed(names: Sequence[str | None], most: int = 6) -> str:
@@ -609,53 +519,7 @@ def no_such_device(device: Any, reason: BaseException) -> ValueError:
     )
 
 
-def sparse_rows_on_device(table: str) -> TypeError:
-    """Sparse rows that should be sent to a device."""
-    return TypeError(
-        f"{table} is sparse, and on_device sends dense rows. Pass it without on_device, since solvers on the host skip "
-        f"the zeros, or pass on_device({table}.toarray(), ...) if the dense table fits into memory."
-    )
-
-
-def remote_rows_on_device(table: str, engine: str) -> TypeError:
-    """Rows of an engine that should be sent to a device."""
-    return TypeError(
-        f"the rows of {table} are held by the workers of {engine}, and on_device reads rows in this process. Pass "
-        f"{table} without on_device, or files of the same rows with on_device(lowdim.scan(path), ...)."
-    )
-
-
-def rows_already_on_device(table: str, where: str) -> TypeError:
-    """Rows on a device that should be sent to one."""
-    return TypeError(
-        f"{table} is on the device {where} already, and on_device sends rows that are in main memory or in files; "
-        f"pass {table} as it is, or move it to another device with its own library."
-    )
-
-
-def objects_on_device(table: str) -> TypeError:
-    """Rows of objects that should be sent to a device."""
-    return TypeError(f"the rows of {table} are objects and no numbers, so they cannot be sent to a device.")
-
-
-def several_devices(tables: Sequence[str], places: Sequence[str]) -> ValueError:
-    """Tables side by side that are on different devices."""
-    where = ", ".join(f"{table} is on {place}" for table, place in zip(tables, places, strict=True))
-    return ValueError(
-        f"tables that are read together must be on one device: {where}. Move them to the same device, or pass those "
-        "that are in main memory as NumPy arrays."
-    )
-
-
 # Messages about rows that the workers of an engine hold.
-
-
-def no_spark_columns(columns: Sequence[str]) -> ValueError:
-    """No columns of a data frame of Spark are rows."""
-    return ValueError(
-        f"the data frame has the columns {list_names(list(columns))}: rows are all columns of numbers or, if there are "
-        "none, the one column of arrays of numbers or of vectors; lowdim.scan(df, columns=...) chooses columns."
-    )
 
 
 def ragged_column(column: str, width: int | None) -> ValueError:
@@ -675,22 +539,6 @@ def other_version(here: str, there: str, where: str) -> RuntimeError:
     """A worker has another version of lowdim."""
     return RuntimeError(
         f"{where} has lowdim {there}, and this process has lowdim {here}; install the same version on all machines."
-    )
-
-
-def column_exists(names: Sequence[str]) -> ValueError:
-    """Results would have the names of columns that are there."""
-    return ValueError(
-        f"the data frame already has columns with the names of the results, {list_names(list(names))}; drop or rename "
-        "them first."
-    )
-
-
-def write_with_spark() -> TypeError:
-    """Results for a data frame of Spark are not written by this process."""
-    return TypeError(
-        "results for a data frame of Spark are columns of a data frame, which Spark writes: "
-        "model.transform(df).write.parquet(path)."
     )
 
 
@@ -716,23 +564,6 @@ def no_lowdim(engine: str, package: str = "lowdim") -> RuntimeError:
     return RuntimeError(
         f"the Python of a worker of {engine} has no {package}; install lowdim, in the version of this process, with "
         f"what it needs where the workers run{_which_python(engine)}."
-    )
-
-
-def in_partition(error: TypeError | ValueError, start: int, stop: int, what: str = "rows") -> TypeError | ValueError:
-    """An error about a partition, with the rows that it holds."""
-    kind = TypeError if isinstance(error, TypeError) else ValueError
-    return kind(f"in the partition of {what} {start} to {stop - 1}: {error}")
-
-
-def workers_died(task: str, rows: tuple[int, int] | None) -> RuntimeError:
-    """Every worker that was given a task has died. It may have died of another task that it was given too."""
-    of = "" if rows is None else f", which rows {rows[0]} to {rows[1] - 1} need,"
-    return RuntimeError(
-        f"all workers of Dask that were given the task {task!r}{of} died. Most often a worker dies because its memory "
-        "does not suffice: a partition must fit into it together with the summary of the model. Use smaller partitions "
-        "(X.rechunk or X.repartition), fewer threads in each worker, or workers with more memory; their logs say why "
-        "they died."
     )
 
 
@@ -850,62 +681,9 @@ def missing_extra(purpose: str, package: str, extra: str) -> ImportError:
     return ImportError(f"{purpose} needs {package}, which is not installed: pip install 'lowdim[{extra}]'.")
 
 
-def not_a_path(got: Any) -> TypeError:
-    """The error for something else than a path where files are named."""
-    return TypeError(
-        f"files are given by a path, a pattern such as 'part-*.parquet', a directory, or a list of these; got "
-        f"{type(got).__name__}."
-    )
-
-
-def list_of_paths(path: Any) -> ValueError:
-    """The error for a list of paths in place of rows."""
-    return ValueError(
-        f"X is a list of text, such as {str(path)!r}, and not rows of numbers. If these are files, pass lowdim.scan(X)."
-    )
-
-
 def no_such_file(path: Any) -> FileNotFoundError:
     """The error for a path where there is nothing."""
     return FileNotFoundError(f"there is no file {path}. Check the path; relative ones start at the working directory.")
-
-
-def not_local(path: str) -> ValueError:
-    """The error for an address on another machine."""
-    return ValueError(
-        f"{path} is an address, and only files of this machine are read by their paths. Open it with another library "
-        "and pass what that returns: pyarrow.dataset.dataset(...) or polars.scan_parquet(...)."
-    )
-
-
-def no_match(pattern: str) -> FileNotFoundError:
-    """The error for a pattern that no file matches."""
-    return FileNotFoundError(
-        f"no file matches {pattern}. Check the pattern: * stands for any characters within one directory, ** for any "
-        "directories."
-    )
-
-
-def empty_directory(path: str, suffixes: Sequence[str]) -> FileNotFoundError:
-    """The error for a directory without files."""
-    return FileNotFoundError(
-        f"the directory {path} holds no files, apart from names that begin with a dot or an underscore, which are left "
-        f"out. Files with these suffixes can be read: {', '.join(suffixes)}."
-    )
-
-
-def mixed_kinds(where: str, kinds: Mapping[str, str]) -> ValueError:
-    """The error for files of several kinds."""
-    listed = ", ".join(f"{path} ({kind})" for kind, path in kinds.items())
-    return ValueError(
-        f"{where} holds files of several kinds, for example {listed}. All files of a table must be of one kind: choose "
-        "some with a pattern such as 'directory/*.parquet'."
-    )
-
-
-def special_file(path: str, what: str) -> ValueError:
-    """The error for a device, a socket or a pipe."""
-    return ValueError(f"{path} is {what}, and only ordinary files can be read. Write its contents to a file first.")
 
 
 def not_permitted(path: str) -> PermissionError:
@@ -913,35 +691,11 @@ def not_permitted(path: str) -> PermissionError:
     return PermissionError(f"{path} may not be read by this user. Change its permissions, or leave it out.")
 
 
-def unknown_suffix(path: str, suffixes: Sequence[str]) -> ValueError:
-    """The error for a file whose name does not tell what it holds."""
-    return ValueError(
-        f"{path} has none of the suffixes that tell how a file is read: {', '.join(suffixes)}. Rename it, or choose "
-        "files with a pattern such as 'directory/*.parquet'."
-    )
-
-
-def saved_object(path: str) -> ValueError:
-    """The error for a model, a summary or a checkpoint where rows are expected."""
-    return ValueError(
-        f"{path} is no table: lowdim wrote it, and it holds a model, a summary, a result or a checkpoint. "
-        "lowdim.load(path) reads it; models are fitted to a summary by fit_summary(lowdim.load(path))."
-    )
-
-
 def changed_file(path: str, how: str) -> ValueError:
     """The error for a file that is not the one that was scanned."""
     return ValueError(
         f"{path} has changed since it was scanned: {how}. All passes over the rows must see the same rows: wait until "
         "nothing writes to it any more, then call lowdim.scan again."
-    )
-
-
-def deleted_file(path: str) -> FileNotFoundError:
-    """The error for a file that is no longer there."""
-    return FileNotFoundError(
-        f"{path} was there when it was scanned, and is gone now. Restore it, or call lowdim.scan again to read the "
-        "files that are left."
     )
 
 
@@ -953,28 +707,9 @@ def unreadable_file(path: str, where: str, reason: Any) -> ValueError:
     )
 
 
-def ragged_line(n_fields: int, n_columns: int) -> str:
-    """Why a line of a CSV file cannot be read that has more or fewer fields than the header."""
-    fields, columns = (f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in ((n_fields, "field"), (n_columns, "column")))
-    return f"it has {fields}, and the header names {columns}"
-
-
 def open_quote() -> str:
     """Why a line of a CSV file cannot be read in which a quote is opened and not closed."""
     return "a quote is opened there and not closed at the end of a field, so that lines behind it belong to this field"
-
-
-def no_rows_in_files(where: str) -> ValueError:
-    """The error for files that have columns and no rows."""
-    return ValueError(f"found 0 sample(s) in {where}, while a minimum of 1 is required: none of the files has a row.")
-
-
-def missing_columns(path: str, missing: Sequence[str], names: Sequence[str]) -> ValueError:
-    """The error for one of several files that has not the columns of the first one."""
-    return ValueError(
-        f"{path} has no column {list_names(missing)}, which is needed and which the first file has; its columns are "
-        f"{list_names(names)}. Rename the column there, or leave the file or the column out."
-    )
 
 
 def csv_header(path: str, fields: Sequence[str]) -> ValueError:
@@ -986,28 +721,11 @@ def csv_header(path: str, fields: Sequence[str]) -> ValueError:
     )
 
 
-def other_separator(path: str, separator: str, first: str, expected: str) -> ValueError:
-    """The error for one of several CSV files whose fields are separated by another character."""
-    words = {",": "commas", ";": "semicolons", "\t": "tabs"}
-    return ValueError(
-        f"{path} is separated by {words[separator]}, and the first file, {first}, by {words[expected]}. All CSV files "
-        "of a table must be separated by the same character: write this one again, or leave it out."
-    )
-
-
 def nearly_numbers(where: str, why: str) -> ValueError:
     """The error for columns that 'numeric' would leave out because of a few entries; `why` says where these are."""
     return ValueError(
         f"{where} has columns of text in which nearly all entries are numbers: {why}. columns='numeric' would leave "
         "these columns out: correct the entries, or say that they are not wanted with exclude=."
-    )
-
-
-def csv_line_break_in_header(path: str) -> ValueError:
-    """The error for a CSV file with a line break, or only one quote, in the name of a column."""
-    return ValueError(
-        f"{path} has a header that does not end with the first line: a quote is open there. Line breaks within the "
-        "name of a column are not supported; rename it."
     )
 
 
@@ -1035,14 +753,6 @@ def not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str], *, w
     )
 
 
-def named_response_not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str]) -> ValueError:
-    """The error for responses, given by the names of their columns, that are not numbers."""
-    return ValueError(
-        f"y: {list_names(columns, 20)} of {where} cannot be a response, since it is not a number. {ENCODE_CLASSES} "
-        f"These columns are numbers: {list_names(numeric, 20) or 'none'}."
-    )
-
-
 def unknown_column(where: str, name: str, names: Sequence[str]) -> ValueError:
     """The error for a name or a pattern that no column matches."""
     near = get_close_matches(name, list(names), 3)
@@ -1063,20 +773,6 @@ def duplicate_columns(where: str, names: Sequence[str], *, can_leave_out: bool =
     return ValueError(
         f"{where} has several columns with the name {list_names(names)}. Columns are read by their names: rename them"
         f"{', or leave them out' if can_leave_out else ''}."
-    )
-
-
-def named_twice(argument: str, names: Sequence[str]) -> ValueError:
-    """The error for a column that is named several times."""
-    twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
-    return ValueError(f"{argument} names {list_names(twice)} more than once. Name each column once.")
-
-
-def bad_columns(argument: str, got: Any) -> TypeError:
-    """The error for a choice of columns that is not made of names."""
-    return TypeError(
-        f"{argument}={got!r} must be the name of a column, a pattern such as 'temp_*', or a list of these"
-        f"{', or numeric' if argument == 'columns' else ''}."
     )
 
 
@@ -1218,55 +914,10 @@ def array_is_no_table(place: str, shape: tuple[int, ...]) -> ValueError:
     )
 
 
-def array_without_numbers(place: str, dtype: Any) -> ValueError:
-    """The error for a stored array of strings, dates, complex numbers or records."""
-    fields = getattr(dtype, "names", None)
-    advice = (
-        f"Of records with the fields {list_names(fields)}, pass pandas.DataFrame(array), or convert them with "
-        "numpy.lib.recfunctions.structured_to_unstructured"
-        if fields
-        else "Convert the array and store it again, or load it and pass the numbers in it"
-    )
-    return ValueError(
-        f"{place}: the array has dtype {dtype}; rows are real numbers (floats, integers or booleans). {advice}."
-    )
-
-
-def objects_in_npy(place: str) -> ValueError:
-    """The error for a .npy file of Python objects, which is a pickle and so is never opened."""
-    return ValueError(
-        f"{place}: the file holds Python objects, which are pickled and are not read, since that can run any code. If "
-        "you trust the file, load it with numpy.load(path, allow_pickle=True) and save it as numbers."
-    )
-
-
-def other_store_width(place: str, width: int, first: str, expected: int) -> ValueError:
-    """The error for one array of several that has another number of columns."""
-    return ValueError(
-        f"{place}: the array has {width} columns, and that of {first} has {expected}. The arrays are read one below "
-        "the other, so all must have the same columns."
-    )
-
-
-def which_array(path: Any, found: Sequence[str], example: str) -> ValueError:
-    """The error for a store that holds no table, or several."""
-    if not found:
-        return ValueError(f"{path} holds no array with two axes (rows, columns), so there are no rows to read.")
-    return ValueError(
-        f"{path} holds {len(found)} arrays with two axes: {', '.join(found[:20])}. Say which one to read: "
-        f"{path}::{example}."
-    )
-
-
 def no_such_array(path: Any, name: str, found: Sequence[str]) -> ValueError:
     """The error for an array that a store does not hold."""
     there = f"It holds: {', '.join(found[:20])}" if found else "It holds no array with two axes"
     return ValueError(f"{path} holds no array {name!r}. {there}.")
-
-
-def inside_store(path: Any, store: str, name: str) -> ValueError:
-    """The error for a path that goes on with a slash behind the name of a store."""
-    return ValueError(f"{path} is inside of a store: name an array in it behind two colons, as in '{store}::{name}'.")
 
 
 def missing_chunks(place: str, first: str, missing: int, of: int, fill: Any, accept: str) -> ValueError:
@@ -1278,23 +929,6 @@ def missing_chunks(place: str, first: str, missing: int, of: int, fill: Any, acc
     )
 
 
-def names_of_array_columns(argument: str, got: Any) -> TypeError:
-    """The error for column names or patterns where columns have no names."""
-    return TypeError(
-        f"{argument}={got!r}: the columns of arrays (NPY, Zarr, HDF5) have no names; pass their numbers, counted from "
-        "0: an integer, a list of integers, a range or a slice."
-    )
-
-
 def array_columns_out_of_range(argument: str, got: Any, p: int) -> ValueError:
     """The error for numbers of columns that an array does not have, or that are given twice."""
     return ValueError(f"{argument}={got!r} must be different numbers from 0 to {p - 1} (or -{p} to -1), at least one.")
-
-
-def virtual_dataset(place: str) -> ValueError:
-    """The error for a virtual dataset, whose parts are in other files."""
-    return ValueError(
-        f"{place} is a virtual dataset: where a file with a part of it is missing, HDF5 reads the fill value without "
-        "an error. Read the files with the parts, or accept this and open the dataset yourself: "
-        "fit(h5py.File(path)[name])."
-    )
