@@ -14,8 +14,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._core.arrays import Array, affine_product, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
-from ._core.devices import Scratch
+from ._core.arrays import (
+    Array,
+    Scratch,
+    affine_product,
+    asarray_like,
+    astype,
+    dense,
+    device,
+    is_sparse,
+    namespace,
+    wide_dtype,
+)
 from .linalg import row_lengths
 
 #: The largest number of features of a polynomial map.

@@ -638,3 +638,29 @@ def r_factor(A: Array) -> Array:
     if isinstance(A, np.ndarray):
         return np.linalg.qr(A, mode="r")
     return namespace(A).linalg.qr(A, mode="reduced")[1]
+
+
+def orthonormal_rows(W: Array, rank: int, k: int) -> Array:
+    """`k` orthonormal rows: those of `W` up to the rank, and arbitrary ones beyond it, which depend on nothing else.
+
+    Rows of `W` for small eigenvalues are orthogonal only to about eps lambda_1 / lambda_k. Since rows are
+    orthogonalised in descending order of their eigenvalues, the accurate ones hardly change.
+    """
+    rows = W[:rank, :]
+    if rank:
+        rows = orthonormal_in_turn(rows / namespace(W).max(namespace(W).abs(rows)))
+    return with_complement(rows, k)
+
+
+def with_complement(rows: Array, k: int) -> Array:
+    """Orthonormal `rows` with arbitrary further ones, k in all, that depend on nothing else."""
+    rank, p = rows.shape
+    if rank == k:
+        return rows
+    if rank == 0:
+        return namespace(rows).eye(k, p, dtype=rows.dtype, device=device(rows))
+    noise = asarray_like(np.random.default_rng(0).standard_normal((k - rank, p)), rows, dtype=rows.dtype)
+    # By chance, the first of these may lie in the span of the rows: then only rounding is left, and chosen anew.
+    for _ in range(3):
+        noise = orthonormal_in_turn(noise - (noise @ rows.T) @ rows)
+    return namespace(rows).concat([rows, noise], axis=0)

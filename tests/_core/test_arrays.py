@@ -5,6 +5,7 @@ import pytest
 
 from lowdim._core.arrays import (
     Beside,
+    Scratch,
     affine_product,
     asarray_like,
     constant_minus_square,
@@ -20,7 +21,6 @@ from lowdim._core.arrays import (
     to_host,
     to_numpy,
 )
-from lowdim._core.devices import Scratch
 
 strict = pytest.importorskip("array_api_strict")
 

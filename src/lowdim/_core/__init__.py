@@ -1,5 +1,6 @@
 """What everything else stands on: arrays, devices, threads, BLAS and files. It knows nothing of statistics."""
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -17,6 +18,9 @@ def imported_when_used(package: str, places: Mapping[str, str]) -> Callable[[str
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_module(f".{places[name]}", package)
-        return module if places[name] == name else getattr(module, name)
+        found = module if places[name] == name else getattr(module, name)
+        # The next time, Python finds it by itself.
+        setattr(sys.modules[package], name, found)
+        return found
 
     return find

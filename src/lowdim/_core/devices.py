@@ -27,7 +27,6 @@ from .arrays import (
     asarray_like,
     device,
     dtype_like,
-    empty_columns,
     has_columns_in_one_piece,
     is_array,
     namespace,
@@ -472,59 +471,3 @@ def _is_float_dtype(value: Any) -> bool:
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return np.dtype(value).kind == "f"
     return "dtype" in type(value).__name__.lower() and str(value).rpartition(".")[2] in ("float32", "float64")
-
-
-# Memory that blocks of rows use one after the other.
-
-
-#: For tables with fewer than _NARROW columns, a difference is computed for _FOLD rows at a time.
-_NARROW, _FOLD = 64, 8
-
-
-class Scratch:
-    """Memory for one block, which the next block reuses, since allocating it anew would cost more than the arithmetic.
-
-    Each thread needs its own object. Copies and pickles start empty.
-    """
-
-    def __init__(self) -> None:
-        self._room: np.ndarray | None = None
-
-    def difference(self, a: Array, b: Array) -> Array:
-        """`a - b`. For NumPy arrays the result is overwritten by the next call of a method."""
-        if not isinstance(a, np.ndarray | Beside):
-            return a - b
-        out = self._like(a)
-        if isinstance(a, np.ndarray):
-            in_rows = a.flags.c_contiguous and out.flags.c_contiguous
-            if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and in_rows:
-                # Treat several short rows as one long row: loops over few columns cost more than the arithmetic.
-                long = (a.shape[0] // _FOLD, a.shape[1] * _FOLD)
-                np.subtract(a.reshape(long), np.tile(b, _FOLD), out=out.reshape(long))
-                return out
-            return np.subtract(a, b, out=out)
-        for columns, piece in a.by_columns():
-            np.subtract(piece, b[columns], out=out[:, columns])
-        return out
-
-    def product(self, a: Array, b: Array) -> Array:
-        """`a * b`, entry by entry; `a` may be the result of another call, which is then overwritten. For NumPy arrays
-        the result is overwritten by the next call of a method."""
-        return np.multiply(a, b, out=self._like(a)) if isinstance(a, np.ndarray) else a * b
-
-    def _like(self, a: np.ndarray | Beside) -> np.ndarray:
-        """Memory for an array of the shape and dtype of `a`."""
-        room = self._room
-        if room is None or room.shape[0] < a.shape[0] or room.shape[1:] != a.shape[1:] or room.dtype != a.dtype:
-            # Uninitialised memory in the order of `a`, by columns or by rows.
-            if a.ndim == 2 and has_columns_in_one_piece(a):
-                room = empty_columns(a.shape[0], a.shape[1], a.dtype)
-            elif isinstance(a, np.ndarray):
-                room = np.empty_like(a, order="K", subok=False)
-            else:
-                room = np.empty(a.shape, a.dtype)
-            self._room = room
-        return room[: a.shape[0]]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Scratch, ()

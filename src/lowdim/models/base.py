@@ -49,10 +49,10 @@ from ..summaries.base import names_of_tables
 from ..table import Table, numbered
 from .output import (
     WITHOUT_WEIGHTS,
+    CallbackProgress,
     CallbackSupportMixin,
     Estimator,
     Maps,
-    callback_progress,
     framed_results,
     results,
     with_callbacks,
@@ -332,8 +332,9 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
             rows, target, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
             source = self._open_tables(rows, target)
             self.__dict__.pop("summary_", None)
-            progress = callback_progress(self, X, y)
-            weighted = self._rows(resident(source), sample_weight, progress)
+            progress = self._callback_progress(X, y, "fit")
+            there = source if source.traits.sent is None else resident(source)
+            weighted = self._rows(there, sample_weight, progress)
             try:
                 if twice and not source.traits.rereadable:
                     raise needs_second_reading("for the transform after the fit")
@@ -566,6 +567,12 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 
     # ---- What a fit opens and keeps
 
+    def _callback_progress(self, X: Any, y: Any, method: str) -> CallbackProgress | None:
+        """The progress of a method for scikit-learn's callbacks, or None if there are none."""
+        if hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx"):
+            return CallbackProgress(self, X, y, method)
+        return None
+
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Any:
         """The rows and their weights as solvers take them."""
         weights = None if sample_weight is None else check_weights(sample_weight, source)
@@ -771,7 +778,7 @@ def with_engine_note(plan: Plan, source: Source) -> Plan:
 
 def with_place(plan: Plan, source: Source) -> Plan:
     """The plan, with which work of it runs where."""
-    rows, on_host = resident(source), plan.solver.on_host
+    rows, on_host = source if source.traits.sent is None else resident(source), plan.solver.on_host
     if source.traits.engine is not None:
         where = f"sums on the workers of {source.traits.engine.name}, the solve here"
     elif rows.traits.host:

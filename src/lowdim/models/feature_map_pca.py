@@ -20,7 +20,7 @@ from ..kernels import Kernel
 from ..linalg import require_normal
 from ..reading.rows import Rows
 from ..solvers.problem import Plan
-from ..solvers.spectra.base import Solver
+from ..solvers.spectra.covariance import Solver
 from ..sources.opening import open_target
 from ..summaries.base import same_parameters
 from ..summaries.moments import Columns

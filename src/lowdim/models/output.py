@@ -59,13 +59,6 @@ class CallbackProgress:
         self._fit.call_on_fit_task_end(estimator=self._estimator, X=self._X, y=self._y)
 
 
-def callback_progress(estimator: Any, X: Any, y: Any, method: str = "fit") -> CallbackProgress | None:
-    """The progress of a method of `estimator`, or None if it has no callbacks."""
-    if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
-        return CallbackProgress(estimator, X, y, method)
-    return None
-
-
 # Results written to files: `transform_to` and its like, which map the same rows by the same functions as `transform`.
 #
 # A method such as `transform` is defined by the maps that it makes of its arguments, one for each table. `transform`
@@ -106,7 +99,7 @@ def write_results(
     find_output(path).kind.require()
     maps = maps_of(model._open_keeping(X, kept, wanted, names_in(y)) if kept else X)
     names = _beside_kept(result_names(maps), kept, method)
-    progress = callback_progress(model, X, None, method)
+    progress = model._callback_progress(X, None, method)
     reading = [file for each in maps for file in each.source.files]
     with open_sink(path, names, keep=kept, overwrite=overwrite, reading=reading) as sink:
         write_rows(maps, sink, keep=kept, progress=progress)

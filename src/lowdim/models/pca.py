@@ -18,7 +18,7 @@ from ..selection.fold_scores import HeldOutScorer, PermutationOptions
 from ..selection.scorers import PrincipalScorer, SpectralScorer
 from ..solvers import spectra
 from ..solvers.problem import Plan, Spectrum, count_to_reach, with_passes
-from ..solvers.spectra.base import Solver
+from ..solvers.spectra.covariance import Solver
 from ..sources.derived import mean_of_results
 from .base import first_components
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN

@@ -22,7 +22,7 @@ from ..solvers import spectra
 from ..solvers.latent import LATENT_SOLVERS
 from ..solvers.latent.base import LatentRequest, LatentSolver, closed_form
 from ..solvers.problem import LatentFit, Plan, Request, total_weight
-from ..solvers.spectra.base import Solver
+from ..solvers.spectra.covariance import Solver
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ..summaries.moments import Moments
 from .latent import LatentModel

@@ -34,7 +34,7 @@ from ..selection.folds import folds_for, folds_of, shuffle_folds
 from ..selection.rules import ALIASES, RULES, Choice, Rule, rule_of
 from ..solvers import spectra
 from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, repeated_rows, total_weight
-from ..solvers.spectra.base import Solver
+from ..solvers.spectra.covariance import Solver
 from ..sources.base import Source
 from ..summaries.base import require_seen
 from .base import Model, add_rows, can_partial_fit, copy_of

@@ -18,7 +18,7 @@ from ..linalg import divisor, have_digits, r_factor
 from ..reading.rows import Rows
 from ..solvers import spectra
 from ..solvers.problem import Request, Spectrum, count_to_reach
-from ..solvers.spectra.base import SHRINKAGE, Solver
+from ..solvers.spectra.covariance import SHRINKAGE, Solver
 from ..summaries.moments import FourthMoments, Moments
 from ..table import numbered
 from .base import derived

@@ -279,7 +279,7 @@ def summarize_source(
         watching = progress if keeper is None else keeper
         tick = None if watching is None else watching.step
         if keeper is None and len(parts) == 1 and not by_blocks:
-            _add_part(source, weights, 0, cut.rows, 0, Shard(summary), tick)
+            _add_part(source, weights, 0, cut.rows, 0, summary, tick)
         else:
             _add_in_shards(parts, summary, weights, cut, keeper, tick, len(parts) > 1 or by_blocks)
         if progress is not None:
@@ -304,9 +304,9 @@ def column_names(source: Source) -> Names:
     """The names of the columns of all tables of a source, side by side; None if no table has names."""
     if source.transposed:
         return None
+    if not source.joins_tables:
+        return None if source.names is None else tuple(source.names)
     members = source.members
-    if len(members) == 1:
-        return None if members[0].names is None else tuple(members[0].names)
     if all(member.names is None for member in members):
         return None
     names: list[str | None] = []
@@ -375,13 +375,14 @@ def _add_part(
     start: int,
     rows: int,
     number: int,
-    shard: Shard,
+    to: Summary | Shard,
     tick: Callable[[], None] | None,
 ) -> None:
     """Add the rows of a part, whose first row is row `start` of the table, as far as they have not been added."""
-    if number < shard.place.piece:
+    shard, summary, before = (to, to.summary, to.place.rows) if isinstance(to, Shard) else (None, to, 0)
+    if shard is not None and number < shard.place.piece:
         return
-    before = done = shard.place.rows
+    done = before
     if before and part.can_skip:
         blocks = part.after(before).blocks(rows) if before < int(part.shape[0] or 0) else iter(())
     else:
@@ -391,16 +392,18 @@ def _add_part(
         if done >= before:
             counts = None if weights is None else weights_of(block, done, weights)
             try:
-                shard.summary.update(block, counts)
+                summary.update(block, counts)
             except NonFiniteBlock:
-                raise _unusable(part, shard.summary, block, start + done, counts) from None
-            shard.move(number, done + n)
+                raise _unusable(part, summary, block, start + done, counts) from None
+            if shard is not None:
+                shard.move(number, done + n)
             if tick is not None:
                 tick()
         done += n
     if weights is not None:
         check_all_weights(weights, done)
-    shard.move(number + shard.step)
+    if shard is not None:
+        shard.move(number + shard.step)
 
 
 def _numbered(blocks: Iterator[Array]) -> Iterator[tuple[Begin, Array]]:
@@ -460,7 +463,7 @@ def _summary_of_partition(part: Source, start: int, weights: Array | None, *, li
     """A task: the summary of one partition and its weights."""
     summary = like.summary.fresh()
     with threads.single_threaded_blas():
-        _add_part(part, weights, start, rows, 0, Shard(summary), None)
+        _add_part(part, weights, start, rows, 0, summary, None)
     return summary
 
 

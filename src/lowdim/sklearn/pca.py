@@ -16,7 +16,7 @@ from ..models.spectral import count_rows
 from ..reading.rows import Rows
 from ..solvers import spectra
 from ..solvers.problem import Spectrum
-from ..solvers.spectra.base import Solver
+from ..solvers.spectra.covariance import Solver
 from ..solvers.spectra.krylov import Krylov
 
 # Parameters that scikit-learn's own rules check.

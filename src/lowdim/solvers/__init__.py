@@ -43,8 +43,7 @@ from .problem import (
     Unmixing,
 )
 from .spectra import SOLVERS
-from .spectra.base import Solver
-from .spectra.covariance import Covariance, Triangle
+from .spectra.covariance import Covariance, Solver, Triangle
 from .spectra.gram import Gram
 from .spectra.krylov import Krylov
 

@@ -237,6 +237,8 @@ class Source(ABC):
     files: Sequence[str] = ()
     #: The inner products of all rows if they are known, otherwise None.
     products: Any = None
+    #: Whether this joins several tables, its `members`, which lie side by side.
+    joins_tables: bool = False
 
     @property
     def members(self) -> list[Source]:

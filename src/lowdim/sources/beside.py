@@ -158,6 +158,8 @@ class BesideSource(Source):
     If sparse and dense tables are combined, blocks are sparse if the widest table is.
     """
 
+    joins_tables = True
+
     def __init__(self, sources: Sequence[Source]) -> None:
         self._members = list(sources)
         require_one_device(self._members)

@@ -144,7 +144,7 @@ class DeviceSource(ViewSource):
             n_bytes=parent.traits.n_bytes * itemsize // parent.traits.itemsize,
             itemsize=itemsize,
         )
-        self._to, self.dtype = to, dtype
+        self._to, self.dtype, self.joins_tables = to, dtype, parent.joins_tables
         self.kind = f"{parent.kind} on {to}"
 
     @property

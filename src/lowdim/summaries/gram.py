@@ -12,8 +12,18 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from .._core.arrays import Array, asarray_like, astype, dense, device, is_sparse, namespace, to_numpy, wide_dtype
-from .._core.devices import Scratch
+from .._core.arrays import (
+    Array,
+    Scratch,
+    asarray_like,
+    astype,
+    dense,
+    device,
+    is_sparse,
+    namespace,
+    to_numpy,
+    wide_dtype,
+)
 from ..linalg import FLOAT32_SQUARES, divisor, is_constant, r_factor, require_rows, require_size
 from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, check_squares, products_in_range
 from .device import products_of_samples

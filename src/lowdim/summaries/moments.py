@@ -13,6 +13,7 @@ import numpy as np
 from .._core.arrays import (
     Array,
     Beside,
+    Scratch,
     asarray_like,
     astype,
     column_sums,
@@ -28,7 +29,6 @@ from .._core.arrays import (
     to_host,
     wide_dtype,
 )
-from .._core.devices import Scratch
 from .._core.threads import add_products, mirror_upper
 from ..errors import NonFiniteBlock
 from ..linalg import FLOAT64_EPS, divisor, require_rows

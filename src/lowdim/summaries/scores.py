@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core.arrays import (
     Array,
+    Scratch,
     affine_product,
     asarray_like,
     astype,
@@ -20,7 +21,6 @@ from .._core.arrays import (
     to_numpy,
     wide_dtype,
 )
-from .._core.devices import Scratch
 from ..densities import Density, parse_density
 from ..errors import NonFiniteBlock
 from .base import Changes, Layout, Summary, check_columns, total_weight

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from .._core.arrays import Array, astype, column_sums, dense, device, namespace, wide_dtype
-from .._core.devices import Scratch
+from .._core.arrays import Array, Scratch, astype, column_sums, dense, device, namespace, wide_dtype
 from ..errors import NonFiniteBlock
 from ..linalg import r_factor
 from .base import (

@@ -189,6 +189,6 @@ def kernel_plan(
 
 
 def _job(rows: RowsLike, request: KernelRequest) -> KernelJob:
-    free = free_device_bytes(rows.empty(0))
+    free = None if rows.traits.host else free_device_bytes(rows.empty(0))
     allowed = memory_allowed(request.memory) if request.memory is not None or free is None else max(1, free // 2)
     return KernelJob(*rows.shape, request.k, rows.traits, request.kernel, allowed, request.objects)

@@ -10,8 +10,7 @@ from ...errors import choice
 from ...linalg import quiet_blas
 from ...sources.base import Traits
 from ..problem import Job, Plan, Problem, Request, RowsLike, Spectrum, Status
-from .base import Solver
-from .covariance import Covariance, Triangle
+from .covariance import Covariance, Solver, Triangle
 from .gram import Gram
 from .krylov import Krylov
 

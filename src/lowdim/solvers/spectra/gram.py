@@ -18,7 +18,7 @@ from ...linalg import (
     is_constant,
     most_components,
     numerical_rank,
-    orthonormal_in_turn,
+    orthonormal_rows,
     rank_cut,
     require_size,
     resolution,
@@ -28,7 +28,7 @@ from ...linalg import (
 )
 from ...summaries.gram import FeatureProducts, centred_features, standard_deviations
 from ..problem import EIGH_WORK, Cost, Job, Request, RowsLike, Spectrum, Status, Tail
-from .base import Solver, is_resolved, tail_and_residual, wanted_pairs
+from .covariance import Solver, is_resolved, tail_and_residual, wanted_pairs
 
 
 @dataclass(frozen=True)
@@ -217,29 +217,3 @@ class _Lift:
         if self._ddof is not None:
             scale = standard_deviations(block.multiply(block) @ w, np.zeros(m), n, float(w.sum()), self._ddof)
         return np.column_stack([(block @ self._right) / scale[:, None], np.zeros(m), scale])
-
-
-def orthonormal_rows(W: Array, rank: int, k: int) -> Array:
-    """`k` orthonormal rows: those of `W` up to the rank, and arbitrary ones beyond it, which depend on nothing else.
-
-    Rows of `W` for small eigenvalues are orthogonal only to about eps lambda_1 / lambda_k. Since rows are
-    orthogonalised in descending order of their eigenvalues, the accurate ones hardly change.
-    """
-    rows = W[:rank, :]
-    if rank:
-        rows = orthonormal_in_turn(rows / namespace(W).max(namespace(W).abs(rows)))
-    return with_complement(rows, k)
-
-
-def with_complement(rows: Array, k: int) -> Array:
-    """Orthonormal `rows` with arbitrary further ones, k in all, that depend on nothing else."""
-    rank, p = rows.shape
-    if rank == k:
-        return rows
-    if rank == 0:
-        return namespace(rows).eye(k, p, dtype=rows.dtype, device=device(rows))
-    noise = asarray_like(np.random.default_rng(0).standard_normal((k - rank, p)), rows, dtype=rows.dtype)
-    # By chance, the first of these may lie in the span of the rows: then only rounding is left, and chosen anew.
-    for _ in range(3):
-        noise = orthonormal_in_turn(noise - (noise @ rows.T) @ rows)
-    return namespace(rows).concat([rows, noise], axis=0)

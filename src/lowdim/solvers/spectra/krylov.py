@@ -9,14 +9,12 @@ import numpy as np
 
 from ..._core.arrays import Array, astype, count_true, eps, namespace, to_numpy
 from ..._core.threads import single_threaded_blas
-from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, require_normal, require_rows, require_size
+from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, require_normal, require_rows, require_size, with_complement
 from ...summaries.moments import Columns
 from ...summaries.triangle import Sketch
 from ..lanczos import Lanczos, check_limits
 from ..problem import Cost, Job, Request, RowsLike, Spectrum, Status, Tail
-from .base import Solver, is_resolved, scales
-from .covariance import Covariance
-from .gram import with_complement
+from .covariance import Covariance, Solver, is_resolved, scales
 
 #: With more columns, the p x p covariance matrix is too large to be used if the iteration fails.
 _COVARIANCE_UP_TO = 20_000
