@@ -24,6 +24,7 @@ import lowdim
 from engine_parity import HOLES, X, fitted_arrays
 from lowdim import ICA, PCA, PPCA
 from lowdim.solvers import EM
+from other_lowdim import with_another_version, without_lowdim
 from partitions import ENGINES, apart
 
 #: The three partitions of 80 rows.
@@ -282,27 +283,14 @@ def memory(spark: Any, folder: Path) -> None:
 # ---- Executors with another lowdim, or none
 
 
-def without_lowdim(folder: Path) -> str:
-    folder.mkdir()
-    (folder / "lowdim.py").write_text("raise ModuleNotFoundError(\"No module named 'lowdim'\", name='lowdim')\n")
-    return str(folder)
-
-
-def with_another_version(folder: Path) -> str:
-    package, here = folder / "lowdim", Path(lowdim.__file__).parent
-    package.mkdir(parents=True)
-    for file in here.iterdir():
-        if file.name not in ("_version.py", "__pycache__"):
-            (package / file.name).symlink_to(file)
-    (package / "_version.py").write_text('__version__ = "0.0.1"\n')
-    return str(folder)
-
-
 def versions(folder: Path) -> None:
     """Each has a session of its own, whose executors find other modules first."""
     for modules, words in (
-        (without_lowdim(folder / "none"), r"worker of Spark has no lowdim; install lowdim"),
-        (with_another_version(folder / "other"), r"executor of Spark has lowdim 0\.0\.1, and this process has lowdim"),
+        (str(without_lowdim(folder / "none")), r"worker of Spark has no lowdim; install lowdim"),
+        (
+            str(with_another_version(folder / "other")),
+            r"executor of Spark has lowdim 0\.0\.1, and this process has lowdim",
+        ),
     ):
         places = os.pathsep.join([modules, os.environ["PYTHONPATH"]])
         spark = session(**{"spark.executorEnv.PYTHONPATH": places})

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import lowdim
 from lowdim import (
     ICA,
     PCA,
@@ -28,6 +27,7 @@ from lowdim import (
     summarize,
 )
 from lowdim.solvers import EM
+from other_lowdim import with_another_version, without_lowdim
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 da = pytest.importorskip("dask.array", reason="Dask is not installed")
@@ -275,23 +275,6 @@ def worker_with(client, address: str, name: str, folder: Path):
         worker.wait()
         while len(client.nthreads()) > 2:
             time.sleep(0.05)
-
-
-def without_lowdim(folder: Path) -> Path:
-    folder.mkdir()
-    (folder / "lowdim.py").write_text("raise ModuleNotFoundError(\"No module named 'lowdim'\", name='lowdim')\n")
-    return folder
-
-
-def with_another_version(folder: Path) -> Path:
-    package, here = folder / "lowdim", Path(lowdim.__file__).parent
-    package.mkdir(parents=True)
-    (package / "_core").mkdir()
-    for file in [*here.iterdir(), *(here / "_core").iterdir()]:
-        if file.name not in ("_core", "__pycache__") and file != here / "_core" / "__init__.py":
-            (package / file.relative_to(here)).symlink_to(file)
-    (package / "_core" / "__init__.py").write_text('__version__ = "0.0.1"\n')
-    return folder
 
 
 def check_versions(client, address: str, folder: Path) -> None:
