@@ -122,7 +122,7 @@ def in_a_terminal(arguments, folder, **more):
 
 
 def test_progress_only_in_a_terminal(folder):
-    many = ["fit", "pca", *["rows.parquet"] * 60, "-k", "2"]
+    many = ["fit", "pca", *["rows.parquet"] * 240, "-k", "2"]
     shown = in_a_terminal(many, folder, COLUMNS="80")
     assert "rows/s" in shown and "pass 1" in shown
     done = run(*many, folder=folder)
