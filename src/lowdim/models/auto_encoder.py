@@ -266,8 +266,11 @@ class AutoEncoder(Model):
                 network, seen = start, evaluate(rows, start, start)
                 passes += 1
             passes += 1
-            mean, covariance, error = seen.mean * unit, seen.covariance * unit**2, seen.error * unit**2
-            linear_loss = seen.other_loss * (1.0 if start.log_noise is not None else unit**2)
+            mean, covariance = seen.mean * unit, seen.covariance * unit**2
+            # Means of the same numbers in two columns may differ in the last digit.
+            error = (seen.loss if start.log_noise is None else seen.error) * unit**2
+            linear_loss = seen.loss if network is start else seen.other_loss
+            linear_loss *= 1.0 if start.log_noise is not None else unit**2
         self._network, self.mean_ = network, network.mean
         self.n_components_ = k
         self.status_, self.n_passes_ = found.status if exact else fit.status, passes
