@@ -242,7 +242,11 @@ def interrupted(spark: Any, folder: Path) -> None:
     while tracker.getActiveJobsIds() and time.monotonic() < begun + 60:
         time.sleep(0.1)
     require(not tracker.getActiveJobsIds(), "jobs run after the interrupt")
-    n_reads = len(os.listdir(stay))
+    # Spark cancels the tasks of a job after it has ended the job, and one of them may just have begun to read.
+    n_reads = -1
+    while n_reads != len(os.listdir(stay)):
+        n_reads = len(os.listdir(stay))
+        time.sleep(2)
     require(dict(model.__dict__) == before, "the model has changed")
     same_bits(FITS["one pass"]().fit(frame(spark, X, lambda i: None)), model)
     require(time.monotonic() < begun + 110, "the tasks were not cancelled")
