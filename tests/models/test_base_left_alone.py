@@ -243,6 +243,8 @@ def test_every_model_of_one_table_is_here():
 @example(rows=np.array([[0, 0], [0, 0], [1.3e154, 1.3e154]]))  # the squares are numbers, their sum is not
 @example(rows=np.array([[0.0], [1e100]]))  # nor is the fourth power
 @example(rows=np.array([[0, 0, 0], [0, 0, 1e150]]))
+# The squares of each fold are numbers, those of all folds are not; there are fewer rows than columns.
+@example(rows=1e152 * np.array([[0, 0, 3, 8, 0], [0, 8, -2, -6, 0], [0, 0, 3, 8, 0], [0, 8, -2, -6, 0]]))
 def test_a_clear_error_or_finite_results(kind, rows):
     """All models are given the same tables, since to draw one takes longer than to fit a model to it."""
     with np.errstate(over="ignore"):

@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 
 from .._core.arrays import Array, asarray_like, dense, namespace, to_numpy
 from .._core.threads import available, check_stop, memory_bytes, run_in_parallel
-from ..errors import LowdimWarning, NonFiniteBlock, needs_memory, needs_second_reading, no_order, without_warnings
+from ..errors import LowdimWarning, needs_memory, needs_second_reading, no_order, without_warnings
 from ..reading.rows import Rows
 from ..reading.summarize import summarize
 from ..solvers.problem import EIGH_WORK, AnySolver, Cost, Job
@@ -267,11 +267,7 @@ class SummaryFolds(FoldScores):
     def score(self, job: FoldJob) -> tuple[Scores, Any]:
         like = job.scorers[0].summary(job.source, self.fine)
         parts = job.folds.summarize(job.source, like, job.weights)
-        try:
-            pairs = [(job.scorers, *pair) for pair in split_summaries(parts, job.folds)]
-        except NonFiniteBlock as error:
-            # The sums of squares of each fold are finite, but their total overflows.
-            raise ValueError(str(error)) from None
+        pairs = [(job.scorers, *pair) for pair in split_summaries(parts, job.folds)]
         return score_pairs(pairs, job.counts), union(parts[0]) if job.folds.uses_all(job.weights) else None
 
     def cost(self, job: FoldJob) -> Cost:

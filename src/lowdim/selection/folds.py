@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
 from .._core.arrays import asarray_like, dense, to_numpy
-from ..errors import bad_weights, no_order, unknown_length
+from ..errors import NonFiniteBlock, bad_weights, no_order, unknown_length
 from ..reading.summarize import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
@@ -127,13 +127,17 @@ def split_summaries(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tupl
 
     They are merged from the summaries of the cells; nothing is subtracted.
     """
-    for r, cells in enumerate(parts):
-        splits = [split for split in folds.splits if split.labelling == r]
-        if all(len(s.test) == 1 and len(s.train) == len(cells) - 1 for s in splits):
-            without = _without_each(cells, {s.test[0] for s in splits})
-            yield from ((without[s.test[0]], cells[s.test[0]]) for s in splits)
-        else:
-            yield from ((union([cells[i] for i in s.train]), union([cells[i] for i in s.test])) for s in splits)
+    try:
+        for r, cells in enumerate(parts):
+            splits = [split for split in folds.splits if split.labelling == r]
+            if all(len(s.test) == 1 and len(s.train) == len(cells) - 1 for s in splits):
+                without = _without_each(cells, {s.test[0] for s in splits})
+                yield from ((without[s.test[0]], cells[s.test[0]]) for s in splits)
+            else:
+                yield from ((union([cells[i] for i in s.train]), union([cells[i] for i in s.test])) for s in splits)
+    except NonFiniteBlock as error:
+        # The sums of squares of each cell are finite, but their total overflows.
+        raise ValueError(str(error)) from None
 
 
 def is_wide(source: Source) -> bool:
