@@ -194,9 +194,6 @@ class Offers:
         return "\n".join([f"The {self.what}s of this {kind}:", *lines])
 
 
-# The base class of all models: how rows are opened and checked, how a fit runs, and how new rows are mapped.
-
-
 # scikit-learn has no types, so its bases are Any.
 class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[misc, valid-type]
     """Base class of all models.

@@ -172,9 +172,6 @@ def check_all_weights(weights: Array, n: int) -> None:
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {n} rows")
 
 
-# `summarize`: all rows of a source are added to a summary, in blocks and by several threads.
-
-
 S = TypeVar("S", bound=Summary)
 
 #: A piece of the rows, which adds itself to the summary of a shard and calls a function after each block.

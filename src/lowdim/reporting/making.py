@@ -305,9 +305,6 @@ SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
 }
 
 
-# `report`: a table -> an analysis -> sections -> a page -> a file.
-
-
 #: At most so many sections have a sentence at the top of the page; if there are more, the first ones of this order.
 _MOST_SENTENCES = 6
 _IMPORTANCE = ("data", "how-many", "meaning", "two-tables", "map", "holes", "misfits", "beyond", "rebuilding")

@@ -97,9 +97,6 @@ class SklearnPls(SklearnPair):
         self.n_iter_ = [1] * int(self.n_components)
 
 
-# PLSCanonical, PLSSVD and CCA with the arguments of scikit-learn's.
-
-
 class PLSCanonical(SklearnPls, models.PLSCanonical):  # type: ignore[misc] # `predict` of SklearnPls
     """Canonical partial least squares, as `sklearn.cross_decomposition.PLSCanonical`.
 

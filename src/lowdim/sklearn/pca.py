@@ -49,9 +49,6 @@ class SklearnParameters:
         super()._check_parameters()  # type: ignore[misc] # of the model that follows in the order of the bases
 
 
-# PCA with the arguments of scikit-learn's.
-
-
 #: Solvers for which the number of components must be given as a whole number.
 _TRUNCATED = ("arpack", "randomized")
 #: The tolerance of "arpack" if it is given as 0.
@@ -197,9 +194,6 @@ def check_n_components(k: Any, svd_solver: str, n: int | None, p: int) -> None:
         raise ValueError(f"n_components={k!r} must be between {least} and {limit}.")
     if svd_solver == "arpack" and k == upper:
         raise ValueError(f"n_components={k!r} must be strictly less than {limit}; use 'full'.")
-
-
-# IncrementalPCA with the arguments of scikit-learn's.
 
 
 class IncrementalPCA(PrincipalComponents):

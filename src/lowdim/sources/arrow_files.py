@@ -360,9 +360,6 @@ def _typed(values: Sequence[str]) -> Any:
     return pa.array([None if value == _NULL else convert(value) for value in values], kind)
 
 
-# Parquet, Arrow and CSV files as one table.
-
-
 class ArrowFiles(Contents):
     """The columns of files of one kind, by the schema of the first file."""
 

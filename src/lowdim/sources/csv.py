@@ -231,9 +231,6 @@ def is_compressed(path: str) -> bool:
     return path.lower().endswith(".gz")
 
 
-# CSV files: header and types, how they are read, and the line of an entry that is no number.
-
-
 #: CSV files of up to this many bytes in all are counted when they are opened.
 _COUNTED_BYTES = 16 << 20
 #: A compressed file is taken to hold this many times its size.
