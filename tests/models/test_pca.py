@@ -1,4 +1,4 @@
-"""Every solver on every kind of input, in every dtype and namespace: one answer.
+"""PCA: every solver on every kind of input, in every dtype and namespace, gives one answer; solvers by name; rank loss.
 
 The answer is that of plain NumPy in float64. The rows are whole numbers, so every kind of input holds the same ones.
 """
@@ -13,7 +13,9 @@ from scipy import sparse
 from examples import FINDS_ALL, SPECTRAL
 from inputs import INPUTS, to_numpy
 from lowdim import PCA
+from lowdim.errors import RankWarning
 from lowdim.solvers import SOLVERS as TABLE
+from lowdim.solvers.spectra import SKLEARN_SOLVERS
 from oracles import gaussian_log_density, ppca_covariance, signed, tolerance, vector_condition
 
 SOLVERS = [*SPECTRAL, "auto"]
@@ -201,3 +203,66 @@ def test_sparse_rows_give_what_dense_rows_give(solver, dtype, standardize, weigh
     assert_close(ours.noise_variance_, dense.noise_variance_, dtype, size=values[0])
     assert_close(ours.components_, dense.components_, dtype, vectors)
     assert_close(ours.transform(X), dense.transform(X.toarray().astype(float)), dtype, vectors)
+
+
+# ---- Solvers by name
+
+SMALL = np.round(8 * np.random.default_rng(0).standard_normal((20, 4)) @ np.diag([4.0, 3, 2, 1]))
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_solver_by_name_and_by_object(name):
+    pca = PCA(2, solver=name).fit(SMALL)
+    assert name in ("auto", pca.solver_)
+    assert pca.plan_.solver.name == pca.solver_
+    if name != "auto":
+        np.testing.assert_array_equal(PCA(2, solver=TABLE[name]()).fit(SMALL).components_, pca.components_)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), SKLEARN_SOLVERS.items())
+def test_solvers_of_scikit_learn(theirs, ours):
+    assert PCA(2, svd_solver=theirs).fit(SMALL).solver_ == PCA(2, solver=ours).fit(SMALL).solver_
+
+
+@pytest.mark.parametrize("svd_solver", ["auto", "full"])
+def test_solver_and_svd_solver_name_the_same_choice(svd_solver):
+    message = r"solver='triangle' and svd_solver='.*' both select the solver; pass only one"
+    with pytest.raises(ValueError, match=message):
+        PCA(2, solver="triangle", svd_solver=svd_solver).fit(SMALL)
+
+
+# ---- Rank loss
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_whitening_scores_of_lost_rank(solver):
+    rows = np.column_stack([SMALL[:, :2], SMALL[:, 0] + SMALL[:, 1], np.full(20, 7.0)])
+    with pytest.warns(RankWarning, match="1 of 3 components have no variance and were dropped, .* 2 are left"):
+        pca = PCA(3, whiten=True, solver=solver).fit(rows)
+    scores = pca.transform(rows)
+    assert scores.shape == (20, 2)
+    np.testing.assert_allclose(np.cov(scores.T), np.eye(2), atol=tolerance(condition=100))
+    np.testing.assert_allclose(pca.inverse_transform(scores), rows, atol=1e-10)
+
+
+def test_rank_loss_without_whitening_is_no_matter():
+    rows = np.column_stack([SMALL[:, :2], SMALL[:, 0] + SMALL[:, 1]])
+    pca = PCA(3).fit(rows)
+    np.testing.assert_allclose(pca.explained_variance_[2], 0.0, atol=1e-10)
+    np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(3), atol=1e-12)
+    with pytest.warns(RankWarning, match="1 of 3 directions have no variance and were left out of the density"):
+        density = pca.score_samples(rows)
+    with pytest.warns(RankWarning, match="1 of 3 directions"):
+        precision = pca.get_precision()
+    # The density of a degenerate Gaussian on its support, by the pseudo-inverse and the pseudo-determinant.
+    Z = rows - rows.mean(axis=0)
+    inverse = np.linalg.pinv(np.cov(rows.T), hermitian=True)
+    values = np.linalg.eigvalsh(np.cov(rows.T))[1:]
+    expected = -0.5 * (2 * np.log(2 * np.pi) + np.log(values).sum() + np.einsum("ij,jk,ik->i", Z, inverse, Z))
+    np.testing.assert_allclose(density, expected, rtol=tolerance(condition=1e3))
+    np.testing.assert_allclose(precision, inverse, atol=tolerance(condition=1e3))
+
+
+def test_rows_that_are_all_the_same_have_no_density():
+    with pytest.raises(ValueError, match="there is no variance, and a density needs some"):
+        PCA(1).fit(np.ones((4, 3))).score_samples(np.ones((4, 3)))
