@@ -4,21 +4,19 @@ import numpy as np
 
 from lowdim.errors import NonFiniteBlock
 from lowdim.summaries import Summary
-from lowdim.summaries.base import check_columns
 
 
 class Extremes(Summary):
     """`low` and `high`, (p,) each."""
 
     parameters = ("n_features",)
-    state = ("n_features", "n_rows", "low", "high")
+    state = {"n_features": "", "n_rows": "", "low": "p", "high": "p"}
 
     def __init__(self, n_features):
         self.n_features = int(n_features)
         self.n_rows, self.low, self.high = 0, None, None
 
     def _updated(self, block, weights):
-        check_columns(self.n_features, block)
         rows = block.toarray() if hasattr(block, "toarray") else np.asarray(block)
         low, high = rows.min(axis=0), rows.max(axis=0)
         if not np.all(np.isfinite(high - low)):
@@ -27,9 +25,6 @@ class Extremes(Summary):
 
     def _merged(self, other):
         return self._with_rows(other.n_rows, other.low, other.high) if other.n_rows else {}
-
-    def _layout(self):
-        return {"n_features": (), "n_rows": (), "low": (self.n_features,), "high": (self.n_features,)}
 
     def _with_rows(self, n_rows, low, high):
         if self.n_rows:

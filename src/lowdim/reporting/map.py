@@ -18,7 +18,7 @@ from ..reading.summarize import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource
-from ..summaries.base import Changes, Layout, Summary, check_columns
+from ..summaries.base import Changes, Summary
 from ..summaries.labelled import Labelled
 from ..summaries.moments import Moments
 from ..table import Table
@@ -261,7 +261,6 @@ class ScoredRows(Summary):
 
     parameters = ("n_columns", "counts")
     options = ("scoring", "chosen", "deviations")
-    state = ("n_columns", "counts", "n_rows", "beyond", "histograms")
 
     def __init__(
         self,
@@ -285,7 +284,6 @@ class ScoredRows(Summary):
         self.waiting: tuple[SomeRows, ...] = ()
 
     def _updated(self, block: Any, weights: Any) -> Changes:
-        check_columns(self.n_columns + 1 + len(self.counts), block)
         block = floats(dense(block))
         if not np.isfinite(block.sum()):
             raise NonFiniteBlock
@@ -327,8 +325,8 @@ class ScoredRows(Summary):
         twin.spreads = self.spreads.snapshot()
         return twin
 
-    def _layout(self) -> Layout:
-        return {"n_columns": (), "n_rows": (), "beyond": (3 + sum(self.counts),)}
+    def _sizes(self) -> dict[str, int]:
+        return {"p": self.n_columns + 1 + len(self.counts)}
 
     def _count_beyond(self, rows: SomeRows, codes: np.ndarray) -> np.ndarray:
         outside = rows.misfit > 1

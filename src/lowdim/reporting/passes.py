@@ -13,7 +13,7 @@ from ..reading.summarize import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource
-from ..summaries.base import Changes, Layout, Summary, check_columns, union
+from ..summaries.base import Changes, Summary, union
 from ..summaries.labelled import Labelled
 from ..summaries.latent import Observed
 from ..summaries.moments import Moments
@@ -33,7 +33,6 @@ class Ranges(Summary):
     """
 
     parameters = ("n_features",)
-    state = ("n_features", "low", "high", "count", "whole", "least", "most")
     takes_nan = True
 
     def __init__(self, n_features: int) -> None:
@@ -44,7 +43,6 @@ class Ranges(Summary):
         self.least, self.most = self.low.copy(), self.high.copy()
 
     def _updated(self, block: Any, weights: Any) -> Changes:
-        check_columns(self.n_features + 1, block)
         X, numbers = np.split(to_numpy(dense(block)), [self.n_features], axis=1)
         if np.isinf(X).any():
             raise NonFiniteBlock
@@ -79,9 +77,8 @@ class Ranges(Summary):
         """Which columns grow by one from each of the n rows to the next."""
         return self.whole & (self.least == self.most) & (self.count == n) & (n > 1)
 
-    def _layout(self) -> Layout:
-        columns = ("low", "high", "count", "whole", "least", "most")
-        return {"n_features": (), **dict.fromkeys(columns, (self.n_features,))}
+    def _sizes(self) -> dict[str, int]:
+        return {"p": self.n_features + 1}
 
 
 class Chosen(Summary):
@@ -96,7 +93,6 @@ class Chosen(Summary):
 
     parameters = ("n_features",)
     options = ("numbers",)
-    state = ("n_features",)
     takes_nan = True
 
     def __init__(self, n_features: int, numbers: np.ndarray) -> None:
@@ -122,15 +118,14 @@ class Chosen(Summary):
         numbers = np.concatenate([numbers for numbers, _ in self.kept])
         return np.concatenate([rows for _, rows in self.kept])[np.argsort(numbers)]
 
-    def _layout(self) -> Layout:
-        return {"n_features": ()}
+    def _sizes(self) -> dict[str, int]:
+        return {"p": self.n_features + 1}
 
 
 class Several(Summary):
     """Several summaries of the same rows, for one pass."""
 
     parameters = ()
-    state = ("parts",)
 
     def __init__(self, parts: Sequence[Summary]) -> None:
         self.parts: Any = [part.fresh() for part in parts]
@@ -157,7 +152,7 @@ class Several(Summary):
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return min(part.block_rows(n_columns, itemsize, stored) for part in self.parts)
 
-    def _layout(self) -> Layout:
+    def _sizes(self) -> dict[str, int]:
         return {}
 
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from copy import copy
 from itertools import accumulate, pairwise
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -127,25 +127,14 @@ def names_of_tables(names: Names, widths: Sequence[int]) -> list[list[str] | Non
 # The mean of two sets of rows from their means, by Chan's formula.
 
 
-class MergedMean(NamedTuple):
-    """The mean of two sets of rows of weights w_1 and w_2."""
-
-    #: The mean as an unevaluated sum mean + rest: the rounded mean and its rounding error.
-    mean: Array
-    rest: Array
-    #: d = mean_2 - mean_1.
-    difference: Array
-    #: w_2 / (w_1 + w_2).
-    share: Any
-
-
 def merged_mean(
     weight: Any, mean: Array, rest: Array, other_weight: Any, shift: Array, step: Array, both: Any = None
-) -> MergedMean:
+) -> tuple[Array, Array, Array, Any]:
     """mean_1 + d w_2 / (w_1 + w_2), d = mean_2 - mean_1, for mean_1 = mean + rest and mean_2 = shift + step [1]_.
 
-    Weights are numbers, or arrays with one weight for each column. `both` replaces w_1 + w_2 in the quotient; it is
-    needed if w_1 + w_2 may be zero in some column.
+    Returns the rounded mean and its rounding error, d, and w_2 / (w_1 + w_2). Weights are numbers, or arrays with one
+    weight for each column. `both` replaces w_1 + w_2 in the quotient; it is needed if w_1 + w_2 may be zero in some
+    column.
 
     References
     ----------
@@ -153,7 +142,7 @@ def merged_mean(
     """
     d = (shift - mean) + (step - rest)
     share = other_weight / (weight + other_weight if both is None else both)
-    return MergedMean(*two_sum(mean, rest + d * share), d, share)
+    return *two_sum(mean, rest + d * share), d, share
 
 
 def between_weight(weight: float, other_weight: float) -> float:
@@ -353,8 +342,11 @@ class Summary(ABC):
     parameters: ClassVar[tuple[str, ...]]
     #: Names of further arguments of the constructor, which may differ between summaries that are merged.
     options: ClassVar[tuple[str, ...]] = ()
-    #: Names of all attributes that make up the summary: these are saved.
-    state: ClassVar[tuple[str, ...]]
+    #: The attributes that make up the summary, which are saved, with their shapes: a letter for each axis, whose length
+    #: `_sizes` says ("*" is any length), nothing for a number, and "-" for text and for other summaries.
+    state: ClassVar[dict[str, str]]
+    #: Names of the attributes that are added up when summaries are merged; sums that are not made are None.
+    sums: ClassVar[tuple[str, ...]] = ()
     #: Names in `state` that were added after the first files were written, so that files may lack them. They keep the
     #: values of an empty summary then.
     added: ClassVar[tuple[str, ...]] = ()
@@ -394,9 +386,7 @@ class Summary(ABC):
         """Add the rows of `block`, a dense array or a CSR array; row i counts `weights[i]` times. Rows of weight zero
         are ignored. If the block is refused, the summary stays as it was."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            block, weights = self._checked(block, weights)
-            if block.shape[0]:
-                self._change(self._updated(block, weights))
+            self._change(self._changes_from(block, weights))
 
     def merge(self, other: Self) -> None:
         """Add all rows that `other` has summed up; `other` is not changed. If `other` is refused, the summary stays as
@@ -415,14 +405,10 @@ class Summary(ABC):
         if names is not self.names:
             self._set_names(names)
 
-    def _changes_from(self, block: Array, weights: Array | None) -> Changes:
-        """What changes when a block is added, after checks of the block and its weights."""
-        block, weights = self._checked(block, weights)
-        return self._updated(block, weights) if block.shape[0] else {}
-
-    def _checked(self, block: Any, weights: Any) -> tuple[Array, Array | None]:
-        """A block with real numbers in float32 or float64, in CSR format if it is sparse, and without rows of weight
-        zero; and its weights. Blocks that are so already, as the blocks of all sources are, are returned unchanged."""
+    def _changes_from(self, block: Any, weights: Any) -> Changes:
+        """What changes when a block is added, after checks of the block and its weights. `_updated` gets a block with
+        real numbers in float32 or float64, in CSR format if it is sparse, and without rows of weight zero; blocks that
+        are so already, as the blocks of all sources are, are passed on unchanged."""
         if isinstance(block, Beside) and not (self.takes_pieces and weights is None):
             block = block.joined()
         if not hasattr(block, "ndim") or not hasattr(block, "dtype"):
@@ -439,17 +425,28 @@ class Summary(ABC):
             block = astype(block, dtype)
         if is_sparse(block) and block.format != "csr":
             block = block.tocsr()
-        return (block, None) if weights is None else counted_rows(block, weights)
+        if weights is not None:
+            block, weights = counted_rows(block, weights)
+        if not block.shape[0]:
+            return {}
+        n_columns = self._sizes().get("p", block.shape[1])
+        if block.shape[1] != n_columns:
+            raise ValueError(f"this summary is of {n_columns} columns, the block has {block.shape[1]}.")
+        return self._updated(block, weights)
+
+    def _sizes(self) -> dict[str, int]:
+        """The lengths for which the letters of `state` stand; "p" is the number of columns of a block."""
+        return {"p": self.n_features}  # type: ignore[attr-defined] # of summaries that do not override this
 
     @abstractmethod
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         """What changes when a block is added that has at least one row; all weights are positive. Arrays that belong to
         the summary must not be overwritten."""
 
-    @abstractmethod
     def _merged(self, other: Self) -> Changes:
         """What changes when `other` is added, which has the same parameters. Arrays that belong to either summary must
         not be overwritten."""
+        return self._plus({name: part for name in self.sums if (part := getattr(other, name)) is not None})
 
     def _set_names(self, names: Names) -> None:
         """Set the names of the columns, which have been checked."""
@@ -533,10 +530,16 @@ class Summary(ABC):
             check_values(summary)
         return summary
 
-    @abstractmethod
     def _layout(self) -> Layout:
         """The shape of each value in `state`. Values that are summaries or text are left out, and so are sums that this
         summary was told not to make."""
+        unmade, sizes = self._unmade(), self._sizes()
+        axes = {name: letters for name, letters in self.state.items() if letters != "-" and name not in unmade}
+        return {name: tuple(sizes.get(letter) for letter in letters) for name, letters in axes.items()}
+
+    def _unmade(self) -> tuple[str, ...]:
+        """Names in `state` of what this summary was told not to make."""
+        return ()
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
@@ -581,12 +584,6 @@ def total_weight(block: Array, weights: Array | None) -> float:
 def row_weights(like: Array, weights: Array | None) -> Array:
     """One weight for each row, of the length and dtype of `like`; ones if no weights are given."""
     return namespace(like).ones_like(like) if weights is None else astype(weights, like.dtype)
-
-
-def check_columns(expected: int, block: Array) -> None:
-    """Raise an error if a block does not have the expected number of columns."""
-    if block.shape[1] != expected:
-        raise ValueError(f"this summary is of {expected} columns, the block has {block.shape[1]}.")
 
 
 def check_squares(squares: Array) -> None:

@@ -25,7 +25,7 @@ from .._core.arrays import (
     wide_dtype,
 )
 from ..linalg import FLOAT32_SQUARES, divisor, is_constant, r_factor, require_rows, require_size
-from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, check_squares, products_in_range
+from .base import CACHE_BYTES, NARROW, Changes, Summary, check_squares, products_in_range
 from .device import products_of_samples
 
 #: Products about a point have lost too many digits if less than this share of the squares is variance.
@@ -147,7 +147,7 @@ class Gram(Summary):
     """
 
     parameters = ("n_samples", "sample_weight", "ddof", "centre")
-    state = ("n_samples", "sample_weight", "ddof", "centre", "n_rows", "product")
+    state: ClassVar[dict[str, str]] = dict(n_samples="", sample_weight="p", ddof="", centre="", n_rows="", product="pp")
     added = ("centre",)
     kinds: ClassVar[dict[str, str]] = {"sample_weight": "fiub"}
     optional: ClassVar[tuple[str, ...]] = ("sample_weight", "ddof")
@@ -218,7 +218,6 @@ class Gram(Summary):
         return self.centre and self.ddof is None
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.n_samples, block)
         P = self._sparse_product(block) if is_sparse(block) else self._product_of(block)
         return {"product": self._joined(P), "n_rows": self.n_rows + int(block.shape[0])}
 
@@ -231,9 +230,8 @@ class Gram(Summary):
         # Adding the product of a block costs n^2 operations, so blocks of few stored entries have more features.
         return int(_dense_rows(n_columns, itemsize) / max(min(stored / _DENSE_FROM, 1.0), 1e-6))
 
-    def _layout(self) -> Layout:
-        n = self.n_samples
-        return {"n_samples": (), "sample_weight": (n,), "ddof": (), "centre": (), "n_rows": (), "product": (n, n)}
+    def _sizes(self) -> dict[str, int]:
+        return {"p": self.n_samples}
 
     def _product_of(self, block: Array) -> Array:
         """The product of a dense block of features."""
@@ -317,6 +315,7 @@ class GramRoot(Gram):
            [-6.,  6.]])
     """
 
+    state = Gram.state | {"product": "*p"}
     symmetric = ()
 
     @property
@@ -345,9 +344,6 @@ class GramRoot(Gram):
         if self.sample_weight is not None:
             Z = Z * xp.sqrt(astype(self.sample_weight, Z.dtype))[None, :]
         return Z
-
-    def _layout(self) -> Layout:
-        return super()._layout() | {"product": (None, self.n_samples)}
 
     def _joined(self, P: Array) -> Array:
         both = P if self.product is None else namespace(P).concat([self.product, P], axis=0)
@@ -396,7 +392,7 @@ class StandardizedGrams(Summary):
     """
 
     parameters = ("training", "ddof", "root")
-    state = ("training", "ddof", "root", "n_rows", "product", "log_scale")
+    state = dict(training="sp", ddof="", root="", n_rows="", product="srp", log_scale="s")
     kinds: ClassVar[dict[str, str]] = {"training": "fiub"}
     nonnegative: ClassVar[tuple[str, ...]] = ("training",)
 
@@ -416,7 +412,6 @@ class StandardizedGrams(Summary):
         return max(CACHE_BYTES // 4 // (n_columns * 8), 4 * n_columns)
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.training.shape[1], block)
         X = to_numpy(dense(block)).astype(np.float64, copy=False)
         shift = feature_means(X, None)
         Z = X - shift
@@ -471,17 +466,9 @@ class StandardizedGrams(Summary):
             product = np.stack(parts) if self.product is None else self.product + np.stack(parts)
         return {"product": product, "log_scale": log_scale if self.log_scale is None else self.log_scale + log_scale}
 
-    def _layout(self) -> Layout:
+    def _sizes(self) -> dict[str, int]:
         sets, n = self.training.shape
-        rows = None if self.root else n
-        return {
-            "training": (sets, n),
-            "ddof": (),
-            "root": (),
-            "n_rows": (),
-            "product": (sets, rows, n),
-            "log_scale": (sets,),
-        }
+        return {"s": sets, "p": n} if self.root else {"s": sets, "p": n, "r": n}
 
 
 # Products of centred features with vectors, together with the means and standard deviations of the features.

@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from .._core.arrays import Array, Beside, astype, is_sparse, namespace, to_numpy
-from .base import Changes, Layout, Names, Summary, checked_names, same_parameters
+from .base import Changes, Names, Summary, checked_names, same_parameters
 
 S = TypeVar("S", bound=Summary)
 
@@ -47,7 +47,7 @@ class Labelled(Summary, Generic[S]):
     """
 
     parameters = ("like", "counts")
-    state = ("like", "counts", "parts")
+    state = dict(like="-", counts="r", parts="-")
     kinds = {"counts": "i"}
     takes_pieces = True
 
@@ -105,8 +105,8 @@ class Labelled(Summary, Generic[S]):
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return self.like.block_rows(n_columns, itemsize, stored)
 
-    def _layout(self) -> Layout:
-        return {"counts": (len(self.parts),)}
+    def _sizes(self) -> dict[str, int]:
+        return {"r": len(self.parts)}
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:

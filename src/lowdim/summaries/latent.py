@@ -25,9 +25,7 @@ from ..errors import NonFiniteBlock
 from .base import (
     CACHE_BYTES,
     Changes,
-    Layout,
     Summary,
-    check_columns,
     check_squares,
     merged_mean,
     row_weights,
@@ -440,11 +438,10 @@ class LatentSummary(Summary):
     """
 
     parameters: ClassVar[tuple[str, ...]] = (*LatentGaussian.parameters, "unstored")
+    state: ClassVar[dict[str, str]] = dict(mean="p", scale="p", loadings="kp", noise="p", spread="qp", unstored="")
     optional = ("spread",)
     nonnegative: ClassVar[tuple[str, ...]] = ("scale", "noise")
     takes_nan = True
-    #: Names of the sums over the rows; those that are not made are None.
-    sums: ClassVar[tuple[str, ...]]
     second: Any
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
@@ -461,16 +458,9 @@ class LatentSummary(Summary):
         """The names of the parameters that are not those of the model."""
         return cls.parameters[len(LatentGaussian.parameters) :]
 
-    def _merged(self, other: Self) -> Changes:
-        if other.second is None:
-            return {}
-        return self._plus({name: part for name in self.sums if (part := getattr(other, name)) is not None})
-
-    def _layout(self) -> Layout:
+    def _sizes(self) -> dict[str, int]:
         k, p = self.loadings.shape
-        pairs_of_k = (k + 1) * (k + 2) // 2
-        columns: Layout = dict.fromkeys(("mean", "scale", "noise"), (p,))
-        return columns | {"loadings": (k, p), "spread": (pairs_of_k, p), "unstored": (), "loglike": ()}
+        return {"p": p, "k": k, "v": k + 1, "h": k * (k + 1) // 2, "q": (k + 1) * (k + 2) // 2}
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
@@ -513,7 +503,9 @@ class Latent(LatentSummary):
 
     parameters = (*LatentSummary.parameters, "informed")
     sums = ("second", "covariances", "cross", "squares", "scores", "loglike")
-    state = (*parameters, *sums)
+    state = LatentSummary.state | dict(
+        informed="", second="qp", covariances="hp", cross="vp", squares="p", scores="q", loglike=""
+    )
     nonnegative = (*LatentSummary.nonnegative, "squares")
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False, informed: bool = False) -> None:
@@ -558,7 +550,6 @@ class Latent(LatentSummary):
         return self
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.loadings.shape[1], block)
         entries = observed_entries(block, self.unstored)
         u, covariance, log_density = self.model.expect(entries)
         xp = namespace(u)
@@ -584,13 +575,8 @@ class Latent(LatentSummary):
         }
         return self._plus(sums | {"covariances": tables[q:, :]} if self.informed else sums)
 
-    def _layout(self) -> Layout:
-        k, p = self.loadings.shape
-        q = (k + 1) * (k + 2) // 2
-        tables: Layout = {"second": (q, p), "cross": (k + 1, p), "squares": (p,), "scores": (q,)}
-        if self.informed:
-            tables["covariances"] = (k * (k + 1) // 2, p)
-        return super()._layout() | {"informed": ()} | tables
+    def _unmade(self) -> tuple[str, ...]:
+        return () if self.informed else ("covariances",)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         by_tables = _TABLE_BYTES // (8 * self.model.k**2)
@@ -638,7 +624,7 @@ class Completed(LatentSummary):
     """
 
     sums = ("weight", "total", "second", "loglike")
-    state = (*LatentSummary.parameters, *sums)
+    state = LatentSummary.state | dict(weight="", total="p", second="pp", loglike="")
     nonnegative = (*LatentSummary.nonnegative, "weight")
     symmetric = ("second",)
 
@@ -650,7 +636,6 @@ class Completed(LatentSummary):
         self.loglike = 0.0
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.loadings.shape[1], block)
         entries = observed_entries(block, self.unstored)
         u, covariance, log_density = self.model.expect(entries)
         xp, k = namespace(u), self.model.k
@@ -671,10 +656,6 @@ class Completed(LatentSummary):
         if not math.isfinite(loglike):
             raise NonFiniteBlock
         return self._plus({"weight": float(xp.sum(w)), "total": root[:, 0] @ z, "second": second, "loglike": loglike})
-
-    def _layout(self) -> Layout:
-        p = self.loadings.shape[1]
-        return super()._layout() | {"weight": (), "total": (p,), "second": (p, p)}
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(16, _COMPLETED_BYTES // (8 * self.model.k * n_columns))
@@ -712,7 +693,9 @@ class Observed(Summary):
     """
 
     parameters = ("n_features", "unstored", "components")
-    state = (*parameters, "n_rows", "weight", "surplus", "count", "mean", "rest", "squares")
+    state = dict.fromkeys(("n_features", "unstored", "components", "n_rows", "weight", "surplus"), "") | dict.fromkeys(
+        ("count", "mean", "rest", "squares"), "p"
+    )
     optional = ("components",)
     nonnegative = ("components", "weight", "surplus", "count", "squares")
     takes_nan = True
@@ -730,7 +713,6 @@ class Observed(Summary):
         self.squares: Any = None
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.n_features, block)
         entries = observed_entries(block, self.unstored)
         w = row_weights(entries.weights_like(), weights)
         xp = namespace(w)
@@ -758,10 +740,8 @@ class Observed(Summary):
         sums = {name: getattr(other, name) for name in self._numbers()}
         return self._plus(sums) | self._with_entries(other.count, other.mean, other.rest, other.squares)
 
-    def _layout(self) -> Layout:
-        options = ("n_features", "unstored") if self.components is None else self.parameters
-        numbers: Layout = dict.fromkeys((*options, *self._numbers()), ())
-        return numbers | dict.fromkeys(("count", "mean", "rest", "squares"), (self.n_features,))
+    def _unmade(self) -> tuple[str, ...]:
+        return ("components", "surplus") if self.components is None else ()
 
     def _numbers(self) -> tuple[str, ...]:
         """The names of the sums that are numbers."""

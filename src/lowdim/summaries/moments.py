@@ -36,10 +36,8 @@ from .base import (
     CACHE_BYTES,
     NARROW,
     Changes,
-    Layout,
     Summary,
     between_weight,
-    check_columns,
     check_squares,
     is_far,
     merged_mean,
@@ -56,13 +54,35 @@ class MeanSummary(Summary):
 
     parameters: ClassVar[tuple[str, ...]] = ("n_features",)
     nonnegative: ClassVar[tuple[str, ...]] = ("weight",)
+    #: The name of the attribute that holds the second moments.
+    second: ClassVar[str]
 
     def __init__(self, n_features: int) -> None:
         self.n_features = int(n_features)
-        self.n_rows = 0
-        self.weight = 0.0
+        self.n_rows, self.weight = 0, 0.0
         self.mean: Any = None
         self.rest: Any = None
+        setattr(self, self.second, None)
+
+    def _merged(self, other: Self) -> Changes:
+        if other.weight == 0.0:
+            return {}
+        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, getattr(other, self.second))
+
+    def _with_rows(self, n: int, weight: float, shift: Array, step: Array, second: Array) -> Changes:
+        """What changes with rows of mean `shift + step` and these second moments about it."""
+        if self.weight == 0.0:
+            mean, rest = two_sum(shift, step)
+        else:
+            mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
+            second = self._joined(second, d, between_weight(self.weight, weight))
+        counts = {"n_rows": self.n_rows + n, "weight": self.weight + weight}
+        return counts | {"mean": mean, "rest": rest, self.second: second}
+
+    def _joined(self, second: Array, d: Array, between: float) -> Array:
+        """The second moments so far and those of further rows about the common mean; d is the difference of the means,
+        and `between` the factor of d d^T in the scatter."""
+        raise NotImplementedError
 
     @abstractmethod
     def about_zero(self) -> Self:
@@ -74,10 +94,6 @@ class MeanSummary(Summary):
         zeros, out = namespace(self.mean).zeros_like, self.snapshot()
         out._change(second | {"mean": zeros(self.mean), "rest": zeros(self.mean)})
         return out
-
-    def _layout(self) -> Layout:
-        p = self.n_features
-        return {"n_features": (), "n_rows": (), "weight": (), "mean": (p,), "rest": (p,)}
 
 
 class ScatterSummary(MeanSummary):
@@ -105,9 +121,6 @@ class ScatterSummary(MeanSummary):
         """scatter / (weight - ddof)."""
         require_rows(self.n_rows, self.weight, ddof)
         return self.scatter / divisor(self.weight, ddof)
-
-    def _layout(self) -> Layout:
-        return super()._layout() | {"groups": (None,)}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_rows} rows of weight {self.weight:g}, {self.n_features} columns)"
@@ -196,13 +209,14 @@ class Moments(ScatterSummary):
     symmetric = ("scatter",)
     takes_pieces = True
     slices_on_device = True
-    _sums = ("n_rows", "weight", "mean", "rest", "scatter", "product_eps")
-    state: ClassVar[tuple[str, ...]] = (*ScatterSummary.parameters, *options, *_sums)
+    second = "scatter"
+    state = dict(
+        n_features="", groups="*", wide="", n_rows="", weight="", mean="p", rest="p", scatter="pp", product_eps=""
+    )
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
         super().__init__(n_features, groups=groups)
         self.wide = wide
-        self.scatter = None
         self.product_eps = FLOAT64_EPS
         self._scratch = Scratch()
 
@@ -233,7 +247,6 @@ class Moments(ScatterSummary):
         return self
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.n_features, block)
         weight = total_weight(block, weights)
         if is_sparse(block):
             block = block.astype(np.float64, copy=False)
@@ -253,10 +266,7 @@ class Moments(ScatterSummary):
         return rows | {"product_eps": max(self.product_eps, product_eps)}
 
     def _merged(self, other: Self) -> Changes:
-        product_eps = {"product_eps": max(self.product_eps, other.product_eps)}
-        if other.weight == 0.0:
-            return product_eps
-        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.scatter) | product_eps
+        return super()._merged(other) | {"product_eps": max(self.product_eps, other.product_eps)}
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         # At least 16 p rows, because merging a block costs p^2 operations.
@@ -280,10 +290,6 @@ class Moments(ScatterSummary):
         """The part of the scatter between column groups `i` and `j`."""
         rows, columns = (slice(sum(self.groups[:g]), sum(self.groups[: g + 1])) for g in (i, j))
         return self.scatter[rows, columns]
-
-    def _layout(self) -> Layout:
-        p = self.n_features
-        return super()._layout() | {"wide": (), "scatter": (p, p), "product_eps": ()}
 
     def _dense_sums(
         self, block: np.ndarray | Beside, weights: np.ndarray | None, weight: float
@@ -381,7 +387,8 @@ class Moments(ScatterSummary):
             scatter += P
             scatter += self.scatter
             check_squares(xp.linalg.diagonal(scatter))
-        return self._plus({"n_rows": n, "weight": weight}) | {"mean": mean, "rest": rest, "scatter": scatter}
+        counts = {"n_rows": self.n_rows + n, "weight": self.weight + weight}
+        return counts | {"mean": mean, "rest": rest, "scatter": scatter}
 
 
 def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -448,15 +455,12 @@ class FourthMoments(Moments):
     slices_on_device = False
     powers = "fourth powers"
     nonnegative = (*Moments.nonnegative, "fourth")
-    state = (*Moments.state, "third", "fourth")
+    state = Moments.state | dict(third="p", fourth="")
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
         super().__init__(n_features, groups=groups, wide=wide)
         self.third: Any = None
         self.fourth: Any = 0.0
-
-    def _layout(self) -> Layout:
-        return super()._layout() | {"third": (self.n_features,), "fourth": ()}
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         one = self.fresh()
@@ -581,24 +585,16 @@ class Columns(MeanSummary):
     (array([3., 3.]), array([8., 2.]))
     """
 
-    state = ("n_features", "n_rows", "weight", "mean", "rest", "squares")
+    state = dict(n_features="", n_rows="", weight="", mean="p", rest="p", squares="p")
     nonnegative = ("weight", "squares")
-
-    def __init__(self, n_features: int) -> None:
-        super().__init__(n_features)
-        self.squares: Any = None
+    second = "squares"
+    squares: Any
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.n_features, block)
         weight = total_weight(block, weights)
         shift, step, squares = (_stored_sums if is_sparse(block) else self._dense_sums)(block, weights, weight)
         check_squares(squares)
         return self._with_rows(int(block.shape[0]), weight, shift, step, squares)
-
-    def _merged(self, other: Self) -> Changes:
-        if other.weight == 0.0:
-            return {}
-        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.squares)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(16, int(CACHE_BYTES / max(1.0, n_columns * itemsize * stored)))
@@ -621,9 +617,6 @@ class Columns(MeanSummary):
         """The sums of squares about zero, as a summary of mean zero. Further rows cannot be added to it."""
         return self._about_zero(squares=self.squares + row_at_mean(self.mean, self.weight) ** 2)
 
-    def _layout(self) -> Layout:
-        return super()._layout() | {"squares": (self.n_features,)}
-
     def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
         xp = namespace(block)
         wide = wide_dtype(xp, device(block))
@@ -636,15 +629,10 @@ class Columns(MeanSummary):
         step = s / weight
         return astype(shift, wide), step, xp.clip(squares - s * step, 0.0, None)
 
-    def _with_rows(self, n: int, weight: float, shift: Array, step: Array, squares: Array) -> Changes:
-        """What changes with rows of mean `shift + step` and sums of squares `squares` about it."""
-        if self.weight == 0.0:
-            mean, rest = two_sum(shift, step)
-        else:
-            mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
-            squares = self.squares + squares + d * d * between_weight(self.weight, weight)
-            check_squares(squares)
-        return self._plus({"n_rows": n, "weight": weight}) | {"mean": mean, "rest": rest, "squares": squares}
+    def _joined(self, second: Array, d: Array, between: float) -> Array:
+        squares = self.squares + second + d * d * between
+        check_squares(squares)
+        return squares
 
 
 def _column_sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from .._core.arrays import Array, asarray_like, astype, concat_rows, dense, float_bits, is_sparse, namespace, to_numpy
 from ..errors import NonFiniteBlock
-from .base import Changes, Layout, Summary, check_columns, row_weights
+from .base import Changes, Summary, row_weights
 
 #: Keys are computed for blocks of this size, which stay in the cache of a core.
 _BLOCK_BYTES = 512 << 10
@@ -58,7 +58,7 @@ class Sample(Summary):
     """
 
     parameters = ("n_features", "size", "seed")
-    state = ("n_features", "size", "seed", "rows", "weights", "keys")
+    state = dict(n_features="", size="", seed="", rows="mp", weights="m", keys="m")
     kinds = {"keys": "u"}
     nonnegative = ("n_features", "size", "seed", "weights")
 
@@ -80,7 +80,6 @@ class Sample(Summary):
         return factors, random.integers(1, 2**63, dtype=np.uint64)
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.n_features, block)
         on_host = is_sparse(block) or isinstance(block, np.ndarray)
         if not math.isfinite(block.sum() if on_host else namespace(block).sum(block)):
             raise NonFiniteBlock
@@ -153,11 +152,11 @@ class Sample(Summary):
         rows = _selected([piece[0] for piece in pieces], first)
         return {"_rows": rows, "_keys": keys, "_weights": weights, "_waiting": []}
 
-    def _layout(self) -> Layout:
-        m = min(len(self.keys), self.size)
-        numbers: Layout = {"n_features": (), "size": (), "seed": ()}
-        rows: Layout = {"rows": (m, self.n_features)} if m else {}
-        return numbers | {"weights": (m,), "keys": (m,)} | rows
+    def _sizes(self) -> dict[str, int]:
+        return {"p": self.n_features, "m": min(len(self._keys), self.size)}
+
+    def _unmade(self) -> tuple[str, ...]:
+        return () if min(len(self.keys), self.size) else ("rows",)
 
     def _keys_of(self, block: Any) -> np.ndarray:
         """The key of each row, a 64-bit hash: its entries, taken as integers (see `_bits`), are multiplied by a random

@@ -23,7 +23,7 @@ from .._core.arrays import (
 )
 from ..densities import Density, parse_density
 from ..errors import NonFiniteBlock
-from .base import Changes, Layout, Summary, check_columns, total_weight
+from .base import Changes, Summary, total_weight
 from .device import tall_product
 
 #: Rows of a block: enough that the work of a call outweighs switching between threads. Narrow blocks have more rows, as
@@ -39,7 +39,6 @@ _LARGEST = 1e8
 _NEAR = 1e6
 #: The same on a device for sources that are computed in float32, which are used while the gradient is large.
 _NEAR_FLOAT32 = 32.0
-_SUMS = ("products", "slopes", "curvature", "energy", "fourth")
 
 
 class ScoreMoments(Summary):
@@ -98,7 +97,10 @@ class ScoreMoments(Summary):
     """
 
     parameters = ("A", "mean", "density", "curved", "measured", "narrow")
-    state = ("A", "mean", "density_in_words", "curved", "measured", "narrow", "weight", "n_rows", *_SUMS)
+    sums = ("weight", "n_rows", "products", "slopes", "curvature", "energy", "fourth")
+    state = dict(
+        A="pk", mean="p", density_in_words="-", curved="", measured="", narrow="", weight="", n_rows=""
+    ) | dict(products="kk", slopes="k", curvature="kk", energy="k", fourth="k")
     nonnegative = ("weight",)
 
     def __init__(
@@ -131,7 +133,6 @@ class ScoreMoments(Summary):
         return str(self.density)
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.A.shape[0], block)
         Y, room = self._sources(dense(block))
         w = None if weights is None else astype(weights, Y.dtype)
         psi, slope, energy = self.density.terms(Y, w, room, measured=self.measured)
@@ -160,26 +161,16 @@ class ScoreMoments(Summary):
         counts = {"n_rows": int(block.shape[0]), "weight": total_weight(block, weights)}
         return self._plus(counts | {name: v.astype(np.float64) for name, v in sums.items()})
 
-    def _merged(self, other: Self) -> Changes:
-        if other.n_rows == 0:
-            return {}
-        sums = {name: v for name in _SUMS if (v := getattr(other, name)) is not None}
-        return self._plus({"n_rows": other.n_rows, "weight": other.weight} | sums)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         # float32 rows come in blocks of the same size: sums over more of them would lose digits.
         row = 8 * max(n_columns, self.A.shape[1])
         return max(64, min(max(_BLOCK_ROWS, _NARROW_BYTES // row), _BLOCK_BYTES // row))
 
-    def _layout(self) -> Layout:
-        p, k = self.A.shape
-        numbers: Layout = dict.fromkeys(("curved", "measured", "narrow", "weight", "n_rows"), ())
-        sums: Layout = {"products": (k, k), "slopes": (k,)}
-        if self.curved:
-            sums["curvature"] = (k, k)
-        if self.measured:
-            sums |= {"energy": (k,), "fourth": (k,)}
-        return {"A": (p, k), "mean": (p,)} | numbers | sums
+    def _sizes(self) -> dict[str, int]:
+        return dict(zip("pk", self.A.shape, strict=True))
+
+    def _unmade(self) -> tuple[str, ...]:
+        return (*(() if self.curved else ("curvature",)), *(() if self.measured else ("energy", "fourth")))
 
     def _sources(self, block: Array) -> tuple[Array, list[np.ndarray] | None]:
         """Sources of a block, and for NumPy three arrays of their shape to work in, all in memory that the next block

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from .._core.arrays import Array, Scratch, astype, column_sums, dense, device, namespace, wide_dtype
@@ -12,15 +11,10 @@ from ..linalg import r_factor
 from .base import (
     CACHE_BYTES,
     Changes,
-    Layout,
     Summary,
-    between_weight,
-    check_columns,
     check_squares,
-    merged_mean,
     row_at_mean,
     total_weight,
-    two_sum,
 )
 from .moments import Moments, ScatterSummary
 
@@ -64,13 +58,11 @@ class Triangle(ScatterSummary):
     array([1.33333333e+00, 3.33333333e-19])
     """
 
-    state = ("n_features", "groups", "n_rows", "weight", "mean", "rest", "rows")
+    state = dict(n_features="", groups="*", n_rows="", weight="", mean="p", rest="p", rows="*p")
+    second = "rows"
+    rows: Any
     #: Whether the rows themselves were computed from products, which have lost the digits of small directions.
     squared: ClassVar[bool] = False
-
-    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
-        super().__init__(n_features, groups=groups)
-        self.rows: Any = None
 
     @property
     def root(self) -> Array:
@@ -96,7 +88,6 @@ class Triangle(ScatterSummary):
         return self._about_zero(rows=namespace(row).concat([self.rows, row[None, :]], axis=0))
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.n_features, block)
         xp = namespace(block)
         block = dense(block)
         block = astype(block, wide_dtype(xp, device(block)))
@@ -110,29 +101,19 @@ class Triangle(ScatterSummary):
         check_squares(xp.sum(Z * Z, axis=0))
         return self._with_rows(int(block.shape[0]), weight, first, step, Z)
 
-    def _merged(self, other: Self) -> Changes:
-        if other.weight == 0.0:
-            return {}
-        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.rows)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(1024, 4 * n_columns)
 
-    def _layout(self) -> Layout:
-        return super()._layout() | {"rows": (None, self.n_features)}
+    def _with_rows(self, n: int, weight: float, shift: Array, step: Array, second: Array) -> Changes:
+        changes = super()._with_rows(n, weight, shift, step, second)
+        if changes["rows"].shape[0] > 2 * self.n_features:
+            changes["rows"] = r_factor(changes["rows"])
+        return changes
 
-    def _with_rows(self, n: int, weight: float, shift: Array, step: Array, rows: Array) -> Changes:
-        """What changes with rows of mean `shift + step` whose centred rows have the root `rows`."""
-        if self.weight == 0.0:
-            mean, rest = two_sum(shift, step)
-        else:
-            mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
-            joint = d * math.sqrt(between_weight(self.weight, weight))
-            check_squares(joint * joint)
-            rows = namespace(d).concat([self.rows, rows, joint[None, :]], axis=0)
-        if rows.shape[0] > 2 * self.n_features:
-            rows = r_factor(rows)
-        return self._plus({"n_rows": n, "weight": weight}) | {"mean": mean, "rest": rest, "rows": rows}
+    def _joined(self, second: Array, d: Array, between: float) -> Array:
+        joint = d * math.sqrt(between)
+        check_squares(joint * joint)
+        return namespace(d).concat([self.rows, second, joint[None, :]], axis=0)
 
 
 # The product of the scatter matrix with a block of vectors, without forming the scatter matrix.
@@ -171,7 +152,8 @@ class Sketch(Summary):
     """
 
     parameters = ("V", "mean", "implicit")
-    state = ("V", "mean", "implicit", "product")
+    sums = ("product",)
+    state = dict(V="pb", mean="p", implicit="", product="pb")
 
     def __init__(self, V: Array, mean: Array, *, implicit: bool = False) -> None:
         self.V = V
@@ -182,7 +164,6 @@ class Sketch(Summary):
         self._scratch = Scratch()
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        check_columns(self.V.shape[0], block)
         if not self.implicit:
             block = dense(block)
         dtype = block.dtype
@@ -208,16 +189,10 @@ class Sketch(Summary):
             P += self.product
         return {"product": P}
 
-    def _merged(self, other: Self) -> Changes:
-        if other.product is None:
-            return {}
-        return {"product": other.product if self.product is None else self.product + other.product}
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         if self.implicit:
             return max(256, 2 * CACHE_BYTES // (itemsize * self.V.shape[1]))
         return max(32, CACHE_BYTES // (itemsize * n_columns))
 
-    def _layout(self) -> Layout:
-        p, b = self.V.shape
-        return {"V": (p, b), "mean": (p,), "implicit": (), "product": (p, b)}
+    def _sizes(self) -> dict[str, int]:
+        return dict(zip("pb", self.V.shape, strict=True))
