@@ -23,7 +23,7 @@ from lowdim.kernels import (
     ThinPlateSpline,
 )
 from lowdim.solvers import KERNEL_SOLVERS, KrylovKernel, Nystrom, Status
-from lowdim.solvers.lanczos import Lanczos
+from lowdim.solvers.iteration import Lanczos
 from oracles import tolerance
 from recorder import RecordedProgress
 

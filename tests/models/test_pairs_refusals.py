@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 from inputs import table
 from lowdim import CCA, GCCA, PCR, PLSSVD, KernelCCA, PLSCanonical, PLSRegression
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
+from lowdim.solvers import REDUCTIONS
 from lowdim.solvers import problem as base
-from lowdim.solvers.pairs import REDUCTIONS
 
 #: Errors that are meant for users.
 OURS = (ValueError, MissingValues, NoVariance)

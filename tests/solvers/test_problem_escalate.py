@@ -1,11 +1,11 @@
 """Solve, look, solve again with something finer: the loop that all problems share, with solvers made up for it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from lowdim.solvers import AnySolver, Cost, Job, Status
-from lowdim.solvers.problem import escalate, finer_plan, refine
+from lowdim.solvers.problem import Problem, finer_plan
 from lowdim.sources.base import Traits
 
 
@@ -25,6 +25,10 @@ class Level(AnySolver):
     def refusal(self, job):
         return ValueError("no") if self.fineness == self.refuses else None
 
+    def solve(self, rows, request):
+        rows.ran.append(self.fineness)
+        return Result(self.fineness, Status.EXACT if self.fineness >= rows.enough else rows.unsettled)
+
     def finer(self, job):
         if self.fineness == self.most:
             return None
@@ -38,15 +42,26 @@ class Result:
     passes: int = 2
 
 
-def run(first, job, enough, *, unsettled=Status.UNRESOLVED, allowed=True):
+class Rows:
+    """Rows whose job is given, and on which solvers note that they ran."""
+
+    def __init__(self, job, enough, unsettled):
+        self.job, self.enough, self.unsettled, self.ran = job, enough, unsettled, []
+
+
+class Levels(Problem):
+    """The problem of reaching a level that is fine enough."""
+
+    def job(self, rows, request):
+        return rows.job
+
+
+def run(first, job, enough, *, unsettled=Status.UNRESOLVED, asked="auto"):
     """What came out, the plan behind it, the passes, and which solvers ran."""
-    ran = []
-
-    def solve(solver):
-        ran.append(solver.fineness)
-        return Result(solver.fineness, Status.EXACT if solver.fineness >= enough else unsettled)
-
-    return *escalate(first.plan(job), solve, job, allowed=allowed), ran
+    rows = Rows(job, enough, unsettled)
+    found, plan = Levels({"level": first}, Level).solve(rows, None, asked)
+    assert found.passes == plan.passes
+    return found, plan, found.passes, rows.ran
 
 
 JOB = Job(100, 5, 2)
@@ -55,7 +70,7 @@ JOB = Job(100, 5, 2)
 def test_what_is_settled_is_solved_once():
     result, plan, passes, ran = run(Level(), JOB, enough=0)
     assert (result.fineness, passes, ran) == (0, 2, [0])
-    assert plan == Level().plan(JOB)
+    assert plan == replace(Level().plan(JOB), passes=2)
     assert plan.why == "cheap"
 
 
@@ -79,7 +94,7 @@ def test_the_finest_solver_is_the_last():
 
 
 def test_a_solver_that_was_asked_for_is_not_left():
-    assert run(Level(), JOB, enough=2, allowed=False)[3] == [0]
+    assert run(Level(), JOB, enough=2, asked="level")[3] == [0]
 
 
 def test_rows_that_are_gone_are_not_solved_again():
@@ -101,20 +116,9 @@ def test_a_finer_solver_that_does_not_fit_is_not_run():
 
 
 def test_errors_are_passed_on():
-    def solve(solver):
-        raise ValueError("the rows are bad")
+    class Bad(Level):
+        def solve(self, rows, request):
+            raise ValueError("the rows are bad")
 
     with pytest.raises(ValueError, match="the rows are bad"):
-        escalate(Level().plan(JOB), solve, JOB)
-
-
-def test_refine_is_the_loop_itself():
-    looked = []
-
-    def finer(way, result):
-        looked.append((way, result))
-        return way + 1 if result < 9 else None
-
-    assert refine(1, lambda way: way * way, finer) == (9, 3)
-    assert looked == [(1, 1), (2, 4), (3, 9)]
-    assert refine("x", len, lambda way, result: None) == (1, "x")
+        run(Bad(), JOB, enough=0)

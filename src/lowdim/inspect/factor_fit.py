@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.arrays import to_numpy
 from ..models.factor_analysis import FactorAnalysis, chi_square_factor, degrees_of_freedom
 from ..selection.parallel_analysis import check_level
-from ..solvers.problem import Misfit
+from ..solvers.latent.base import Misfit
 from ..table import Table, Tabular
 from .limits import column_names
 

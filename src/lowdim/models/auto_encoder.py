@@ -18,7 +18,7 @@ from .._core.schema import Instance, ListOf, Numbers, Real, Whole
 from ..errors import ConvergenceWarning, RankWarning, choice, one_row, warn_user
 from ..reading.rows import Rows
 from ..solvers import latent, neural, spectra
-from ..solvers.latent.base import LatentRequest
+from ..solvers.latent.base import LatentFit, LatentRequest
 from ..solvers.neural.network import (
     ACTIVATIONS,
     Design,
@@ -31,7 +31,7 @@ from ..solvers.neural.network import (
     start_network,
 )
 from ..solvers.neural.training import merged
-from ..solvers.problem import LatentFit, Plan, Status, counted_rows, repeated_rows, with_passes
+from ..solvers.problem import Plan, Status, counted_rows, repeated_rows, with_passes
 from ..sources.derived import mean_of_results
 from ..summaries.latent import LatentGaussian
 from .base import Model, joined_plan
@@ -214,15 +214,15 @@ class AutoEncoder(Model):
         if repeated_rows(rows) == 1:
             raise one_row()
         design = self._design(rows.shape[1])
-        the_plan = neural.plan(rows, design, self.solver)
-        start = latent.plan(rows, self._linear_request(rows, design), "auto", spectra)
+        the_plan = neural.plan(rows, NeuralRequest(design), self.solver)
+        start = latent.plan(rows, self._linear_request(rows, design))
         return joined_plan(start, the_plan, "PCA")
 
     def _linear_request(self, rows: Rows, design: Design) -> LatentRequest:
         """The request for the linear solution, with as many components as rows and columns allow."""
         n = repeated_rows(rows)
         k = min(design.k, rows.shape[1] if n is None else min(n, rows.shape[1]))
-        return LatentRequest(k, tied=True, floor=_FLOOR, by_column=False, seed=self._seed())
+        return LatentRequest(k, tied=True, floor=_FLOOR, by_column=False, seed=self._seed(), spectra=spectra)
 
     def _fit_rows(self, rows: Rows) -> None:
         design, later = self._design(rows.shape[1]), None
@@ -241,11 +241,11 @@ class AutoEncoder(Model):
                 "copied as they are, and nothing is learnt from them. Ask for fewer components.",
                 RankWarning,
             )
-        found, start_plan = latent.solve(rows, self._linear_request(rows, design), "auto", spectra)
+        found, start_plan = latent.solve(rows, self._linear_request(rows, design))
         linear = _linear_solution(found, rows.empty(0))
         seed = self._seed()
         start = start_network(design, linear, seed, rows.empty(0), rows.dtype)
-        fit, the_plan = neural.solve(rows, NeuralRequest(design, seed, start), self.solver, later)
+        fit, the_plan = neural.solve(rows, NeuralRequest(design, seed, start, later), self.solver)
         self.plan_, self.solver_ = joined_plan(start_plan, the_plan, "PCA"), the_plan.solver.name
         self._unpack(rows, fit, found, linear, start)
         self.n_samples_ = (found.n_rows if n is None else n) + fit.n_later

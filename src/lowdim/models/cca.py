@@ -16,8 +16,7 @@ from ..selection.fold_scores import HeldOutScorer, PermutationOptions
 from ..selection.scorers import CorrelationScorer
 from ..solvers.pairs.cca import CanonicalTests, ColumnStructure, canonical_tests, column_structure, solve_canonical
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction
-from ..solvers.pairs.views import Views
-from ..solvers.problem import CanonicalFit
+from ..solvers.pairs.views import CanonicalFit, Views
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, NEVER_OVERWRITTEN, NO_ITERATION, Maps
 from .pairs import (

@@ -29,9 +29,9 @@ from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
 from ..solvers import latent, spectra
 from ..solvers.latent import LATENT_SOLVERS
-from ..solvers.latent.base import LatentRequest, LatentSolver
+from ..solvers.latent.base import LatentFit, LatentRequest, LatentSolver, Misfit
 from ..solvers.latent.rotation import ROTATION_TOLERANCE, Rotation, rotation_of
-from ..solvers.problem import LatentFit, Misfit, Plan, Status
+from ..solvers.problem import Plan, Status
 from ..sources.derived import with_known_length
 from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.moments import Moments
@@ -366,7 +366,8 @@ class FactorAnalysis(LatentModel):
         return self
 
     def _latent_request(self, k: int) -> LatentRequest:
-        request = LatentRequest(k, False, self._floor(), unstored=self.missing == "unstored", seed=self._seed())
+        unstored = self.missing == "unstored"
+        request = LatentRequest(k, False, self._floor(), unstored=unstored, seed=self._seed(), spectra=spectra)
         known = self.__dict__.get("_start")
         return request if known is None or len(known["start"]) != self.n_features_in_ else replace(request, **known)
 
@@ -375,7 +376,7 @@ class FactorAnalysis(LatentModel):
         super()._finish(fit, the_plan, dtype)
 
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
-        empty = latent.empty_summary(rows, self._latent_request(1), self.solver, spectra)
+        empty = latent.empty_summary(rows, self._latent_request(1), self.solver)
         return self._fit_summary_by_rule(rows.summarize(empty), rule)
 
     def _fit_summary_by_rule(self, summary: Moments | Triangle, rule: Rule) -> tuple[LatentFit, Plan]:

@@ -17,8 +17,7 @@ from ..reading.map import RowMap
 from ..solvers import pairs
 from ..solvers.pairs.cca import column_structure, pair_correlations, solve_canonical
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction
-from ..solvers.pairs.views import Views
-from ..solvers.problem import CanonicalFit
+from ..solvers.pairs.views import CanonicalFit, Views
 from ..sources.beside import BesideSource
 from ..sources.named import check_row_labels
 from ..sources.opening import open_target

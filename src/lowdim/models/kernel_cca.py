@@ -19,10 +19,9 @@ from ..linalg import signs
 from ..reading.map import RowMap
 from ..reading.rows import Rows
 from ..reading.summarize import check_weights
-from ..solvers import pairs
 from ..solvers.kernel.exact import require_symmetric
 from ..solvers.pairs.cca import KernelReduction, MappedTable, pair_correlations, solve_canonical
-from ..solvers.pairs.reductions import Tables, TablesRequest
+from ..solvers.pairs.reductions import PairProblem, Tables, TablesRequest
 from ..solvers.problem import Plan, Status
 from ..sources.base import Source
 from ..sources.beside import BesideSource
@@ -235,14 +234,14 @@ class KernelCCA(Model):
         solve = partial(solve_canonical, regularization=check_regularization(self.regularization, 2))
         return TablesRequest((False, False), count, solve)
 
-    def _problem(self, rows: Tables) -> pairs.PairProblem:
+    def _problem(self, rows: Tables) -> PairProblem:
         """The problem with the only reduction from kernels to coordinates."""
         weights = rows.joint.weights
         kernels = self._kernels(None if weights is None else np.flatnonzero(weights > 0))
         for kernel, table in zip(kernels, rows.each, strict=True):
             if isinstance(kernel, PrecomputedKernel) and table.shape[0] != table.shape[1]:
                 raise ValueError(f"kernel='precomputed' needs square matrices, {kernel.table} has shape {table.shape}.")
-        return pairs.PairProblem({KernelReduction.name: KernelReduction(kernels)}, cached=False)
+        return PairProblem({KernelReduction.name: KernelReduction(kernels)}, cached=False)
 
     def _plan_rows(self, rows: Tables) -> Plan:
         return self._problem(rows).plan(rows, self._request(rows.widths))

@@ -359,7 +359,7 @@ class KernelPCA(Model):
             sample = rows.summarize(Sample(rows.shape[1], SAMPLED_ROWS, seed=request.sample_seed))
             self.width_choice_ = compare_widths(sample, request.kernel, request.k, seed=request.seed)
             request = replace(request, kernel=self.width_choice_.kernel)
-        found, the_plan = kernel_solvers.solve(rows, request, self.solver, spectra)
+        found, the_plan = kernel_solvers.solve(rows, request, self.solver)
         the_plan = with_passes(the_plan, the_plan.passes + searched)
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self._unpack(found, rows.dtype)
@@ -382,6 +382,7 @@ class KernelPCA(Model):
             sample_seed=self._seed(),
             n_examples=(self.preimage if isinstance(self.preimage, Ridge) else Ridge()).rows,
             objects=rows.source.kind == "objects",
+            spectra=spectra,
         )
 
     def _given_kernel(self) -> Kernel | None:

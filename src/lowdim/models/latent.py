@@ -40,8 +40,8 @@ from ..selection.parallel_analysis import seed_of
 from ..selection.rules import RULES, Choice, Rule, rule_of
 from ..selection.scorers import MAX_TRIED
 from ..solvers import latent, spectra
-from ..solvers.latent.base import LatentRequest, independent_loglike, saturated_loglike
-from ..solvers.problem import LatentFit, Plan, Request, Status, repeated_rows, with_passes
+from ..solvers.latent.base import LatentFit, LatentRequest, independent_loglike, saturated_loglike
+from ..solvers.problem import Plan, Request, Status, repeated_rows, with_passes
 from ..sources.base import Source
 from ..sources.derived import mean_of_results, sum_of_results, with_known_length
 from ..sources.frame import is_spark
@@ -125,7 +125,7 @@ class LatentModel(Model):
             k = 1
         else:
             k = self._k(repeated_rows(rows), rows.shape[1])
-        return latent.plan(rows, self._latent_request(k), self.solver, spectra)
+        return latent.plan(rows, self._latent_request(k), self.solver)
 
     def _fit_rows(self, rows: Rows) -> None:
         self._check_rows(rows)
@@ -134,7 +134,7 @@ class LatentModel(Model):
         else:
             self.__dict__.pop("choice_", None)
             request = self._latent_request(self._k(repeated_rows(rows), rows.shape[1]))
-            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
+            fit, the_plan = latent.solve(rows, request, self.solver)
         self._finish(fit, the_plan, rows.dtype)
 
     def _fit_to(self, summary: Any, advice: str = "") -> Self:
@@ -159,7 +159,7 @@ class LatentModel(Model):
         """Fit k components to a summary, from these uniquenesses (shares of the variances of the columns), if any."""
         request = self._latent_request(k)
         request = request if start is None else replace(request, start=start)
-        return latent.solve_summary(summary, request, self._summary_solver(), spectra)
+        return latent.solve_summary(summary, request, self._summary_solver())
 
     def _summary_solver(self) -> Any:
         """The solver for a summary."""
@@ -227,10 +227,10 @@ class LatentModel(Model):
         """Fit with the number of components of `choice_`, which took some passes, to the rows or to their summary."""
         request = self._latent_request(at_least_one(self.choice_.k, self.choice_.rule))
         if total is None:
-            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
+            fit, the_plan = latent.solve(rows, request, self.solver)
             passes += fit.passes
         else:
-            fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
+            fit, the_plan = latent.solve_summary(total, request, self.solver)
         return with_passes(fit, passes), with_passes(the_plan, passes)
 
     def _fit_rule_with_holes(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
@@ -261,7 +261,7 @@ class LatentModel(Model):
         def loglike_of(k: int) -> float | None:
             if k == 0:
                 return loglike_without_components(observed, not self._eigenvalue_options()["standardize"])
-            fits.append(latent.solve(rows, self._latent_request(k), self.solver, spectra))
+            fits.append(latent.solve(rows, self._latent_request(k), self.solver))
             fit = fits[-1][0]
             return None if fit.status is Status.UNDETERMINED else float(fit.loglike[-1])
 

@@ -42,8 +42,8 @@ from ..solvers.pairs.reductions import (
     TablesRequest,
     TablesSolution,
 )
-from ..solvers.pairs.views import LiftedVectors, View, Views
-from ..solvers.problem import CanonicalFit, PairFit, Plan, Status, with_passes
+from ..solvers.pairs.views import CanonicalFit, LiftedVectors, PairFit, View, Views
+from ..solvers.problem import Plan, Status, with_passes
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource, require_one_device

@@ -13,8 +13,7 @@ from ..selection.fold_scores import HeldOutScorer
 from ..selection.scorers import ErrorScorer
 from ..solvers.pairs.pls import pls_canonical, pls_regression, pls_svd
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction
-from ..solvers.pairs.views import Views, krylov_views
-from ..solvers.problem import PairFit
+from ..solvers.pairs.views import PairFit, Views, krylov_views
 from .output import NEVER_OVERWRITTEN, NO_ITERATION
 from .pairs import PAIR_ATTRIBUTES, Dtypes, PairModel, cast
 from .regression import REGRESSION_AXES, LatentRegression

@@ -20,8 +20,8 @@ from ..selection.rules import Rule
 from ..selection.scorers import LatentScorer, PrincipalScorer, SpectralScorer
 from ..solvers import spectra
 from ..solvers.latent import LATENT_SOLVERS
-from ..solvers.latent.base import LatentRequest, LatentSolver, closed_form
-from ..solvers.problem import LatentFit, Plan, Request, total_weight
+from ..solvers.latent.base import LatentFit, LatentRequest, LatentSolver, closed_form
+from ..solvers.problem import Plan, Request, total_weight
 from ..solvers.spectra.covariance import Solver
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ..summaries.moments import Moments
@@ -217,6 +217,7 @@ class PPCA(LatentModel):
             bayes=self.prior == "vb",
             unstored=self.missing == "unstored",
             seed=self._seed(),
+            spectra=spectra,
         )
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:

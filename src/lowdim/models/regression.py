@@ -34,8 +34,7 @@ from ..reading.map import RowMap
 from ..reading.rows import Rows
 from ..reading.summarize import check_weights
 from ..selection.bootstrapping import Jackknife, jackknife
-from ..solvers.pairs.views import Views
-from ..solvers.problem import PairFit
+from ..solvers.pairs.views import PairFit, Views
 from ..sources.opening import hold_files, rows_are_ordered
 from ..summaries.moments import Moments
 from .base import first_components

@@ -14,7 +14,7 @@ from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolutio
 from ..reading.rows import Rows
 from ..reading.summarize import check_weights
 from ..solvers import spectra
-from ..solvers.problem import Job, Request, refine
+from ..solvers.problem import Job, Request
 from ..solvers.spectra.covariance import Covariance, Triangle
 from ..sources.base import Source
 from ..sources.derived import sum_of, with_known_length
@@ -188,25 +188,20 @@ def _from_summaries(rows: Rows, request: Request) -> Eigenvalues:
     """From a summary of one pass; the rows are read again if it has lost small eigenvalues."""
     p, standardize = rows.shape[1], request.standardize
     # Columns that will be standardized may have any scale, and their squares may overflow or underflow in float32.
-    first: Any = Covariance(wide=standardize)
+    solver: Any = Covariance(wide=standardize)
     if not rows.traits.rereadable:
         narrow = rows.traits.itemsize < 8
         # If the first block has no more rows than columns, it has zero eigenvalues in any case.
         lost = spectra.loses_digits(rows, request, least_rows=p + 1)
-        first = Triangle() if lost else Covariance(wide=standardize or narrow)
-
-    def solve(solver: Any) -> tuple[Eigenvalues, Any]:
+        solver = Triangle() if lost else Covariance(wide=standardize or narrow)
+    while True:
         summary = rows.summarize(solver.empty_summary(p))
-        return Eigenvalues.from_summary(summary, standardize, request.ddof, request.center), summary
-
-    def finer(solver: Any, found: tuple[Eigenvalues, Any]) -> Any:
-        e, summary = found
+        e = Eigenvalues.from_summary(summary, standardize, request.ddof, request.center)
         if not rows.traits.rereadable or isinstance(summary, summaries.Triangle):
-            return None
-        settled = _are_settled(e, min(e.n_varying, summary.n_rows - e.center), summary.product_eps)
-        return None if settled else solver.finer(Job(*rows.shape, None, rows.traits))
-
-    return refine(first, solve, finer)[0][0]
+            return e
+        if _are_settled(e, min(e.n_varying, summary.n_rows - e.center), summary.product_eps):
+            return e
+        solver = solver.finer(Job(*rows.shape, None, rows.traits))
 
 
 def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
@@ -217,15 +212,12 @@ def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
     ddof = request.ddof if request.standardize else None
     narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not request.standardize
 
-    def solve(kind: Any) -> Eigenvalues:
+    for kind in (summaries.Gram, summaries.GramRoot):
         gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, centre=request.center))
-        return Eigenvalues.from_gram(gram, columns, request.standardize, request.ddof)
-
-    def finer(kind: Any, found: Eigenvalues) -> Any:
-        settled = _are_settled(found, min(request.free(n), p), FLOAT32_EPS if narrow else FLOAT64_EPS)
-        return None if kind is summaries.GramRoot or settled else summaries.GramRoot
-
-    return refine(summaries.Gram, solve, finer)[0]
+        found = Eigenvalues.from_gram(gram, columns, request.standardize, request.ddof)
+        if _are_settled(found, min(request.free(n), p), FLOAT32_EPS if narrow else FLOAT64_EPS):
+            break
+    return found
 
 
 def _are_settled(e: Eigenvalues, n_free: int, product_eps: float) -> bool:

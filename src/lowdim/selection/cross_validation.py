@@ -13,7 +13,7 @@ from sklearn.model_selection import ParameterGrid
 from .._core.arrays import compute_lazy, is_sparse, to_numpy
 from ..errors import MissingValues, NeedsRowsInMemory, needs_second_reading
 from ..reading.summarize import check_weights
-from ..solvers.problem import Plan, Status, cheapest_plan, checked_plan, finer_plan, refine
+from ..solvers.problem import Plan, Status, cheapest_solver, checked_plan, finer_plan
 from ..sources.base import Source
 from ..sources.derived import gather
 from ..sources.opening import by_name
@@ -371,15 +371,14 @@ class CrossValidator:
             passes += plan.solver.passes(job)
             return found
 
-        def finer(plan: Plan, found: tuple[Scores, Any]) -> Plan | None:
-            """The plan for finer summaries, if the scores are not accurate and the rows can be read again."""
-            if all(each.resolved for row in found[0] for each in row) or not job.traits.rereadable:
-                return None
-            return finer_plan(plan, Status.UNRESOLVED, job)
-
-        first = self._cheapest(job)
+        finer: Plan | None = self._cheapest(job)
         try:
-            (scores, self.total), self.plan = refine(first, score, finer)
+            while finer is not None:
+                self.plan = finer
+                scores, self.total = score(finer)
+                # Finer summaries follow if the scores are not accurate and the rows can be read again.
+                resolved = all(each.resolved for row in scores for each in row) or not job.traits.rereadable
+                finer = None if resolved else finer_plan(finer, Status.UNRESOLVED, job)
         except MissingValues:
             if not self.scorers[0].takes_nan:
                 raise
@@ -427,7 +426,8 @@ class CrossValidator:
     def _cheapest(self, job: FoldJob) -> Plan:
         """The plan of least cost; an error if the summaries that are needed do not fit into memory."""
         try:
-            return cheapest_plan(job, FOLD_SCORES)
+            plan: Plan = cheapest_solver(job, FOLD_SCORES).plan(job)
+            return plan
         except MemoryError as error:
             if self.tables is not None:
                 raise

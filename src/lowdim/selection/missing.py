@@ -23,9 +23,9 @@ from ..reading.map import map_rows
 from ..reading.rows import Rows
 from ..reading.summarize import check_weights, weights_for
 from ..solvers import latent, spectra
-from ..solvers.latent.base import LatentRequest
+from ..solvers.latent.base import LatentFit, LatentRequest
 from ..solvers.latent.em import EM
-from ..solvers.problem import LatentFit, Status
+from ..solvers.problem import Status
 from ..sources.base import Source
 from ..sources.derived import mean_of_results, with_known_length
 from ..sources.opening import open_source
@@ -162,7 +162,7 @@ class PpcaFits:
     def _fit(self, k: int) -> LatentFit:
         if k not in self._found:
             check_stop()
-            self._found[k] = latent.solve(self.rows, _request(k, self.standardize, self.seed), "em", spectra)[0]
+            self._found[k] = latent.solve(self.rows, _request(k, self.standardize, self.seed), "em")[0]
         return self._found[k]
 
 
@@ -200,7 +200,7 @@ class HolesScorer(HeldOutScorer):
     def _fitted(self, rows: Rows, k: int) -> LatentGaussian | None:
         """The model with k components; None if the rows do not determine its noise."""
         request = replace(_request(k, self.standardize, self.seed), unstored=self.unstored)
-        fit, _ = latent.solve(rows, request, _QUICK, spectra)
+        fit, _ = latent.solve(rows, request, _QUICK)
         if fit.status is Status.UNDETERMINED:
             return None
         return LatentGaussian(fit.mean, fit.scale, fit.loadings, fit.noise)
@@ -218,7 +218,7 @@ def _log_densities(g: LatentGaussian, unstored: bool, block: Any) -> Any:
 
 
 def _request(k: int, standardize: bool, seed: int) -> LatentRequest:
-    return LatentRequest(k, tied=True, floor=_FLOOR, by_column=bool(standardize), seed=seed)
+    return LatentRequest(k, tied=True, floor=_FLOOR, by_column=bool(standardize), seed=seed, spectra=spectra)
 
 
 def _variances(observed: Observed, tied: bool) -> tuple[np.ndarray, np.ndarray]:

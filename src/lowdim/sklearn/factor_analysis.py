@@ -11,11 +11,12 @@ from sklearn import decomposition
 from .. import models
 from .._core.schema import Sometimes, Text
 from ..reading.rows import Rows
-from ..solvers import latent, spectra
+from ..solvers import latent
 from ..solvers.latent import LATENT_SOLVERS
+from ..solvers.latent.base import LatentFit
 from ..solvers.latent.newton import Newton
 from ..solvers.latent.rotation import Quartimax, Rotation, Varimax
-from ..solvers.problem import LatentFit, repeated_rows
+from ..solvers.problem import repeated_rows
 from .pca import SklearnParameters
 
 _ROTATIONS: dict[Any, Rotation] = {"varimax": Varimax(kaiser=False), "quartimax": Quartimax(kaiser=False)}
@@ -125,7 +126,7 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
     def _check_rows(self, rows: Rows) -> None:
         super()._check_rows(rows)
         k = self._k(repeated_rows(rows), rows.shape[1])
-        planned = latent.plan(rows, self._latent_request(k), "auto", spectra).solver
+        planned = latent.plan(rows, self._latent_request(k)).solver
         self._form = planned.name if isinstance(planned, Newton) else Newton.name
         start, p = self.noise_variance_init, rows.shape[1]
         if start is not None and len(start) != p:

@@ -20,8 +20,8 @@ from ..linalg import divisor
 from ..reading.rows import Rows
 from ..solvers import spectra
 from ..solvers.ica.fixed_point import FixedPointICA
-from ..solvers.ica.objective import IcaFit, IcaRequest, Objective, Whitener
-from ..solvers.problem import Plan, Spectrum, Status, Tail, Unmixing, counted_rows, repeated_rows, total_weight
+from ..solvers.ica.objective import IcaFit, IcaRequest, Objective, Unmixing, Whitener
+from ..solvers.problem import Plan, Spectrum, Status, Tail, counted_rows, repeated_rows, total_weight
 from .pca import SklearnParameters
 
 # The contrast functions of FastICA, in place of the densities of sources.

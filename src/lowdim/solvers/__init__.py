@@ -11,37 +11,21 @@ from typing import TYPE_CHECKING
 from .._core import imported_when_used
 from .ica import ICA_SOLVERS
 from .ica.fixed_point import FixedPointICA
-from .ica.objective import IcaSolver
+from .ica.objective import IcaSolver, Unmixing
 from .ica.quasi_newton import QuasiNewtonICA
 from .kernel import KERNEL_SOLVERS
-from .kernel.exact import DenseKernel, KrylovKernel
+from .kernel.exact import DenseKernel, KernelFit, KrylovKernel
 from .kernel.maps import Features, FourierFeatures, Nystrom
 from .kernel.matrix import KernelSolver
 from .kernel.preimages import PREIMAGES, FixedPoint, Ridge
 from .latent import LATENT_SOLVERS
-from .latent.base import LatentSolver
+from .latent.base import LatentFit, LatentSolver, Misfit
 from .latent.em import EM
 from .latent.newton import Newton, NewtonCG
 from .latent.rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax
-from .pairs import REDUCTIONS
-from .pairs.reductions import CovarianceReduction, GramReduction, Reduction, TriangleReduction
-from .problem import (
-    AnySolver,
-    CanonicalFit,
-    Cost,
-    Job,
-    KernelFit,
-    LatentFit,
-    Misfit,
-    PairFit,
-    Plan,
-    Request,
-    RowsLike,
-    Spectrum,
-    Status,
-    Tail,
-    Unmixing,
-)
+from .pairs.reductions import REDUCTIONS, CovarianceReduction, GramReduction, Reduction, TriangleReduction
+from .pairs.views import CanonicalFit, PairFit
+from .problem import AnySolver, Cost, Job, Plan, Request, RowsLike, Spectrum, Status, Tail
 from .spectra import SOLVERS
 from .spectra.covariance import Covariance, Solver, Triangle
 from .spectra.gram import Gram

@@ -1,28 +1,165 @@
-"""What iterations of several problems share: checks of their options, and the memory of quasi-Newton methods."""
+"""Iterations that several problems share: block Lanczos for eigenpairs, and the memory of quasi-Newton methods."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from numbers import Integral, Real
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._core.arrays import Array, asarray_like, device, namespace
+from ..linalg import orthonormal_block
+from .problem import Status, check_share, check_whole
 
-def check_whole(options: Any, name: str, least: int = 1, instead: str = "") -> None:
-    """Refuse an option that is not a whole number of at least `least`; the message adds what is allowed `instead`."""
-    value = getattr(options, name)
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        kind = type(options).__name__
-        raise ValueError(f"{kind}({name}={value!r}): a whole number of at least {least} is needed{instead}.")
+#: The basis may grow to this many bytes before the iteration is restarted.
+_BASIS_BYTES = 256 << 20
+#: With a basis of up to this many columns, the Ritz values are computed after each step.
+_LOOK_ALWAYS = 256
+#: Number of steps from a random block that look for repeated eigenvalues, which a block thinner than k can miss.
+_PROBE_STEPS = 4
 
 
-def check_share(options: Any, name: str) -> None:
-    """Refuse an option that is not a number between 0 and 1."""
-    value = getattr(options, name)
-    if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
-        raise ValueError(f"{type(options).__name__}({name}={value!r}): a number between 0 and 1 is needed.")
+def check_limits(limits: Any) -> None:
+    """Raise an error for invalid options."""
+    for name in ("block", "steps", "max_steps"):
+        if getattr(limits, name) is not None:
+            check_whole(limits, name)
+    check_share(limits, "tol")
+
+
+@dataclass(frozen=True)
+class Ritz:
+    """The eigenpairs found by the iteration."""
+
+    #: The largest eigenvalues, descending, (k,), as a NumPy array, and their eigenvectors as columns, (p, k).
+    values: np.ndarray
+    vectors: Array
+    #: max_k ||A w_k - lambda_k w_k|| / lambda_1.
+    residual: float
+    status: Status
+    steps: int
+    #: The smallest Ritz value; a clearly negative one shows that the matrix is not positive semidefinite.
+    least: float
+
+
+class Lanczos:
+    """The iteration, which extends a basis Q with T = Q^T S Q by one block at a time.
+
+    `limits` has its stopping rules `tol`, `steps` and `max_steps`, see `check_limits`.
+    """
+
+    def __init__(self, limits: Any, k: int, b: int, seed: int, floor: float) -> None:
+        self.limits, self.k, self.b, self.floor = limits, k, b, floor
+        self.check = _ConvergenceCheck(block_is_thin=self.b < k)
+        self.random = np.random.default_rng(seed)
+
+    def run(self, action: Any, like: Array, start: Array | None = None, n_out: int | None = None) -> Ritz:
+        """The first `n_out` (default k) eigenpairs of a symmetric matrix.
+
+        `action` multiplies the matrix, whose size is the length of `like`, by a block of vectors. The iteration starts
+        from the columns of `start`, or from random ones.
+        """
+        xp, p = namespace(like), like.shape[0]
+        room = self.room(p)
+        Q = xp.empty((p, room), dtype=like.dtype, device=device(like))
+        T = np.zeros((room, room))
+        if start is None:
+            start = asarray_like(self.random.standard_normal((p, self.b)), like, dtype=like.dtype)
+        V = xp.linalg.qr(start, mode="reduced")[0]
+        m, step, next_look, left_behind = 0, 0, 0, 0.0
+        status: Status | None = None
+        while status is None:
+            before, m = m, m + V.shape[1]
+            Q[:, before:m] = V
+            Z = action(V)
+            step += 1
+            V, R, C, replaced = orthonormal_block(Z, Q[:, :m], self.random)
+            T[:m, before:m] = C
+            T[before:m, :m] = T[:m, before:m].T
+            if replaced:
+                self.check.note_random_directions()
+            full = m + V.shape[1] > room
+            exhausted = V.shape[1] == 0
+            if not (full or exhausted or m >= next_look or step in (self.limits.steps, self.limits.max_steps)):
+                continue
+            # Rayleigh-Ritz costs m^3, so with a large basis it is not done in every step.
+            next_look = m + m // 16 if m > _LOOK_ALWAYS else m
+            theta, U = (a[..., ::-1] for a in np.linalg.eigh(T[:m, :m]))
+            residuals = np.linalg.norm(R @ U[before:m, : self.k], axis=0)
+            status = self._status(theta, residuals, step, m, exhausted)
+            if status is None and self.check.wants_probe:
+                # Random directions orthogonal to the basis replace the next block.
+                noise = asarray_like(self.random.standard_normal(tuple(V.shape)), V, dtype=V.dtype)
+                V, left_behind = orthonormal_block(noise, Q[:, :m], self.random)[0], float(residuals.max())
+            if status is None and full:
+                keep = min(self.k + room // 4, room - V.shape[1])
+                Q[:, :keep] = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :keep]), Q, dtype=Q.dtype)
+                T[:] = 0.0
+                T[range(keep), range(keep)] = theta[:keep]
+                m, next_look = keep, 0
+        out = n_out or self.k
+        values = theta[:out]
+        vectors = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :out]), Q, dtype=Q.dtype)
+        residual = max(float(residuals.max()), left_behind) / (abs(float(values[0])) or 1.0)
+        return Ritz(values.copy(), vectors, residual, status, step, float(theta[-1]))
+
+    def room(self, p: int) -> int:
+        """The maximal number of columns of the basis.
+
+        A larger basis needs fewer steps but more orthogonalisation; about ten blocks are best. There are fewer if
+        memory is short, but never fewer than a restart needs.
+        """
+        least = self.k + 4 * self.b
+        return min(p, max(least, min(self.k + max(10 * self.b, 6 * self.k), _BASIS_BYTES // (8 * p))))
+
+    def _status(self, theta: np.ndarray, residuals: np.ndarray, step: int, m: int, exhausted: bool) -> Status | None:
+        """The status if the iteration has to stop, or None if it continues."""
+        if exhausted:
+            return Status.CONVERGED
+        if m < self.k:
+            return None
+        steps = self.limits.steps
+        if steps is not None:
+            return Status.FIXED_STEPS if step >= steps else None
+        bound = np.maximum(self.limits.tol * theta[: self.k], self.floor * max(theta[0], 0.0))
+        if self.check.is_converged(bool(np.all(residuals <= bound))):
+            return Status.CONVERGED
+        return Status.NOT_CONVERGED if step >= self.limits.max_steps else None
+
+
+class _ConvergenceCheck:
+    """Decides whether small residuals mean convergence.
+
+    A block thinner than k, or one that has reached an invariant subspace, can miss copies of a repeated eigenvalue: all
+    residuals are small, and yet the result is wrong. Random directions orthogonal to the basis reveal such copies, so
+    the result is accepted once its residuals have stayed small for a few steps after such directions were added.
+    """
+
+    def __init__(self, block_is_thin: bool) -> None:
+        self._doubtful = block_is_thin
+        self._tried = False
+        self._calm = 0
+        self.wants_probe = False
+
+    def note_random_directions(self) -> None:
+        """Note that the last step added random directions to the basis."""
+        self._doubtful = self._tried = True
+
+    def is_converged(self, small_residuals: bool) -> bool:
+        """Whether to stop; called each time the residuals have been computed. Sets `wants_probe`."""
+        self.wants_probe = False
+        if not small_residuals:
+            self._calm, self._tried = 0, False
+            return False
+        if not self._doubtful:
+            return True
+        if not self._tried:
+            self.wants_probe = self._tried = True
+            return False
+        self._calm += 1
+        return self._calm > _PROBE_STEPS
 
 
 class LimitedMemory:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -142,142 +142,6 @@ class Spectrum:
     def variances(self, ddof: int) -> np.ndarray:
         """Eigenvalues of the covariance with divisor weight - ddof."""
         return self.values / divisor(self.weight, ddof)
-
-
-@dataclass(frozen=True)
-class Misfit:
-    """How far the covariance of a latent Gaussian model is from the covariance of the rows.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from lowdim import FactorAnalysis
-    >>> found = FactorAnalysis(2).fit(load_wine().data).misfit()
-    >>> type(found).__name__, round(found.discrepancy, 3)
-    ('Misfit', 1.64)
-    """
-
-    #: Total weight of the rows.
-    weight: float
-    #: 2 / n times the log-likelihood of the saturated model minus that of this one. The saturated model has the
-    #: covariance of the rows; None if that is singular.
-    discrepancy: float | None
-    #: The same for the model of independent columns.
-    null_discrepancy: float | None
-    #: Sums of squares of the residual correlations, which are the differences of the two covariances in units of the
-    #: standard deviations of the columns: over all pairs of different columns, and over the columns (the diagonal).
-    residual_squares: tuple[float, float] | None
-    #: Whether no entry of the rows is missing. Otherwise likelihoods are those of the observed entries, and the
-    #: covariance of the rows is its estimate of maximum likelihood.
-    complete: bool = True
-
-
-@dataclass(frozen=True)
-class LatentFit:
-    """A latent Gaussian model x = mean + W^T u + e of rows."""
-
-    #: Mean of the rows, (p,).
-    mean: Array
-    #: Divisors of the columns in the iteration, (p,): `loadings`, `noise` and `spread` are in these units.
-    scale: Array
-    #: W, (k, p).
-    loadings: Array
-    #: Variances of e, (p,).
-    noise: Array
-    #: Packed covariance of (w_d, mean_d), (q, p), if W has a prior; otherwise None.
-    spread: Array | None
-    #: Total weight and number of the rows.
-    weight: float
-    n_rows: int
-    #: Log-likelihood of the observed entries before each step and at the end.
-    loglike: list[float]
-    status: Status
-    #: Largest change of a parameter in one more step, in units of the noise.
-    residual: float
-    #: Passes over the rows.
-    passes: int
-    #: Why the iteration ended before it converged, and what to do then.
-    advice: str = "Raise max_iter, or ask for fewer components."
-    #: Unit vectors along the rows of `loadings` if these are orthogonal, (k, p); otherwise None.
-    axes: Array | None = None
-    #: How far the covariance of the model is from that of complete rows, if each column has its own noise variance.
-    misfit: Misfit | None = None
-
-
-@dataclass(frozen=True)
-class PairFit:
-    """Components of two tables, in the coordinates of `Views`."""
-
-    #: Weights for the deflated tables, and loadings, (r, k).
-    x_weights: Array
-    x_loadings: Array
-    y_weights: Array
-    y_loadings: Array
-    #: Weights for the table Y itself, (r_y, k); and the matrix T with which `x_weights` T are those for X, (k, k).
-    y_rotations: Array
-    x_turn: Array
-    #: Coefficients of the regression of Y on the scores of X, (r_y, k).
-    y_on_x: Array
-    #: Lengths of the scores of X, and the maximised singular values, (k,).
-    x_lengths: Array
-    values: Array
-    status: Status
-    #: Sums of the eigenvalues of X^T X after these components are removed.
-    tail: Tail = Tail()
-
-
-@dataclass(frozen=True)
-class CanonicalFit:
-    """Canonical directions of two or more tables, in the coordinates of `Views`."""
-
-    #: Weights of each table, with variates of unit variance, (r_i, k).
-    rotations: tuple[Array, ...]
-    #: The variates, of length one: the `Combinations` of the columns of each table.
-    variates: Any
-    #: The values of the maximised criterion, descending: all of them, or with regularization at least k.
-    values: Array
-    #: Correlations between the variates of tables i and j, (k, v, v).
-    correlations: Array
-    #: Numerical ranks of the tables.
-    ranks: tuple[int, ...]
-    status: Status
-
-
-@dataclass(frozen=True)
-class KernelFit:
-    """Leading eigenpairs of the centred kernel matrix G of rows."""
-
-    #: Positive eigenvalues of G, descending, (k,), as a NumPy array.
-    values: np.ndarray
-    #: Unit eigenvectors as columns, (n, k); with weights, sqrt(w_i) times those of the rows repeated w_i times.
-    vectors: Array
-    #: Sum of all positive eigenvalues, and the share of the negative eigenvalues in sum |lambda|.
-    total: float
-    negative_mass: float
-    status: Status
-    #: max_k ||G v_k - gamma_k v_k|| / gamma_1.
-    residual: float
-    #: Passes over pairs of rows.
-    passes: int
-
-
-@dataclass(frozen=True)
-class Unmixing:
-    """An unmixing matrix y = W z of whitened rows z."""
-
-    #: W, (k, k), as a NumPy array.
-    W: np.ndarray
-    #: Which sources have the flipped density, (k,).
-    flipped: np.ndarray
-    #: Minus the log-likelihood per whitened row, before each step and at the end.
-    loss: list[float]
-    #: Largest absolute entry of the relative gradient (of its skew part, if W is orthogonal).
-    gradient_norm: float
-    #: E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i] for the density that is not flipped, zero for Gaussian sources, (k,).
-    stability: np.ndarray
-    kurtosis: np.ndarray
-    status: Status
-    n_iter: int
 
 
 def count_to_reach(spectrum: Any, proportion: float) -> int:
@@ -504,6 +368,21 @@ class RowsLike(Protocol):
         """An uninitialised array of the same library, device and dtype as the rows."""
 
 
+def check_whole(options: Any, name: str, least: int = 1, instead: str = "") -> None:
+    """Refuse an option that is not a whole number of at least `least`; the message adds what is allowed `instead`."""
+    value = getattr(options, name)
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        kind = type(options).__name__
+        raise ValueError(f"{kind}({name}={value!r}): a whole number of at least {least} is needed{instead}.")
+
+
+def check_share(options: Any, name: str) -> None:
+    """Refuse an option that is not a number between 0 and 1."""
+    value = getattr(options, name)
+    if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+        raise ValueError(f"{type(options).__name__}({name}={value!r}): a number between 0 and 1 is needed.")
+
+
 class AnySolver(ABC):
     """Base class of all solvers: a name, a cost, the jobs that are refused, and the next more accurate solver.
 
@@ -571,25 +450,6 @@ class AnySolver(ABC):
         return Plan(self, cost.passes, cost.n_bytes, why or cost.why)
 
 
-class SpectraLike(Protocol):
-    """The interface of `lowdim.solvers.spectra`.
-
-    Other problems build on the eigenpairs of a covariance. They get the module as an argument and do not import it.
-    """
-
-    def plan(self, rows: RowsLike, request: Request, asked: Any = "auto") -> Plan:
-        """The plan for finding the eigenpairs of the covariance of the rows."""
-
-    def plan_job(self, job: Job, asked: Any = "auto") -> Plan:
-        """The same plan, for rows that are known by their shape and traits."""
-
-    def solve(self, rows: RowsLike, request: Request, asked: Any = "auto") -> tuple[Spectrum, Plan]:
-        """Eigenpairs of the covariance of the rows."""
-
-    def solve_summary(self, summary: Any, request: Request, asked: Any = "auto") -> tuple[Spectrum, Plan]:
-        """Eigenpairs of the covariance of the rows that were summarized."""
-
-
 R = TypeVar("R")
 
 
@@ -618,36 +478,9 @@ def repeated_rows(rows: RowsLike) -> int | None:
     return None if n is None else max(n, int(total_weight(rows) or 0.0))
 
 
-# The choice of a solver, which is the same for all problems.
-#
-# A problem has a table of solvers. "auto" takes the solver of least work among those that can do the job, fit into
-# memory and are sensible for it; a solver requested by name or as an object is always used. In both cases a job that
-# cannot be done is refused here, before any row is read.
-
-
 def is_auto(asked: Any) -> bool:
     """Whether the solver is to be chosen automatically."""
     return isinstance(asked, str) and asked == "auto"
-
-
-def make_plan(
-    job: Any,
-    asked: Any,
-    table: Mapping[str, Any],
-    kind: Any,
-    *,
-    what: str = "a solver object",
-    advice: Callable[[str], str] = lambda name: "",
-) -> Plan:
-    """The plan for `job`: with the cheapest solver of `table` for "auto", otherwise with the solver `asked` for.
-
-    `kind` is the base class of the solvers of the problem, and `what` describes them in an error message. `advice`
-    returns what the error message adds for a name that is not in the table.
-    """
-    if is_auto(asked):
-        return cheapest_plan(job, table)
-    solver = find_solver(asked, table, kind, what=what, advice=advice)
-    return checked_plan(solver, job, "as requested")
 
 
 def checked_plan(solver: Any, job: Any, why: str = "") -> Plan:
@@ -661,38 +494,13 @@ def checked_plan(solver: Any, job: Any, why: str = "") -> Plan:
     return plan
 
 
-def find_solver(
-    asked: Any,
-    table: Mapping[str, Any],
-    kind: Any,
-    *,
-    what: str = "a solver object",
-    advice: Callable[[str], str] = lambda name: "",
-) -> Any:
-    """The solver of this name, or the solver object itself; raises an error for anything else."""
-    if isinstance(asked, str):
-        if asked not in table:
-            raise choice("solver", asked, ["auto", *table], advice(asked))
-        return make_solver(table[asked])
-    if not isinstance(asked, kind):
-        instead = f"; make one: {asked.__name__}()" if isinstance(asked, type) else ""
-        raise TypeError(f"solver must be a name or {what}, got {type(asked).__name__}{instead}.")
-    return asked
-
-
-def cheapest_plan(job: Any, table: Mapping[str, Any]) -> Plan:
-    """The plan of `cheapest_solver`."""
-    plan: Plan = cheapest_solver(job, table).plan(job)
-    return plan
-
-
 def cheapest_solver(job: Any, table: Mapping[str, Any]) -> Any:
     """The solver of least work among those of `table` that can do the job, fit into memory, and are sensible.
 
     If none can do the job, the refusal of the first sensible one is raised; if none fits into memory, the error of the
     smallest one.
     """
-    refusals: dict[AnySolver, Exception | None] = {s: s.refusal(job) for s in map(make_solver, table.values())}
+    refusals: dict[AnySolver, Exception | None] = {s: s.refusal(job) for s in map(_made, table.values())}
     costs: dict[AnySolver, Cost] = {s: s.cost(job) for s, refusal in refusals.items() if refusal is None}
     if not costs:
         raise refusals[max(refusals, key=lambda s: s.is_sensible(job))]  # type: ignore[misc] # none of them is None
@@ -704,30 +512,21 @@ def cheapest_solver(job: Any, table: Mapping[str, Any]) -> Any:
     return min(sensible, key=lambda s: sensible[s].work)
 
 
-def cached_choice(job: Any, table: Mapping[str, Any]) -> tuple[Any, Plan]:
+@lru_cache(maxsize=512)
+def cached_choice(job: Any, memory: int, table: tuple[tuple[str, Any], ...]) -> tuple[Any, Plan]:
     """The cheapest solver and its plan, which are cached, because choosing would take much of the time of small fits.
 
-    The job and the entries of the table must be hashable.
+    The job and the entries of the table must be hashable. The memory of the job is part of the key, because the choice
+    depends on it.
     """
-    return _choice(job, job.memory, tuple(table.items()))
-
-
-@lru_cache(maxsize=512)
-def _choice(job: Any, memory: int, table: tuple[tuple[str, Any], ...]) -> tuple[Any, Plan]:
-    """See `cached_choice`. The memory of the machine is part of the key, because the choice depends on it."""
     solver = cheapest_solver(job, dict(table))
     return solver, solver.plan(job)
 
 
-def make_solver(entry: Any) -> Any:
+def _made(entry: Any) -> Any:
     """The solver object for an entry of a table of solvers; a class is instantiated with its default options."""
     return entry() if isinstance(entry, type) else entry
 
-
-# Solve a problem, check the result, and solve it again with a more accurate method if necessary.
-
-
-M = TypeVar("M")
 
 #: Results of this status may be improved by a more accurate solver.
 _IMPROVABLE = (Status.UNRESOLVED, Status.NOT_CONVERGED)
@@ -736,6 +535,10 @@ _IMPROVABLE = (Status.UNRESOLVED, Status.NOT_CONVERGED)
 @dataclass(frozen=True)
 class Problem(Generic[R]):
     """A problem that several solvers solve: which of them does a job, and what it finds.
+
+    "auto" takes the solver of least work among those of the table that can do the job, fit into memory and are sensible
+    for it; a solver requested by name or as an object is always used. In both cases a job that cannot be done is
+    refused before any row is read.
 
     A solver has `solve(rows, request)` and, if it `starts_from` a summary of the rows, `solve_summary(summary,
     request)`. Both return a record with a `status` and a number of `passes`.
@@ -747,8 +550,10 @@ class Problem(Generic[R]):
     #: What solvers are in messages, and what is added to the message about a name that is not in the table.
     what: str = "a solver object"
     advice: Callable[[Any], str] = lambda name: ""
-    #: Whether choices are kept, which takes that the entries of the table can be compared.
+    #: Whether choices are kept, which takes that the job and the entries of the table can be compared.
     cached: bool = True
+    #: Whether "auto" chooses a solver.
+    chooses: bool = True
 
     def job(self, rows: Any, request: Any) -> Any:
         """The job of solving these rows."""
@@ -765,9 +570,24 @@ class Problem(Generic[R]):
 
     def plan_job(self, job: Any, asked: Any = "auto") -> Plan:
         """The plan for a job. A solver that does not fit into memory is refused, even if it was requested."""
-        if is_auto(asked) and self.cached:
-            return cached_choice(job, self.solvers)[1]
-        return make_plan(job, asked, self.solvers, self.kind, what=self.what, advice=self.advice)
+        if not (self.chooses and is_auto(asked)):
+            return checked_plan(self.find(asked), job, "as requested")
+        if self.cached:
+            return cached_choice(job, job.memory, tuple(self.solvers.items()))[1]
+        plan: Plan = cheapest_solver(job, self.solvers).plan(job)
+        return plan
+
+    def find(self, asked: Any) -> Any:
+        """The solver of this name, or the solver object itself; raises an error for anything else."""
+        if isinstance(asked, str):
+            if asked not in self.solvers:
+                allowed = ["auto", *self.solvers] if self.chooses else [*self.solvers]
+                raise choice("solver", asked, allowed, self.advice(asked))
+            return _made(self.solvers[asked])
+        if not isinstance(asked, self.kind):
+            instead = f"; make one: {asked.__name__}()" if isinstance(asked, type) else ""
+            raise TypeError(f"solver must be a name or {self.what}, got {type(asked).__name__}{instead}.")
+        return asked
 
     def plan_stream(self, plan: Plan, job: Any, rows: Any, request: Any) -> Plan:
         """The plan for rows that can be read only once, so that no more accurate solver can follow."""
@@ -775,19 +595,24 @@ class Problem(Generic[R]):
 
     def solve(self, rows: Any, request: Any, asked: Any = "auto") -> tuple[R, Plan]:
         """The result of the solver `asked` for; with "auto", more accurate solvers follow until it is resolved."""
-        job, auto, passes = self.job(rows, request), is_auto(asked), 0
-        plan = self.plan_job(job, asked)
-        again = auto and job.traits.rereadable
-        if auto and not again:
+        job = self.job(rows, request)
+        plan, again = self.plan_job(job, asked), is_auto(asked)
+        if again and not job.traits.rereadable:
             plan = self.plan_stream(plan, job, rows, request)
+        return self.solve_planned(plan, job, rows, request, again=again)
+
+    def solve_planned(self, plan: Plan, job: Any, rows: Any, request: Any, *, again: bool) -> tuple[R, Plan]:
+        """The result of the planned solver; if `again`, more accurate solvers follow until it is resolved. Both the
+        result and the plan have the passes of all of them."""
+        passes = 0
         while True:
             found, finer = plan.solver.solve(rows, request), None
-            if again and found.status in _IMPROVABLE:
+            if again and job.traits.rereadable and found.status in _IMPROVABLE:
                 found = plan.solver._confirmed(found, rows, request)
                 finer = finer_plan(plan, found.status, job)
             passes += found.passes
             if finer is None:
-                return with_passes(found, passes), with_passes(plan, passes)
+                return replace(found, passes=passes), replace(plan, passes=passes)
             plan = finer
 
     def solve_summary(self, summary: Any, request: Any, asked: Any = "auto") -> tuple[R, Plan]:
@@ -796,10 +621,6 @@ class Problem(Generic[R]):
         plan = solver.plan(self.summary_job(summary, request), "from a summary")
         return replace(solver.solve_summary(summary, request), passes=0), replace(plan, passes=0)
 
-    def find(self, asked: Any) -> Any:
-        """The solver of this name, or the solver object itself; raises an error for anything else."""
-        return find_solver(asked, self.solvers, self.kind, what=self.what, advice=self.advice)
-
     def solver_for(self, summary: Any, asked: Any = "auto") -> Any:
         """The solver that starts from a summary of this class: the one `asked` for, or the first such in the table."""
         kinds = {cls: cls.starts_from for cls in self.solvers.values() if cls.starts_from is not None}
@@ -807,37 +628,13 @@ class Problem(Generic[R]):
         if not able:
             known = " or a ".join(kind.__name__ for kind in kinds.values())
             raise TypeError(f"a {known} is needed, got {type(summary).__name__}.")
-        solver = able[0]() if is_auto(asked) else self.find(asked)
+        first = able[0]
+        solver = first() if is_auto(asked) else self.find(asked)
         if isinstance(summary, solver.starts_from or ()):
             return solver
-        first = able[0]
         raise ValueError(
             f"solver={asked!r} cannot start from a {first.starts_from.__name__}; use 'auto' or {first.name!r}."
         )
-
-
-def refine(first: M, solve: Callable[[M], R], finer: Callable[[M, R], M | None]) -> tuple[R, M]:
-    """Solve by the first method, and then by more accurate ones as long as `finer(method, result)` returns one.
-
-    Returns the last result and the method that produced it.
-    """
-    method, result = first, solve(first)
-    while (following := finer(method, result)) is not None:
-        method, result = following, solve(following)
-    return result, method
-
-
-def escalate(plan: Plan, solve: Callable[[Any], Any], job: Any, *, allowed: bool = True) -> tuple[Any, Plan, int]:
-    """As `Problem.solve`, for a function of the solver, if that is `allowed`: the last result, its plan, and the passes
-    of all results."""
-    passes = 0
-    while True:
-        found = solve(plan.solver)
-        passes += found.passes
-        finer = finer_plan(plan, found.status, job) if allowed and job.traits.rereadable else None
-        if finer is None:
-            return found, plan, passes
-        plan = finer
 
 
 def finer_plan(plan: Plan, status: Status, job: Any) -> Plan | None:

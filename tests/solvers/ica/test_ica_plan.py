@@ -158,7 +158,7 @@ def test_a_plan_is_what_runs(solver, k, rows):
 
 def test_a_plan_of_whitening_and_unmixing():
     whitening, planned = PCA(3, ddof=0).plan(X), ICA(3, n_init=4).plan(X)
-    alone = ica.plan(Rows(open_source(X)), IcaRequest(Sech(), 3, n_init=4))
+    alone = ica.plan(Rows(open_source(X)), IcaRequest(Sech(), 3, n_init=4), "quasi-newton")
     assert planned.passes == whitening.passes + alone.passes
     assert planned.n_bytes == whitening.n_bytes + alone.n_bytes
     assert alone.passes == 4 * ICA(3).plan(X).passes - 4 * whitening.passes
@@ -166,7 +166,7 @@ def test_a_plan_of_whitening_and_unmixing():
 
 def test_a_sample_and_white_rows_take_memory():
     def n_bytes(rows, k=3, **options):
-        return ica.plan(Rows(open_source(rows)), IcaRequest(Sech(), k, **options)).n_bytes
+        return ica.plan(Rows(open_source(rows)), IcaRequest(Sech(), k, **options), "quasi-newton").n_bytes
 
     # A start that is given needs no sample.
     assert n_bytes(MANY) > 8 * 5000 * 5 + n_bytes(MANY, start=np.eye(3))
@@ -262,7 +262,7 @@ def test_solve_gives_sources_in_order(solver):
 
 def test_a_request_without_a_whitener_is_for_plans():
     rows = Rows(open_source(X))
-    assert ica.plan(rows, IcaRequest(Sech())).solver == QuasiNewtonICA()
+    assert ica.plan(rows, IcaRequest(Sech()), "quasi-newton").solver == QuasiNewtonICA()
     with pytest.raises(TypeError, match="can be planned but not solved"):
         ica.solve(rows, IcaRequest(Sech()))
 

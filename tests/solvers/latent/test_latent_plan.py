@@ -56,14 +56,14 @@ def test_a_plan_does_not_look_for_holes():
 def test_the_door_for_rows_and_for_moments(name):
     """Both ways lead to the same likelihood."""
     solver = LATENT_SOLVERS[name]()
-    request = LatentRequest(2, tied=False, floor=1e-6)
-    fit, plan = latent.solve(Rows(open_source(X)), request, solver, spectra)
-    again, from_summary = latent.solve_summary(summarize(X, Moments(6, wide=True)), request, name, spectra)
+    request = LatentRequest(2, tied=False, floor=1e-6, spectra=spectra)
+    fit, plan = latent.solve(Rows(open_source(X)), request, solver)
+    again, from_summary = latent.solve_summary(summarize(X, Moments(6, wide=True)), request, name)
     assert plan.solver == from_summary.solver == solver
     assert (from_summary.passes, from_summary.why) == (0, "from a summary")
     assert fit.status is again.status is Status.CONVERGED
     assert again.loglike[-1] == pytest.approx(fit.loglike[-1], rel=1e-8)
-    newton, _ = latent.solve(Rows(open_source(X)), request, Newton(), spectra)
+    newton, _ = latent.solve(Rows(open_source(X)), request, Newton())
     assert fit.loglike[-1] == pytest.approx(newton.loglike[-1], rel=1e-6)
 
 
@@ -110,7 +110,7 @@ JOBS = {
 @pytest.mark.parametrize("kind", list(JOBS))
 def test_auto_takes_the_cheapest_solver_that_can_do_the_job(kind):
     job = LatentJob(120, 6, 2, open_source(X).traits, *kind, spectra)
-    assert type(latent.solver_for(job, "auto")) is JOBS[kind]
+    assert type(latent.PROBLEM.choose(job, "auto")) is JOBS[kind]
     for solver in (Newton(), EM(), ClosedForm()):
         tied, bayes, complete = kind
         able = (solver.ties_noise if tied else solver.separates_noise) and (solver.takes_prior or not bayes)

@@ -5,9 +5,9 @@ import pytest
 
 from inputs import blocks
 from lowdim import CCA, GCCA, PCR, PLSSVD, KernelCCA, Moments, PLSCanonical, PLSRegression, summarize
+from lowdim.solvers import REDUCTIONS
 from lowdim.solvers import pairs as tables
 from lowdim.solvers import problem as base
-from lowdim.solvers.pairs import REDUCTIONS
 from lowdim.solvers.pairs.reductions import CovarianceReduction, GramReduction, TablesJob, TriangleReduction
 from lowdim.solvers.problem import EIGH_WORK, Status
 from lowdim.sources.base import Traits

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from lowdim import PCA, open_source, plan
 from lowdim.errors import ConvergenceWarning
-from lowdim.solvers import lanczos
+from lowdim.solvers import iteration
 from lowdim.solvers.problem import Status
 from lowdim.solvers.spectra import krylov
 from lowdim.solvers.spectra.covariance import Covariance
@@ -126,9 +126,9 @@ def test_thick_restarts_change_nothing(values, monkeypatch):
     }[values]
     X = with_values(spectrum)
     rooms = []
-    room = lanczos.Lanczos.room
-    monkeypatch.setattr(lanczos.Lanczos, "room", lambda self, p: rooms.append(room(self, p)) or rooms[-1])
-    monkeypatch.setattr(lanczos, "_BASIS_BYTES", 0)
+    room = iteration.Lanczos.room
+    monkeypatch.setattr(iteration.Lanczos, "room", lambda self, p: rooms.append(room(self, p)) or rooms[-1])
+    monkeypatch.setattr(iteration, "_BASIS_BYTES", 0)
     pca = check(X, 10, Krylov(block=4), angle=1e-4 if values == "slow" else None)
     assert rooms == [10 + 4 * 4]
     assert pca.status_ is not Status.NOT_CONVERGED
@@ -173,7 +173,7 @@ def test_giving_up_warns_with_steps_residual_and_tolerance():
 
 def test_auto_never_gives_up(monkeypatch):
     """Where krylov would, `auto` goes on with a direct solver."""
-    monkeypatch.setattr(lanczos.Lanczos, "_status", lambda self, *a, **k: Status.NOT_CONVERGED)
+    monkeypatch.setattr(iteration.Lanczos, "_status", lambda self, *a, **k: Status.NOT_CONVERGED)
     X = sparse.random_array((N, P), density=0.02, rng=np.random.default_rng(1), format="csr")
     assert isinstance(plan(X.shape, 5, traits=open_source(X).traits).solver, Krylov)
     pca = PCA(5).fit(X)

@@ -15,8 +15,8 @@ import numpy as np
 from ..._core.arrays import to_numpy
 from ..._core.devices import free_device_bytes
 from ..._core.threads import single_threaded_blas
-from ...errors import NoMaximum, choice
-from ..problem import Plan, RowsLike, Status, Unmixing, make_plan
+from ...errors import NoMaximum
+from ..problem import Plan, Problem, RowsLike, Status
 from .fixed_point import FixedPointICA, first_steps
 from .objective import (
     IcaFit,
@@ -24,6 +24,7 @@ from .objective import (
     IcaRequest,
     IcaSolver,
     Objective,
+    Unmixing,
     agreement,
     gaussian_sources,
     loss_of_end,
@@ -38,53 +39,48 @@ from .quasi_newton import QuasiNewtonICA
 ICA_SOLVERS: dict[str, type[IcaSolver]] = {cls.name: cls for cls in (QuasiNewtonICA, FixedPointICA)}
 
 
-def plan(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-newton") -> Plan:
-    """The plan for these rows, before any is read. The cost of whitening is not included."""
-    return _plan(_job(rows, request), asked)
+class IcaProblem(Problem[IcaFit]):
+    """Independent sources. There is no "auto", because the better solver does not depend on the shape of the rows."""
+
+    def job(self, rows: RowsLike, request: IcaRequest) -> IcaJob:
+        """The job of finding the sources. The cost of whitening is not included."""
+        n, p = rows.shape
+        k, whitener = request.k, request.whitener
+        if whitener is not None:
+            n, k = whitener.n_rows, int(whitener.matrix.shape[0])
+        return IcaJob(n, p, k, rows.traits, request.n_init, request.start is None, free_device_bytes(rows.empty(0)))
+
+    def solve(self, rows: RowsLike, request: IcaRequest, asked: Any = "quasi-newton") -> tuple[IcaFit, Plan]:
+        """The result of highest likelihood from all starts, with its sources in order of their variance in the rows.
+
+        Each step from a start is one pass over the rows, or over the whitened rows if those are kept; `IcaSolver.cost`
+        states the cost.
+        """
+        whitener = request.whitener
+        if whitener is None:
+            raise TypeError("a request without a whitener can be planned but not solved; create one by make_whitener.")
+        job = self.job(rows, request)
+        plan = self.plan_job(job, asked)
+        solver, k = plan.solver, job.sources
+        if request.start is None:
+            random = np.random.default_rng(request.seed)
+            starts = [np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(request.n_init)]
+        else:
+            starts = [check_start(request.start, k, solver.ortho)]
+        mean, matrix = whitener.mean, whitener.matrix
+        if job.keeps_white_rows:
+            white = rows.map(whitening_map(matrix, mean, rows))
+            rows, mean, matrix = rows.of(white, rows.weights, rows.progress), np.zeros(k), np.eye(k)
+        unmixer = Unmixer(rows, mean, matrix, request, solver, job)
+        with single_threaded_blas():
+            answers, passes = unmixer.run(starts)
+        best = min(answers, key=unmixer.loss)
+        stability = None if len(answers) == 1 else agreement(best, answers)
+        return sort_sources(best, stability, passes, whitener.lift), replace(plan, passes=passes)
 
 
-def solve(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-newton") -> tuple[IcaFit, Plan]:
-    """The result of highest likelihood from all starts, with its sources in order of their variance in the rows.
-
-    Each step from a start is one pass over the rows, or over the whitened rows if those are kept; `IcaSolver.cost`
-    states the cost.
-    """
-    whitener = request.whitener
-    if whitener is None:
-        raise TypeError("a request without a whitener can be planned but not solved; create one by make_whitener.")
-    k = int(whitener.matrix.shape[0])
-    job = _job(rows, replace(request, k=k), whitener.n_rows)
-    the_plan = _plan(job, asked)
-    solver: IcaSolver = the_plan.solver
-    if request.start is None:
-        random = np.random.default_rng(request.seed)
-        starts = [np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(request.n_init)]
-    else:
-        starts = [check_start(request.start, k, solver.ortho)]
-    mean, matrix = whitener.mean, whitener.matrix
-    if job.keeps_white_rows:
-        white = rows.map(whitening_map(matrix, mean, rows))
-        rows, mean, matrix = rows.of(white, rows.weights, rows.progress), np.zeros(k), np.eye(k)
-    unmixer = Unmixer(rows, mean, matrix, request, solver, job)
-    with single_threaded_blas():
-        answers, passes = unmixer.run(starts)
-    best = min(answers, key=unmixer.loss)
-    stability = None if len(answers) == 1 else agreement(best, answers)
-    return sort_sources(best, stability, passes, whitener.lift), replace(the_plan, passes=passes)
-
-
-def _plan(job: IcaJob, asked: str | IcaSolver) -> Plan:
-    # There is no "auto", because the better solver does not depend on the shape of the rows.
-    if isinstance(asked, str) and asked not in ICA_SOLVERS:
-        raise choice("solver", asked, tuple(ICA_SOLVERS))
-    return make_plan(job, asked, ICA_SOLVERS, IcaSolver, what="a solver object such as QuasiNewtonICA()")
-
-
-def _job(rows: RowsLike, request: IcaRequest, n_rows: int | None = None) -> IcaJob:
-    n, p = rows.shape
-    search = request.start is None
-    free = free_device_bytes(rows.empty(0))
-    return IcaJob(n if n_rows is None else n_rows, p, request.k, rows.traits, request.n_init, search, free)
+_PROBLEM = IcaProblem(ICA_SOLVERS, IcaSolver, "a solver object such as QuasiNewtonICA()", chooses=False)
+plan, solve = _PROBLEM.plan, _PROBLEM.solve
 
 
 def check_start(w_init: Any, k: int, ortho: bool) -> np.ndarray:

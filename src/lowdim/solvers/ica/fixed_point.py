@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...densities import Density
-from ..problem import Unmixing
 from .objective import (
     NARROW_ABOVE,
     GaussianBlock,
     IcaSolver,
     Objective,
     Point,
+    Unmixing,
     gaussian_energy,
     nearest_orthogonal,
     status_of_end,

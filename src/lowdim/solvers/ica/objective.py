@@ -22,8 +22,7 @@ from ...linalg import FLOAT32_EPS, divisor, signs
 from ...summaries.moments import Moments
 from ...summaries.sample import Sample
 from ...summaries.scores import ScoreMoments
-from ..iteration import check_whole
-from ..problem import AnySolver, Cost, Job, RowsLike, Spectrum, Status, Unmixing
+from ..problem import AnySolver, Cost, Job, RowsLike, Spectrum, Status, check_whole
 
 # The whitening matrix of rows, from their spectrum.
 
@@ -245,6 +244,25 @@ class Objective:
         fourth, curvature = mean(sums.fourth), mean(sums.curvature)
         self._last = Point(W, products, slopes, energy, fourth, curvature, narrow, epsilon)
         return self._last
+
+
+@dataclass(frozen=True)
+class Unmixing:
+    """An unmixing matrix y = W z of whitened rows z."""
+
+    #: W, (k, k), as a NumPy array.
+    W: np.ndarray
+    #: Which sources have the flipped density, (k,).
+    flipped: np.ndarray
+    #: Minus the log-likelihood per whitened row, before each step and at the end.
+    loss: list[float]
+    #: Largest absolute entry of the relative gradient (of its skew part, if W is orthogonal).
+    gradient_norm: float
+    #: E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i] for the density that is not flipped, zero for Gaussian sources, (k,).
+    stability: np.ndarray
+    kurtosis: np.ndarray
+    status: Status
+    n_iter: int
 
 
 class Flips:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import NoMaximum
-from ..iteration import LimitedMemory, check_whole
-from ..problem import Unmixing
-from .objective import NARROW_ABOVE, Flips, GaussianBlock, IcaSolver, Objective, Point, status_of_end
+from ..iteration import LimitedMemory
+from ..problem import check_whole
+from .objective import NARROW_ABOVE, Flips, GaussianBlock, IcaSolver, Objective, Point, Unmixing, status_of_end
 
 #: Lower bound on the approximate second derivatives.
 _LEAST_CURVATURE = 0.01

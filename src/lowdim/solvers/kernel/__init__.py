@@ -1,12 +1,11 @@
 """Components of features that are given implicitly by a kernel: the problem behind kernel PCA.
 
-`solve(rows, request, asked, spectra)` is the entry point. The module `exact` has the solvers that use the kernel
+`solve(rows, request, asked)` is the entry point. The module `exact` has the solvers that use the kernel
 matrix, and `maps` those that use a feature map followed by PCA. All are listed in the table `KERNEL_SOLVERS`.
 """
 
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,10 @@ from ...kernels import Kernel, as_kernel
 from ...linalg import signs
 from ...sources.base import Traits
 from ...summaries.sample import Sample
-from ..problem import Plan, RowsLike, SpectraLike, cheapest_plan, count_to_reach, escalate, is_auto, make_plan
+from ..problem import Plan, Problem, RowsLike, cheapest_solver, count_to_reach, is_auto
 from .exact import DenseKernel, ExactKernel, KrylovKernel
 from .maps import Features, FourierFeatures, Nystrom
-from .matrix import Components, KernelJob, KernelSolver, array_like, memory_allowed
+from .matrix import Components, KernelJob, KernelSolver, SampledRows, array_like, memory_allowed
 
 #: Solvers by shorthand. "matrix-free" is "krylov" without keeping any part of the matrix.
 KERNEL_SOLVERS: dict[str, KernelSolver] = {
@@ -64,77 +63,93 @@ class KernelRequest:
     n_examples: int = 0
     #: Whether rows are objects that only the kernel can interpret, not numbers.
     objects: bool = False
+    #: The module `lowdim.solvers.spectra`, which finds the eigenpairs of explicit features.
+    spectra: Any = None
 
 
-def solve(
-    rows: RowsLike, request: KernelRequest, asked: str | KernelSolver, spectra: SpectraLike
-) -> tuple[Components, Plan]:
-    """Components by the solver `asked` for; with "auto", LAPACK follows if an iteration does not converge.
+class KernelProblem(Problem[Components]):
+    """Components of kernel PCA; the jobs are too various to keep choices."""
 
-    First a sample of the rows is drawn if `job.draws_sample`. Passes are counted with it.
+    def job(self, rows: RowsLike, request: KernelRequest) -> KernelJob:
+        free = None if rows.traits.host else free_device_bytes(rows.empty(0))
+        allowed = memory_allowed(request.memory) if request.memory is not None or free is None else max(1, free // 2)
+        return KernelJob(*rows.shape, request.k, rows.traits, request.kernel, allowed, request.objects)
+
+    def plan_job(self, job: KernelJob, asked: str | KernelSolver = "auto") -> Plan:
+        if not is_auto(asked):
+            return super().plan_job(job, asked)
+        # If an exact solver cannot do the job, no approximation is used in its place: only sensible solvers are
+        # considered.
+        sensible = {name: solver for name, solver in self.solvers.items() if solver.is_sensible(job)}
+        plan: Plan = cheapest_solver(job, sensible).plan(job)
+        return plan
+
+    def solve(
+        self, rows: RowsLike, request: KernelRequest, asked: str | KernelSolver = "auto"
+    ) -> tuple[Components, Plan]:
+        """Components by the solver `asked` for; with "auto", LAPACK follows if an iteration does not converge.
+
+        First a sample of the rows is drawn if `job.draws_sample`. Passes are counted with it.
+        """
+        job, again = self.job(rows, request), is_auto(asked)
+        plan = self.plan_job(job, asked)
+        hours = plan.solver.hours(job) if again and isinstance(plan.solver, ExactKernel) else 0.0
+        if hours > 1.0:
+            warn_user(
+                f"exact components of a kernel of {job.rows} rows will take about {hours:.0f} hours; solver='nystrom' "
+                "approximates them in minutes. Pass solver='krylov' if you want to wait.",
+                SlowWarning,
+            )
+        # Overflow is detected by checking the results.
+        with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
+            sample = None
+            if job.draws_sample:
+                size = max(_MEDIAN, request.n_examples, plan.solver.sample_size)
+                sample = rows.summarize(Sample(rows.shape[1], size, seed=request.sample_seed))
+            if job.kernel is not None and not job.kernel.is_complete:
+                assert sample is not None, "refusal() rejects streams that can be read once if the width is unknown"
+                # Widths are estimated by the median rule, on the device of the rows. A larger sample begins with the
+                # rows of a smaller one, so the width does not depend on the solver.
+                some = sample.rows[:_MEDIAN]
+                some = some if isinstance(rows.empty(0), np.ndarray) else array_like(some, rows.empty(0))
+                job = replace(job, kernel=job.kernel.fitted(some, sample.weights[:_MEDIAN]))
+            sampled = SampledRows(job, sample, request.seed, request.spectra)
+            found, plan = self.solve_planned(plan, job, rows, sampled, again=again)
+            if found.values.shape[0] == 0:
+                raise no_positive_eigenvalue("the centred kernel matrix")
+            k = None if request.share is None else count_to_reach(found, request.share)
+            found = _leading(found, k, rows, sample)
+        examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
+        passes = found.passes + (sample is not None)
+        return replace(found, kernel=job.kernel, examples=examples, passes=passes), replace(plan, passes=passes)
+
+
+def _leading(found: Components, k: int | None, rows: RowsLike, sample: Sample | None) -> Components:
+    """The first k components, times the signs that make the largest score of each positive.
+
+    Scores of all rows are used if they are available, otherwise those of the sample.
     """
-    job = _job(rows, request)
-    the_plan = plan_job(job, asked)
-    hours = the_plan.solver.hours(job) if is_auto(asked) and isinstance(the_plan.solver, ExactKernel) else 0.0
-    if hours > 1.0:
-        warn_user(
-            f"exact components of a kernel of {job.rows} rows will take about {hours:.0f} hours; solver='nystrom' "
-            "approximates them in minutes. Pass solver='krylov' if you want to wait.",
-            SlowWarning,
-        )
-    # Overflow is detected by checking the results.
-    with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-        sample = None
-        if job.draws_sample:
-            size = max(_MEDIAN, request.n_examples, the_plan.solver.sample_size)
-            sample = rows.summarize(Sample(rows.shape[1], size, seed=request.sample_seed))
-        if job.kernel is not None and not job.kernel.is_complete:
-            assert sample is not None, "refusal() rejects streams that can be read once if the width is unknown"
-            # Widths are estimated by the median rule, on the device of the rows. A larger sample begins with the rows
-            # of a smaller one, so the width does not depend on the solver.
-            some = sample.rows[:_MEDIAN]
-            some = some if isinstance(rows.empty(0), np.ndarray) else array_like(some, rows.empty(0))
-            job = replace(job, kernel=job.kernel.fitted(some, sample.weights[:_MEDIAN]))
-        run = methodcaller("components", rows, job, sample, request.seed, spectra)
-        found, the_plan, passes = escalate(the_plan, run, job, allowed=is_auto(asked))
-        if found.values.shape[0] == 0:
-            raise no_positive_eigenvalue("the centred kernel matrix")
-        # The first k components, times the signs that make the largest score of each positive: scores of all rows are
-        # used if they are available, otherwise those of the sample.
-        k = None if request.share is None else count_to_reach(found, request.share)
-        projection, vectors = found.projection[:, :k], found.eigenvectors
-        if vectors is not None:
-            vectors = vectors[:, :k]
-            turn = signs(vectors.T)
-        elif sample is None:
-            turn = signs(projection.T)
-        else:
-            some = rows.of(array_like(sample.rows, rows.empty(0)))
-            turn = signs(some.mapped(found.phi, widen=True).map(affine(projection, found.offset, 1.0)).T)
-        turn = astype(turn, projection.dtype)
-        found = replace(
-            found,
-            values=found.values[:k],
-            projection=projection * turn,
-            expansion=found.expansion and (found.expansion[0][:k, :] * turn[:, None], found.expansion[1]),
-            eigenvectors=None if vectors is None else vectors * turn,
-        )
-    examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
-    passes += sample is not None
-    return replace(found, kernel=job.kernel, examples=examples, passes=passes), replace(the_plan, passes=passes)
+    projection, vectors = found.projection[:, :k], found.eigenvectors
+    if vectors is not None:
+        vectors = vectors[:, :k]
+        turn = signs(vectors.T)
+    elif sample is None:
+        turn = signs(projection.T)
+    else:
+        some = rows.of(array_like(sample.rows, rows.empty(0)))
+        turn = signs(some.mapped(found.phi, widen=True).map(affine(projection, found.offset, 1.0)).T)
+    turn = astype(turn, projection.dtype)
+    return replace(
+        found,
+        values=found.values[:k],
+        projection=projection * turn,
+        expansion=found.expansion and (found.expansion[0][:k, :] * turn[:, None], found.expansion[1]),
+        eigenvectors=None if vectors is None else vectors * turn,
+    )
 
 
-def plan(rows: RowsLike, request: KernelRequest, asked: str | KernelSolver = "auto") -> Plan:
-    """The plan for these rows, before any is read."""
-    return plan_job(_job(rows, request), asked)
-
-
-def plan_job(job: KernelJob, asked: str | KernelSolver = "auto") -> Plan:
-    """The plan for a job."""
-    if not is_auto(asked):
-        return make_plan(job, asked, KERNEL_SOLVERS, KernelSolver, what="a solver of kernel PCA", advice=_advice)
-    # If an exact solver cannot do the job, no approximation is used in its place: only sensible solvers are considered.
-    return cheapest_plan(job, {name: solver for name, solver in KERNEL_SOLVERS.items() if solver.is_sensible(job)})
+_PROBLEM = KernelProblem(KERNEL_SOLVERS, KernelSolver, "a solver of kernel PCA", _advice)
+plan, plan_job, solve = _PROBLEM.plan, _PROBLEM.plan_job, _PROBLEM.solve
 
 
 def kernel_plan(
@@ -186,9 +201,3 @@ def kernel_plan(
     traits = Traits(itemsize=itemsize, whole=whole and shape[0] is not None, rereadable=rereadable)
     job = KernelJob(*shape, None if k is None else int(k), traits, kernel=known, allowed=memory_allowed(memory))
     return plan_job(job, solver)
-
-
-def _job(rows: RowsLike, request: KernelRequest) -> KernelJob:
-    free = None if rows.traits.host else free_device_bytes(rows.empty(0))
-    allowed = memory_allowed(request.memory) if request.memory is not None or free is None else max(1, free // 2)
-    return KernelJob(*rows.shape, request.k, rows.traits, request.kernel, allowed, request.objects)

@@ -16,8 +16,8 @@ from ...errors import needs_all_rows, not_symmetric
 from ...features import Same, Scaled, SomeColumns
 from ...linalg import eigh_descending, orthonormal_block, rank_cut, require_normal
 from ...summaries.sample import Sample
-from ..lanczos import Lanczos, check_limits
-from ..problem import Cost, KernelFit, RowsLike, SpectraLike, Status
+from ..iteration import Lanczos, check_limits
+from ..problem import Cost, RowsLike, Status
 from .matrix import TILE, Components, KernelJob, KernelMatrix, KernelSolver, Tiles, kernel_columns, tile_rows
 
 #: A precomputed matrix may differ from its transpose by this share of its largest entry.
@@ -39,6 +39,24 @@ _WORK_PER_HOUR = 3.6e13
 _APPROXIMATE = "Nystrom(landmarks=m) approximates the kernel with less, for m small enough"
 
 
+@dataclass(frozen=True)
+class KernelFit:
+    """Leading eigenpairs of the centred kernel matrix G of rows."""
+
+    #: Positive eigenvalues of G, descending, (k,), as a NumPy array.
+    values: np.ndarray
+    #: Unit eigenvectors as columns, (n, k); with weights, sqrt(w_i) times those of the rows repeated w_i times.
+    vectors: Array
+    #: Sum of all positive eigenvalues, and the share of the negative eigenvalues in sum |lambda|.
+    total: float
+    negative_mass: float
+    status: Status
+    #: max_k ||G v_k - gamma_k v_k|| / gamma_1.
+    residual: float
+    #: Passes over pairs of rows.
+    passes: int
+
+
 class ExactKernel(KernelSolver):
     """A solver of G v = gamma v for the centred kernel matrix G of all rows."""
 
@@ -46,15 +64,14 @@ class ExactKernel(KernelSolver):
     in_float64: ClassVar[bool] = False
 
     @abstractmethod
-    def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
+    def eigenpairs(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         """The first `k` eigenpairs, or all with a positive eigenvalue if `k` is None."""
 
-    def components(
-        self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
-    ) -> Components:
+    def components(self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: Any) -> Components:
         """Components from the eigenpairs of the kernel matrix of all rows.
 
-        If the job has no kernel, the rows are this matrix. Passes over pairs of rows and memory are those of `solve`.
+        If the job has no kernel, the rows are this matrix. Passes over pairs of rows and memory are those of
+        `eigenpairs`.
         """
         X, weights = rows.whole("KernelPCA")
         basis = None
@@ -76,7 +93,7 @@ class ExactKernel(KernelSolver):
                 known = astype(known, namespace(known).float64)
             tiles = Tiles(known, job.kernel)
         matrix = KernelMatrix(tiles, weights, self.kept_bytes(job), rows.progress)
-        fit = self.solve(matrix, job.k, seed)
+        fit = self.eigenpairs(matrix, job.k, seed)
         if fit.values.shape[0]:
             like = tiles.empty_tiles(0, 0)
             require_normal(float(fit.values[0]), like, "the features of the kernel", matrix.weight)
@@ -142,7 +159,7 @@ class DenseKernel(ExactKernel):
     # LAPACK is fast enough in float64 for all jobs for which it is chosen.
     in_float64 = True
 
-    def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
+    def eigenpairs(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         G = matrix.dense()
         # On a device, the leading pairs alone would be found by products, for which the upper triangle is needed too.
         few = matrix.semidefinite and isinstance(G, np.ndarray)
@@ -231,7 +248,7 @@ class KrylovKernel(ExactKernel):
         """The number of vectors per step."""
         return self.block or 8 * math.ceil(k / 8)
 
-    def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
+    def eigenpairs(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         assert k is not None, "refusal() rejects jobs without a number of components"
         n, unit, passes = matrix.n, matrix.unit, 0
         # Rows of weight zero have been removed, so there may be fewer than k.

@@ -32,7 +32,7 @@ from ...errors import kernel_not_finite, read_once
 from ...kernels import Gaussian, Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS
 from ...summaries.sample import Sample
-from ..problem import AnySolver, Cost, Job, Plan, RowsLike, SpectraLike, Status
+from ..problem import AnySolver, Cost, Job, Plan, RowsLike, Status
 
 # The memory that kernel PCA may use in addition to the rows.
 
@@ -121,6 +121,16 @@ class KernelJob(Job):
         return not self.traits.whole or self.rows > max(1000, 4 * found[1])
 
 
+@dataclass(frozen=True)
+class SampledRows:
+    """The request to a solver after a sample of the rows was drawn: see `KernelSolver.components`."""
+
+    job: KernelJob
+    sample: Sample | None
+    seed: int
+    spectra: Any
+
+
 class KernelSolver(AnySolver):
     """A solver that computes components from rows and a kernel.
 
@@ -153,10 +163,12 @@ class KernelSolver(AnySolver):
         cost = self.final_cost(job)
         return Plan(self, cost.passes + job.draws_sample, cost.n_bytes, why or cost.why)
 
+    def solve(self, rows: RowsLike, request: SampledRows) -> Components:
+        """Components of the rows, of which a sample was drawn."""
+        return self.components(rows, request.job, request.sample, request.seed, request.spectra)
+
     @abstractmethod
-    def components(
-        self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
-    ) -> Components:
+    def components(self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: Any) -> Components:
         """Components of the rows, for a job whose kernel has values for all its parameters.
 
         `sample` is None if the rows are not numbers or can be read only once.

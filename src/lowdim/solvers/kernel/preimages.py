@@ -14,7 +14,7 @@ import numpy as np
 
 from ...kernels import Gaussian, median_distance
 from ...linalg import eigh_descending
-from ..iteration import check_whole
+from ..problem import check_whole
 
 #: Approximate number of kernels that are computed at a time.
 _KERNELS = 1 << 22

@@ -1,6 +1,6 @@
 """Latent Gaussian models x = mean + W^T u + e of rows: the problem behind PPCA and factor analysis.
 
-`solve(rows, request, asked, spectra)` is the entry point. Complete rows are fitted by the closed form, by Newton's
+`solve(rows, request, asked)` is the entry point. Complete rows are fitted by the closed form, by Newton's
 method or by EM; rows with missing entries are fitted by EM. `saturated` is the Gaussian with any covariance, by which
 such a model of rows with missing entries is judged.
 """
@@ -14,87 +14,19 @@ from typing import Any
 import numpy as np
 
 from ..._core.arrays import to_numpy
-from ...errors import (
-    MissingValues,
-    UndeterminedCovariance,
-    constant_with_holes,
-    holes_after_reading,
-    never_observed,
-)
+from ...errors import UndeterminedCovariance, constant_with_holes, never_observed
 from ...summaries.latent import LatentGaussian, Observed
-from ...summaries.moments import Moments
-from ...summaries.triangle import Triangle
-from ..problem import (
-    LatentFit,
-    Misfit,
-    Plan,
-    RowsLike,
-    SpectraLike,
-    Status,
-    cached_choice,
-    checked_plan,
-    find_solver,
-    is_auto,
-    with_passes,
-)
-from .base import ClosedForm, LatentJob, LatentRequest, LatentSolver, residuals_of_correlation, rows_job, summary_job
+from ..problem import RowsLike, Status
+from .base import LatentProblem, LatentRequest, LatentSolver, Misfit, residuals_of_correlation
 from .em import EM
 from .newton import Newton, NewtonCG
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
 LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM, NewtonCG)}
 
-
-def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Plan:
-    """The plan for these rows, before any is read. They are assumed to be complete unless they surely have holes."""
-    job = rows_job(rows, request, spectra)
-    the_plan = checked_plan(solver_for(job, asked), job)
-    if not job.complete:
-        return the_plan
-    return replace(the_plan, why=f"{the_plan.why} (rows with holes: em, one pass per step)")
-
-
-def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-    """The model of maximum likelihood for the rows.
-
-    Holes may be found only when the rows are read. Reading then raises `MissingValues`, and the rows are fitted by a
-    solver that takes holes.
-    """
-    job = rows_job(rows, request, spectra)
-    if job.complete and not rows.shows_holes():
-        try:
-            fit, the_plan = solver_for(job, asked).fit_rows(rows, request, spectra)
-            return fit, with_passes(the_plan, fit.passes)
-        except MissingValues as holes:
-            if not rows.traits.rereadable:
-                raise holes_after_reading(holes) from holes
-    return solver_for(replace(job, complete=False), asked).fit_holes(rows, request, spectra)
-
-
-def solve_summary(summary: Any, request: LatentRequest, asked: Any, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-    """The model of maximum likelihood from a summary of complete rows, without a pass over them."""
-    return solver_for(summary_job(summary, request, spectra), asked).fit_summary(summary, request, spectra)
-
-
-def empty_summary(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Moments | Triangle:
-    """An empty summary of the kind that `solve` would fit complete rows by, for callers that fit it several times."""
-    return solver_for(rows_job(rows, request, spectra), asked).empty_summary(rows.shape[1], request)
-
-
-def solver_for(job: LatentJob, asked: Any) -> LatentSolver:
-    """The solver for a job: the one `asked` for, unless it takes only complete rows and there are holes.
-
-    A solver of spectra stands for the closed form with that solver. "auto" takes the cheapest of all.
-    """
-    if not is_auto(asked):
-        named = isinstance(asked, str) and asked in LATENT_SOLVERS
-        solver = find_solver(asked, LATENT_SOLVERS, LatentSolver) if named else asked
-        solver = solver if isinstance(solver, LatentSolver) else ClosedForm(asked)
-        if job.complete or solver.takes_holes:
-            return solver
-    cheapest: LatentSolver = cached_choice(job, {**LATENT_SOLVERS, ClosedForm.name: ClosedForm})[0]
-    return cheapest
-
+PROBLEM = LatentProblem(LATENT_SOLVERS)
+plan, solve, solve_summary = PROBLEM.plan, PROBLEM.solve, PROBLEM.solve_summary
+empty_summary = PROBLEM.empty_summary
 
 # The saturated model of rows with missing entries.
 
@@ -133,7 +65,7 @@ class Saturated:
         )
 
 
-def saturated(rows: RowsLike, spectra: SpectraLike, *, unstored: bool = False, seed: int = 0) -> Saturated:
+def saturated(rows: RowsLike, spectra: Any, *, unstored: bool = False, seed: int = 0) -> Saturated:
     """The mean and covariance of maximum likelihood, by EM; about ten to twenty passes, n p^3 operations for each.
 
     Probabilistic PCA with p - 1 components of p columns can have any covariance: its noise variance is the smallest
@@ -154,8 +86,8 @@ def saturated(rows: RowsLike, spectra: SpectraLike, *, unstored: bool = False, s
     assert observed.surplus is not None
     variances = squares / count
     independent = -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
-    request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed)
-    fit, _ = _EM.fit_holes(rows, request, spectra)
+    request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed, spectra=spectra)
+    fit, _ = _EM.fit_holes(rows, request, replace(PROBLEM.job(rows, request), complete=False))
     if fit.status is Status.UNDETERMINED:
         raise UndeterminedCovariance(
             f"the observed entries do not determine the covariance of {p} columns: at most {p} rows have no missing "

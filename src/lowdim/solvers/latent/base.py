@@ -10,8 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._core.arrays import namespace, to_device, to_numpy
-from ...errors import n_components_out_of_range, needs_memory, no_variance, one_row
+from ..._core.arrays import Array, namespace, to_device, to_numpy
+from ...errors import (
+    MissingValues,
+    holes_after_reading,
+    n_components_out_of_range,
+    needs_memory,
+    no_variance,
+    one_row,
+)
 from ...linalg import most_components, rank_cut
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
@@ -19,15 +26,77 @@ from ..problem import (
     AnySolver,
     Cost,
     Job,
-    LatentFit,
-    Misfit,
     Plan,
+    Problem,
     Request,
     RowsLike,
-    SpectraLike,
     Spectrum,
+    Status,
+    cached_choice,
     checked_plan,
+    is_auto,
 )
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """How far the covariance of a latent Gaussian model is from the covariance of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis
+    >>> found = FactorAnalysis(2).fit(load_wine().data).misfit()
+    >>> type(found).__name__, round(found.discrepancy, 3)
+    ('Misfit', 1.64)
+    """
+
+    #: Total weight of the rows.
+    weight: float
+    #: 2 / n times the log-likelihood of the saturated model minus that of this one. The saturated model has the
+    #: covariance of the rows; None if that is singular.
+    discrepancy: float | None
+    #: The same for the model of independent columns.
+    null_discrepancy: float | None
+    #: Sums of squares of the residual correlations, which are the differences of the two covariances in units of the
+    #: standard deviations of the columns: over all pairs of different columns, and over the columns (the diagonal).
+    residual_squares: tuple[float, float] | None
+    #: Whether no entry of the rows is missing. Otherwise likelihoods are those of the observed entries, and the
+    #: covariance of the rows is its estimate of maximum likelihood.
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class LatentFit:
+    """A latent Gaussian model x = mean + W^T u + e of rows."""
+
+    #: Mean of the rows, (p,).
+    mean: Array
+    #: Divisors of the columns in the iteration, (p,): `loadings`, `noise` and `spread` are in these units.
+    scale: Array
+    #: W, (k, p).
+    loadings: Array
+    #: Variances of e, (p,).
+    noise: Array
+    #: Packed covariance of (w_d, mean_d), (q, p), if W has a prior; otherwise None.
+    spread: Array | None
+    #: Total weight and number of the rows.
+    weight: float
+    n_rows: int
+    #: Log-likelihood of the observed entries before each step and at the end.
+    loglike: list[float]
+    status: Status
+    #: Largest change of a parameter in one more step, in units of the noise.
+    residual: float
+    #: Passes over the rows.
+    passes: int
+    #: Why the iteration ended before it converged, and what to do then.
+    advice: str = "Raise max_iter, or ask for fewer components."
+    #: Unit vectors along the rows of `loadings` if these are orthogonal, (k, p); otherwise None.
+    axes: Array | None = None
+    #: How far the covariance of the model is from that of complete rows, if each column has its own noise variance.
+    misfit: Misfit | None = None
+
 
 # Reference models for factor analysis of complete rows: independent columns, and the sample covariance (saturated).
 # `saturated` of the package has the same for rows with missing entries.
@@ -120,6 +189,8 @@ class LatentRequest:
     #: Whether entries that sparse rows do not store are missing.
     unstored: bool = False
     seed: int = 0
+    #: The module `lowdim.solvers.spectra`, which finds eigenpairs for the solvers that need them.
+    spectra: Any = field(default=None, compare=False)
     #: Noise variances near those of the solution, (p,), as fractions of the variances of their columns; or None.
     start: np.ndarray | None = field(default=None, compare=False)
     #: Whether the solution is expected near `start`, so that few other starts are tried.
@@ -135,8 +206,8 @@ class LatentJob(Job):
     bayes: bool = False
     #: Whether no entry is known to be missing.
     complete: bool = True
-    #: Finds eigenpairs for the solvers that need them.
-    spectra: SpectraLike | None = None
+    #: The module `lowdim.solvers.spectra`, which finds eigenpairs for the solvers that need them.
+    spectra: Any = None
     #: Whether only products of rows are known, and not the rows or a root of their scatter.
     squared: bool = False
 
@@ -191,50 +262,37 @@ class LatentSolver(AnySolver):
         what = f"solver={self.name!r} on {job.p} columns"
         return needs_memory(what, n_bytes, job.memory, "Keep fewer columns.")
 
-    def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+    def fit_rows(self, rows: RowsLike, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
         """Fit complete rows by a summary of them; raises `MissingValues` if they turn out to have holes."""
-        plan = checked_plan(self, rows_job(rows, request, spectra))
-        summary = rows.summarize(self.empty_summary(rows.shape[1], request))
-        return self._fit_scatter(summary, request, spectra), plan
+        plan = checked_plan(self, job)
+        fit = self._fit_scatter(rows.summarize(self.empty_summary(rows.shape[1], request)), request)
+        return fit, replace(plan, passes=fit.passes)
 
     def empty_summary(self, p: int, request: LatentRequest) -> Moments | Triangle:
         """An empty summary of the kind that complete rows are fitted by."""
         # With one noise variance per column, columns may have any scale, so their squares could overflow in float32.
         return Moments(p, wide=not request.tied) if self.starts_from is Moments else self.starts_from(p)
 
-    def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+    def fit_holes(self, rows: RowsLike, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries, if the solver `takes_holes`."""
         raise NotImplementedError(f"{type(self).__name__} takes complete rows only.")
 
     @abstractmethod
-    def fit_moments(self, moments: Any, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+    def fit_moments(self, moments: Any, request: LatentRequest, spectra: Any) -> LatentFit:
         """Fit complete rows, given their Moments, or a Triangle if the solver starts from one."""
 
-    def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+    def fit_summary(self, summary: Any, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
         """Fit a summary of complete rows: their moments, or a Triangle, from which these follow."""
         if not isinstance(summary, Moments | Triangle):
             raise TypeError(f"solver={self.name!r} needs a Moments or a Triangle, got {type(summary).__name__}.")
-        fit = self._fit_scatter(summary, request, spectra)
-        return fit, replace(self.plan(summary_job(summary, request, spectra), "from a summary"), passes=0)
+        return self._fit_scatter(summary, request), replace(self.plan(job, "from a summary"), passes=0)
 
-    def _fit_scatter(self, summary: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+    def _fit_scatter(self, summary: Moments | Triangle, request: LatentRequest) -> LatentFit:
         """Fit a summary of complete rows; with one noise variance per column, tell how far the model is from it."""
         if isinstance(summary, Triangle) and self.starts_from is Moments:
             summary = summary.moments()
-        fit = self.fit_moments(summary, request, spectra)
+        fit = self.fit_moments(summary, request, request.spectra)
         return fit if request.tied else replace(fit, misfit=misfit_of(summary, fit))
-
-
-def rows_job(rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> LatentJob:
-    """The job of fitting these rows. They are assumed to be complete unless they surely have holes."""
-    complete = not (request.unstored and rows.traits.sparse)
-    return LatentJob(*rows.shape, request.k, rows.traits, request.tied, request.bayes, complete, spectra)
-
-
-def summary_job(summary: Any, request: LatentRequest, spectra: SpectraLike) -> LatentJob:
-    """The job of fitting rows that were summarized."""
-    n, p, squared = summary.n_rows, summary.n_features, isinstance(summary, Moments)
-    return LatentJob(n, p, request.k, tied=request.tied, bayes=request.bayes, squared=squared, spectra=spectra)
 
 
 def check_components(k: int, n_rows: int, weight: float, p: int) -> None:
@@ -273,15 +331,16 @@ class ClosedForm(LatentSolver):
         plan = job.spectra.plan_job(_eigenpairs(job), self.by)
         return replace(plan, why=why) if why else plan
 
-    def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        spectrum, plan = spectra.solve(rows, _spectral(request), self.by)
+    def fit_rows(self, rows: RowsLike, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
+        spectrum, plan = request.spectra.solve(rows, _spectral(request), self.by)
         return closed_form(spectrum, rows.shape[1]), plan
 
-    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-        return self.fit_summary(moments, request, spectra)[0]
+    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: Any) -> LatentFit:
+        spectrum, _ = spectra.solve_summary(moments, _spectral(request))
+        return closed_form(replace(spectrum, passes=1), moments.n_features)
 
-    def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        spectrum, plan = spectra.solve_summary(summary, _spectral(request))
+    def fit_summary(self, summary: Any, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
+        spectrum, plan = request.spectra.solve_summary(summary, _spectral(request))
         return closed_form(replace(spectrum, passes=1), summary.n_features), plan
 
 
@@ -331,3 +390,67 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
         passes=spectrum.passes,
         axes=spectrum.vectors,
     )
+
+
+# The choice of a solver, and the model by it.
+
+
+@dataclass(frozen=True)
+class LatentProblem(Problem[LatentFit]):
+    """The latent Gaussian model of maximum likelihood; the closed form is requested by a solver of spectra."""
+
+    kind: Any = LatentSolver
+
+    def job(self, rows: RowsLike, request: LatentRequest) -> LatentJob:
+        """The job of fitting these rows. They are assumed to be complete unless they surely have holes."""
+        complete = not (request.unstored and rows.traits.sparse)
+        return LatentJob(*rows.shape, request.k, rows.traits, request.tied, request.bayes, complete, request.spectra)
+
+    def summary_job(self, summary: Any, request: LatentRequest) -> LatentJob:
+        n, p, squared = summary.n_rows, summary.n_features, isinstance(summary, Moments)
+        more = {"tied": request.tied, "bayes": request.bayes, "spectra": request.spectra}
+        return LatentJob(n, p, request.k, squared=squared, **more)
+
+    def plan_job(self, job: LatentJob, asked: Any = "auto") -> Plan:
+        plan = checked_plan(self.choose(job, asked), job)
+        return replace(plan, why=f"{plan.why} (rows with holes: em, one pass per step)") if job.complete else plan
+
+    def choose(self, job: LatentJob, asked: Any) -> LatentSolver:
+        """The solver for a job: the one `asked` for, unless it takes only complete rows and there are holes.
+
+        A solver of spectra stands for the closed form with that solver. "auto" takes the cheapest of all.
+        """
+        if not is_auto(asked):
+            named = isinstance(asked, str) and asked in self.solvers
+            solver = self.find(asked) if named else asked
+            solver = solver if isinstance(solver, LatentSolver) else ClosedForm(asked)
+            if job.complete or solver.takes_holes:
+                return solver
+        table = (*self.solvers.items(), (ClosedForm.name, ClosedForm))
+        cheapest: LatentSolver = cached_choice(job, job.memory, table)[0]
+        return cheapest
+
+    def solve(self, rows: RowsLike, request: LatentRequest, asked: Any = "auto") -> tuple[LatentFit, Plan]:
+        """The model of maximum likelihood for the rows.
+
+        Holes may be found only when the rows are read. Reading then raises `MissingValues`, and the rows are fitted by
+        a solver that takes holes.
+        """
+        job = self.job(rows, request)
+        if job.complete and not rows.shows_holes():
+            try:
+                return self.choose(job, asked).fit_rows(rows, request, job)
+            except MissingValues as holes:
+                if not rows.traits.rereadable:
+                    raise holes_after_reading(holes) from holes
+        job = replace(job, complete=False)
+        return self.choose(job, asked).fit_holes(rows, request, job)
+
+    def solve_summary(self, summary: Any, request: LatentRequest, asked: Any = "auto") -> tuple[LatentFit, Plan]:
+        """The model of maximum likelihood from a summary of complete rows, without a pass over them."""
+        job = self.summary_job(summary, request)
+        return self.choose(job, asked).fit_summary(summary, request, job)
+
+    def empty_summary(self, rows: RowsLike, request: LatentRequest, asked: Any = "auto") -> Moments | Triangle:
+        """An empty summary of the kind by which `solve` fits complete rows, for callers that fit it several times."""
+        return self.choose(self.job(rows, request), asked).empty_summary(rows.shape[1], request)

@@ -16,9 +16,9 @@ from ...errors import choice, never_observed, no_variance, read_once
 from ...linalg import require_size
 from ...summaries.latent import Completed, Latent, LatentGaussian, Observed, pack, unpack
 from ...summaries.moments import Moments
-from ..iteration import LimitedMemory, check_share, check_whole
-from ..problem import Cost, LatentFit, Plan, Request, RowsLike, SpectraLike, Spectrum, Status, checked_plan, with_passes
-from .base import LatentJob, LatentRequest, LatentSolver, check_components, rows_job
+from ..iteration import LimitedMemory
+from ..problem import Cost, Plan, Request, RowsLike, Spectrum, Status, check_share, check_whole, checked_plan
+from .base import LatentFit, LatentJob, LatentRequest, LatentSolver, check_components
 from .factor_likelihood import OfCovariance
 from .newton import Descent, Newton
 
@@ -147,7 +147,7 @@ class EM(LatentSolver):
         # Without a prior, complete rows have a closed form or are fitted by Newton's method in far fewer steps.
         return job.bayes or not job.complete
 
-    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: Any) -> LatentFit:
         """Maximise the likelihood (or its variational bound) given the moments of complete rows, without a pass."""
         check_components(request.k, moments.n_rows, moments.weight, moments.n_features)
         observed = _observed_of(moments)
@@ -161,9 +161,9 @@ class EM(LatentSolver):
         fit = run_from_best(self, models, _step(request), partial(Latent.from_moments, moments), observed)
         return replace(fit, passes=1)
 
-    def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+    def fit_holes(self, rows: RowsLike, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries: a pass to look at them, one or a few for the start, and one for each step."""
-        plan = checked_plan(self, replace(rows_job(rows, request, spectra), complete=False))
+        plan = checked_plan(self, job)
         k, p, unstored = request.k, rows.shape[1], request.unstored
         observed = rows.summarize(Observed(p, unstored=unstored, components=k))
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
@@ -180,7 +180,7 @@ class EM(LatentSolver):
             else:
                 # A start need not be accurate, so the planned solver runs, and no more accurate one follows.
                 asked = Request(k=k, ddof=0, seed=request.seed)
-                spectrum: Spectrum = spectra.plan(filled, asked).solver.solve(filled, asked)
+                spectrum: Spectrum = request.spectra.plan(filled, asked).solver.solve(filled, asked)
                 first, passes = starts.spectral(spectrum), 1 + spectrum.passes
         step = _step(request)
         summary: Callable[[LatentGaussian], Any] = partial(Latent, unstored=unstored, informed=not request.bayes)
@@ -200,8 +200,8 @@ class EM(LatentSolver):
         if undetermined is not None and fit.residual > self.tol:
             # Whether the steps ran out, or noise at its floor left only rounding to gain: there is no maximum.
             fit = replace(fit, status=Status.UNDETERMINED, advice=undetermined)
-        fit = replace(fit, passes=passes + fit.passes)
-        return fit, with_passes(plan, fit.passes)
+        passes += fit.passes
+        return replace(fit, passes=passes), replace(plan, passes=passes)
 
 
 def too_few_entries(observed: Observed, k: int) -> str | None:

@@ -18,8 +18,7 @@ import numpy as np
 
 from ..._core.threads import check_stop
 from ...errors import choice
-from ..iteration import check_whole
-from ..problem import Status
+from ..problem import Status, check_whole
 
 #: Tolerance for the norm of the projected gradient, and the maximal number of steps.
 ROTATION_TOLERANCE = 1e-10

@@ -353,6 +353,8 @@ class NeuralRequest:
     seed: int = 0
     #: The network at the linear solution.
     start: Network | None = None
+    #: If the rows are the first window of a stream, the others.
+    later: Iterable[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -403,6 +405,10 @@ class NeuralSolver(AnySolver):
     >>> {name: issubclass(solver, NeuralSolver) for name, solver in NEURAL_SOLVERS.items()}
     {'linear': True, 'adam': True}
     """
+
+    def solve(self, rows: RowsLike, request: NeuralRequest) -> NeuralFit:
+        """The trained network."""
+        return self.train(rows, request, request.later)
 
     @abstractmethod
     def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:

@@ -16,9 +16,9 @@ from ...errors import kernel_not_finite, needs_all_rows, needs_memory, too_small
 from ...linalg import FLOAT64_EPS, eigh_descending, numerical_rank, require_normal, require_rows, signs, svd_leading
 from ...summaries.gram import Gram
 from ...table import Table, Tabular, numbered
-from ..problem import EIGH_WORK, CanonicalFit, Cost, Status
+from ..problem import EIGH_WORK, Cost, Status
 from .reductions import Reduction, Tables, TablesJob
-from .views import Combinations, LiftedVectors, View, Views
+from .views import CanonicalFit, Combinations, LiftedVectors, View, Views
 
 # Canonical correlations of two or more tables, from their coordinates.
 

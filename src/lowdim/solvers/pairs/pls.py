@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...linalg import FLOAT64_EPS, eigh_descending, svd_thin, with_sign
-from ..problem import PairFit, Status, Tail
-from .views import View, Views, largest_singular_value
+from ..problem import Status, Tail
+from .views import PairFit, View, Views, largest_singular_value
 
 
 def leading_pair(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

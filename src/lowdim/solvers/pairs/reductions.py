@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._core.arrays import Array, asarray_like, astype, dense, namespace, to_numpy
 from ..._core.devices import placed_on_host
-from ...errors import needs_columns, needs_memory
+from ...errors import choice, needs_columns, needs_memory
 from ...linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
@@ -32,19 +32,8 @@ from ...summaries.base import check_squares, require_seen
 from ...summaries.gram import FeatureProducts, Gram, centred_features, feature_means
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
-from ..problem import (
-    EIGH_WORK,
-    AnySolver,
-    CanonicalFit,
-    Cost,
-    Job,
-    PairFit,
-    RowsLike,
-    Status,
-    counted_rows,
-    total_weight,
-)
-from .views import Factors, LiftedVectors, View, Views, root_of_products
+from ..problem import EIGH_WORK, AnySolver, Cost, Job, Problem, RowsLike, Status, counted_rows, is_auto, total_weight
+from .views import CanonicalFit, Factors, LiftedVectors, PairFit, View, Views, root_of_products
 
 # The problem of tables side by side: the tables, the request, the job to plan for, and the solution.
 
@@ -555,3 +544,36 @@ def _view_of_narrow(rows: RowsLike, scaled: bool, ddof: int, weight: float, name
     table = np.where(deviation > 0, table / divisors(deviation, scaled), 0.0)
     unit = float(np.abs(table).max()) or 1.0
     return View.of(table / unit, unit, lift)
+
+
+# The choice of a reduction, and the components by it.
+
+
+#: Reductions by shorthand.
+REDUCTIONS: dict[str, type[Reduction]] = {
+    cls.name: cls for cls in (CovarianceReduction, TriangleReduction, GramReduction)
+}
+
+
+@dataclass(frozen=True)
+class PairProblem(Problem[TablesSolution]):
+    """The components of tables by one of several reductions."""
+
+    kind: Any = Reduction
+    what: str = "a reduction"
+
+    def job(self, rows: Tables, request: TablesRequest) -> TablesJob:
+        return TablesJob.of(rows, request)
+
+    def summary_job(self, summary: Any, request: TablesRequest) -> TablesJob:
+        return TablesJob(summary.n_rows, summary.n_features, None, widths=tuple(summary.groups))
+
+    def check(self, asked: Any) -> None:
+        """Raise an error unless `asked` is "auto", the name of a reduction, or a reduction."""
+        if not isinstance(asked, Reduction) and not (isinstance(asked, str) and asked in ("auto", *self.solvers)):
+            raise choice("solver", asked, ["auto", *self.solvers], self.advice(asked))
+
+    def streaming(self, asked: str | Reduction = "auto") -> Reduction:
+        """The reduction for rows that arrive in blocks: it starts repeatedly from one growing summary."""
+        reduction: Reduction = CovarianceReduction() if is_auto(asked) else self.find(asked)
+        return reduction

@@ -22,6 +22,7 @@ from ..._core.arrays import Array, asarray_like, namespace, to_numpy
 from ..._core.threads import cholesky_factor
 from ...errors import no_variance
 from ...linalg import RESOLUTION, divisor, eigh_descending, rank_cut, resolution, svd_thin
+from ..problem import Status, Tail
 
 #: Smallest share of the largest square at which lifted vectors are accurate: their scores have an error of eps divided
 #: by the share.
@@ -33,6 +34,45 @@ _INDEPENDENT = 1e-8
 _ON_DEVICE_FROM = 400
 
 Factors = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class PairFit:
+    """Components of two tables, in the coordinates of `Views`."""
+
+    #: Weights for the deflated tables, and loadings, (r, k).
+    x_weights: Array
+    x_loadings: Array
+    y_weights: Array
+    y_loadings: Array
+    #: Weights for the table Y itself, (r_y, k); and the matrix T with which `x_weights` T are those for X, (k, k).
+    y_rotations: Array
+    x_turn: Array
+    #: Coefficients of the regression of Y on the scores of X, (r_y, k).
+    y_on_x: Array
+    #: Lengths of the scores of X, and the maximised singular values, (k,).
+    x_lengths: Array
+    values: Array
+    status: Status
+    #: Sums of the eigenvalues of X^T X after these components are removed.
+    tail: Tail = Tail()  # noqa: RUF009 (frozen)
+
+
+@dataclass(frozen=True)
+class CanonicalFit:
+    """Canonical directions of two or more tables, in the coordinates of `Views`."""
+
+    #: Weights of each table, with variates of unit variance, (r_i, k).
+    rotations: tuple[Array, ...]
+    #: The variates, of length one: the `Combinations` of the columns of each table.
+    variates: Any
+    #: The values of the maximised criterion, descending: all of them, or with regularization at least k.
+    values: Array
+    #: Correlations between the variates of tables i and j, (k, v, v).
+    correlations: Array
+    #: Numerical ranks of the tables.
+    ranks: tuple[int, ...]
+    status: Status
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..._core.threads import single_threaded_blas
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, require_normal, require_rows, require_size, with_complement
 from ...summaries.moments import Columns
 from ...summaries.triangle import Sketch
-from ..lanczos import Lanczos, check_limits
+from ..iteration import Lanczos, check_limits
 from ..problem import Cost, Job, Request, RowsLike, Spectrum, Status, Tail
 from .covariance import Covariance, Solver, is_resolved, scales
 
