@@ -20,8 +20,7 @@ from ..solvers.pairs.reductions import ComponentsFunction, Reduction
 from ..solvers.pairs.views import Views
 from ..solvers.problem import CanonicalFit
 from ..sources.beside import BesideSource
-from ..sources.named import check_row_labels
-from ..sources.opening import open_target
+from ..sources.opening import check_row_labels, open_target
 from ..summaries.base import names_of_tables
 from .base import Model
 from .output import Maps, framed_results, results

@@ -178,6 +178,7 @@ class BesideSource(Source):
         host = traits[0].host
         stored = sum(s.traits.stored * s.shape[1] for s in self.members) / self.shape[1]
         self._sparse = host and widest.traits.sparse
+        part_bytes = sum(t.part_bytes for t in traits)
         self.traits = Traits(
             rereadable=all(t.rereadable for t in traits),
             sparse=self._sparse,
@@ -189,7 +190,7 @@ class BesideSource(Source):
             in_memory=all(t.in_memory for t in traits),
             known_products=any(t.known_products for t in traits),
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
-            part_bytes=sum(t.part_bytes for t in traits) if all(s.can_be_cut for s in self.members) else 0,
+            part_bytes=part_bytes if part_bytes and all(s.can_be_cut for s in self.members) else 0,
             itemsize=4 if narrow else 8,
             views=not host and all(t.views and (t.itemsize == 4) == narrow for t in traits),
             sent=next((t.sent for t in traits if t.sent is not None), None) if host else None,
