@@ -12,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from itertools import accumulate, pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -41,12 +41,10 @@ def when_called(module: str, name: str) -> Callable[..., Any]:
 FAN_IN = 8
 
 
-class Codec(Protocol):
-    """Results of tasks as bytes, for an engine that does not send objects."""
-
-    def encode(self, result: Any) -> bytes: ...
-
-    def decode(self, data: bytes) -> Any: ...
+#: What an engine runs for each part, and for results that are merged.
+Task, Merge = Callable[..., Any], Callable[[list[Any]], Any]
+#: Is called when a part has been summed up, or is None.
+Tick = Callable[[], None] | None
 
 
 class Engine(ABC):
@@ -67,37 +65,22 @@ class Engine(ABC):
 
     @abstractmethod
     def merged(
-        self,
-        source: Source,
-        task: Callable[..., Any],
-        merge: Callable[[list[Any]], Any],
-        *,
-        along: Array | CarriedColumn | None = None,
-        least: int = 1,
-        codec: Codec | None = None,
-        told: Callable[[int], None] | None = None,
-        tick: Callable[[], None] | None = None,
+        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, told: Any, tick: Tick
     ) -> Any:
         """The results of `task` for all partitions, merged by a tree of tasks, in the order of the partitions: each
         `merge` takes up to `FAN_IN` results, and only the last one is sent to this process.
 
-        Adjacent partitions with fewer than `least` rows may be one part. `told` is called with the number of parts
-        before they are read, and `tick` when one of them has been summed up.
+        `along` is what belongs to all rows. Adjacent partitions with fewer than `least` rows may be one part. An engine
+        that does not send objects sends results as the bytes of `codec.encode(result)`, of which `codec.decode(data)`
+        makes results again. `told`, if not None, is called with the number of parts before they are read, and `tick`
+        when one of them has been summed up.
         """
 
     @abstractmethod
-    def mapped(
-        self,
-        source: Source,
-        task: Callable[..., Array],
-        like: Array,
-        names: Callable[[], Sequence[str]] | None,
-        *,
-        replaces: bool = False,
-    ) -> Any:
+    def mapped(self, source: Source, task: Task, like: Array, names: Any, *, replaces: bool = False) -> Any:
         """A lazy collection of the results of `task`, one for each row; `like` are results for made-up rows, and
-        `names` returns the names of their columns. With `replaces`, they are the rows with other entries: where results
-        are columns beside the rows, they take the place of the columns of the same names."""
+        `names`, if it is not None, returns the names of their columns. With `replaces`, they are the rows with other
+        entries: where results are columns beside the rows, they take the place of the columns of the same names."""
 
     def hashed(self, source: Source, k: int, seed: int) -> CarriedColumn:
         """For rows without an order: a number from 0 to k - 1 for each row, from a hash of its entries, which does not
@@ -105,7 +88,7 @@ class Engine(ABC):
         raise NotImplementedError(f"rows of {self.name} have an order.")
 
     @abstractmethod
-    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
+    def in_turn(self, source: Source, task: Task) -> Iterator[Callable[[], Any]]:
         """For each part, in order, a function that computes the result of `task` and returns it to this process."""
 
 
@@ -147,7 +130,7 @@ def with_rows(parts: Sequence[Source], along: Array | None) -> Iterator[tuple[So
         yield part, i, None if along is None else along[i:j]
 
 
-def in_a_tree(level: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
+def in_a_tree(level: list[Any], merge: Merge) -> Any:
     """One result of many: `merge` takes `FAN_IN` neighbours, until one is left."""
     while len(level) > 1:
         level = [merge(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
@@ -204,12 +187,6 @@ class Traits:
         return self.engine is not None
 
 
-class NamesRows(Protocol):
-    """What names rows in messages."""
-
-    def row_label(self, i: int, column: int = 0) -> str: ...
-
-
 class Source(ABC):
     """Rows of p numbers, read in blocks of a chosen size; their dtype is also that of the results."""
 
@@ -226,8 +203,8 @@ class Source(ABC):
     #: Whether this is the transpose of a table: its rows are the features of the table, and `names` are their names.
     transposed: bool = False
     #: If this is a copy in memory of another source, or a piece of one, that source, which names the rows in messages.
-    #: Or another object that does.
-    origin: NamesRows | None = None
+    #: Or another object that does, by its method `row_label`.
+    origin: Any = None
     #: A description of how the rows are stored; it must be the same for all blocks of a stream.
     kind: str
     #: Whether scikit-learn can count and name the columns of the object that was opened.
@@ -315,8 +292,9 @@ class Source(ABC):
     def require_two_axes(self) -> None:  # noqa: B027 (most sources have nothing to refuse)
         """Raise an error if this is an array with one axis in a file: that is a column of responses, and no rows."""
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        """This source for a task on another machine, where calls made as `lazy(function)(arguments)` are evaluated."""
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        """How a task makes this source on another machine (see `made`). `place(value)` is what stands there for a part
+        of it: a `Place`, or the value itself."""
         return self
 
     @property
@@ -384,8 +362,8 @@ class DerivedSource(Source):
     def parts(self, k: int, least: int = 1) -> list[Source]:
         return [self.of_other(part) for part in self.parent.parts(k, least)]
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(type(self))(self.parent.elsewhere(lazy), *self._arguments)
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        return Call(type(self), [self.parent.elsewhere(place), *map(place, self._arguments)])
 
     def empty(self, *shape: int) -> Array:
         return self.parent.empty(*shape)
@@ -439,8 +417,8 @@ def cut(n: int, k: int) -> list[tuple[int, int]]:
 
 # How a source is made again on the machine of a task: calls that are made there, with places for what is found there.
 #
-# `Source.elsewhere(later)` writes such a recipe. An engine puts places in it for what the task is given separately,
-# such as its partition (`with_places`), and sends it. The task makes the source (`made`).
+# `Source.elsewhere(place)` writes such a recipe, with places for what the task is given separately, such as its
+# partition, and an engine sends it. The task makes the source (`made`).
 
 
 @dataclass(frozen=True)
@@ -449,7 +427,6 @@ class Call:
 
     function: Callable[..., Any]
     arguments: list[Any]
-    named: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -459,33 +436,16 @@ class Place:
     number: int
 
 
-def later(function: Callable[..., Any]) -> Callable[..., Call]:
-    """The function, with calls that are noted and not made.
+def made(recipe: Any, values: Sequence[Any]) -> Any:
+    """What a recipe makes, with these values at its places. A value at several places is the same object at all.
 
-    >>> made(later(max)(later(abs)(-3), 2), [])
+    >>> made(Call(max, [Call(abs, [Place(0)]), 2]), [-3])
     3
     """
-    return lambda *arguments, **named: Call(function, list(arguments), named)
-
-
-def with_places(recipe: Any, place: Callable[[Any], Place | None]) -> Any:
-    """The recipe with places for the arguments to which `place` gives one."""
-    if isinstance(recipe, Call):
-        named = {name: with_places(each, place) for name, each in recipe.named.items()}
-        return Call(recipe.function, with_places(recipe.arguments, place), named)
-    if isinstance(recipe, list):
-        return [with_places(item, place) for item in recipe]
-    found = place(recipe)
-    return recipe if found is None else found
-
-
-def made(recipe: Any, values: Sequence[Any]) -> Any:
-    """What a recipe makes, with these values at its places. A value at several places is the same object at all."""
     if isinstance(recipe, Place):
         return values[recipe.number]
     if isinstance(recipe, Call):
-        named = {name: made(each, values) for name, each in recipe.named.items()}
-        return recipe.function(*made(recipe.arguments, values), **named)
+        return recipe.function(*made(recipe.arguments, values))
     return [made(item, values) for item in recipe] if isinstance(recipe, list) else recipe
 
 

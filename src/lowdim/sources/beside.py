@@ -12,7 +12,7 @@ from scipy import sparse
 from .._core.arrays import Array, Beside, asarray_like, astype, device, is_sparse, namespace, to_numpy
 from .._core.devices import in_main_memory, name_of_device
 from ..errors import inconsistent_lengths, no_order
-from .base import Engine, Source, Traits, ViewSource
+from .base import Call, Engine, Source, Traits, ViewSource
 
 # Blocks of several tables, cut so that those that lie side by side have the same rows.
 
@@ -97,8 +97,8 @@ class ColumnsSource(ViewSource):
     def identity(self) -> dict[str, Any]:
         return {"columns": self._columns, "of": self.parent.identity()}
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(_columns_of)(self.parent.elsewhere(lazy), self._columns, self.dtype, self.table)
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        return Call(_columns_of, [self.parent.elsewhere(place), self._columns, self.dtype, self.table])
 
     def features(self) -> Source:
         if self._range is None:
@@ -257,8 +257,8 @@ class BesideSource(Source):
     def identity(self) -> dict[str, Any]:
         return {"tables": [s.identity() for s in self.members]}
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(BesideSource)([s.elsewhere(lazy) for s in self.members])
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        return Call(BesideSource, [[s.elsewhere(place) for s in self.members]])
 
     def empty(self, *shape: int) -> Array:
         return self._like.empty(*shape)

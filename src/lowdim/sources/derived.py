@@ -223,8 +223,8 @@ class KnownSource(ViewSource):
     def of_other(self, parent: Source) -> Source:
         return parent
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return self.parent.elsewhere(lazy)
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        return self.parent.elsewhere(place)
 
     def narrowed(self) -> Source | None:
         return self.parent.narrowed()
