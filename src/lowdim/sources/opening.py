@@ -213,7 +213,7 @@ def _aside(names: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[
 
 
 # What reads these is imported when it is needed.
-_arrow_object = when_called("arrow", "ArrowObject")
+_arrow_object = when_called("arrow", "arrow_object")
 _dask_source, _dask_table = when_called("dask", "DaskSource"), when_called("dask", "DaskTable")
 _open_store_object = when_called("stores", "open_store_object")
 

@@ -647,7 +647,7 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
     elif not is_path(where) and is_arrow_object(where):
         # What polars exports as a stream has a type of text that not all versions of pyarrow can write.
         of_polars = nw.dependencies.is_polars_dataframe(where)
-        found = contents = when_called("arrow", "ArrowObject")(where.to_arrow() if of_polars else where)
+        found = contents = when_called("arrow", "arrow_object")(where.to_arrow() if of_polars else where)
     else:
         found = find_files(where)
         contents = FILE_KINDS[found.kind].contents(found)
