@@ -22,8 +22,8 @@ from ..errors import (
     other_length,
 )
 from .array import EXACT, InexactInteger, may_be_inexact, require_exact
-from .base import BlockMemory, Source, Traits, read_ahead
-from .derived import StoredSource, fits_easily
+from .base import BlockMemory, Source, Traits, fits_easily, read_ahead
+from .derived import StoredSource
 from .frame import is_table
 from .scan import Contents, require_columns
 

@@ -19,6 +19,7 @@ import numpy as np
 from .._core import __version__
 from .._core.arrays import Array, Beside, astype, digest, is_sparse, namespace, to_numpy
 from .._core.devices import Destination
+from .._core.threads import free_bytes
 from ..errors import MissingValues, cannot_keep, column_label, other_version, too_large
 
 if TYPE_CHECKING:
@@ -382,6 +383,9 @@ class ViewSource(DerivedSource):
     def blocks(self, rows: int) -> Iterator[Array]:
         return (block for block, _ in self.blocks_keeping(rows, ()))
 
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        return self.parent.blocks_keeping(rows, names)
+
     @property
     def can_be_cut(self) -> bool:
         return self.parent.can_be_cut
@@ -406,6 +410,15 @@ class ViewSource(DerivedSource):
 
     def features(self) -> Source:
         return self.of_other(self.parent.features())
+
+
+#: A table fits easily into memory if it takes at most this share of what is free.
+_EASILY = 0.25
+
+
+def fits_easily(n: int, p: int, itemsize: int) -> bool:
+    """Whether a table of n rows and p columns takes only a small part of the free memory."""
+    return n * p * itemsize <= _EASILY * free_bytes()
 
 
 def cut(n: int, k: int) -> list[tuple[int, int]]:
@@ -479,18 +492,11 @@ def bad_entry_error(
         Accept NaN: only infinity is an error.
     """
 
-    def has_bad(rows: Array) -> Array:
-        """1 for rows with an entry that cannot be used, otherwise 0."""
-        xp = namespace(rows)
-        return astype(xp.any(xp.isinf(rows) if takes_nan else ~xp.isfinite(rows), axis=1), rows.dtype)
+    def is_bad(entries: Array) -> Array:
+        xp = namespace(entries)
+        return xp.isinf(entries) if takes_nan else ~xp.isfinite(entries)
 
-    block, row_numbers, weights = _one_row(block, row_numbers, weights, has_bad)
-    values, place = _entries(block, weights)
-    bad = np.isinf(values) if takes_nan else ~np.isfinite(values)
-    if not bad.any():
-        return None
-    index = int(np.argmax(bad))
-    return _error_at(source, *place(index), row_numbers, float(values[index]), _not_finite)
+    return _error_at_largest(source, block, row_numbers, weights, is_bad, _not_finite)
 
 
 def _not_finite(row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
@@ -528,59 +534,57 @@ def unusable_block_error(
 ) -> ValueError:
     """The error for a block whose sums are not finite: it names the first bad entry, or else the largest entry, whose
     `powers` are too large."""
-    error = bad_entry_error(source, block, row_numbers, weights, takes_nan=takes_nan)
-    if error is not None:
-        return error
-    block, row_numbers, weights = _one_row(block, row_numbers, weights, _largest)
+    error: Any = bad_entry_error(source, block, row_numbers, weights, takes_nan=takes_nan)
+    if error is None:
+        error = _error_at_largest(source, block, row_numbers, weights, _sizes, partial(too_large, powers=powers))
+    return error
+
+
+def _sizes(entries: Array) -> Array:
+    """The magnitudes of entries; missing ones count as zero."""
+    xp = namespace(entries)
+    return xp.where(xp.isnan(entries), xp.zeros_like(entries), xp.abs(entries))
+
+
+def _error_at_largest(
+    source: Source, block: Any, row_numbers: Any, weights: Any, measure: Callable[[Array], Array], build: Any
+) -> ValueError | None:
+    """The error that `build` makes for the first entry with the largest measure, given its row, column and table in the
+    source; None if the measures are all zero."""
+    if namespace(block) is not np:
+        row = _row_of_largest(block, weights, measure)
+        block, row_numbers = block[row, :], row_numbers[row]
+        weights = None if weights is None else weights[row]
     values, place = _entries(block, weights)
-    index = int(np.nanargmax(np.abs(values)))
-    return _error_at(source, *place(index), row_numbers, float(values[index]), partial(too_large, powers=powers))
+    measures = measure(values)
+    index = int(np.argmax(measures))
+    if not measures[index]:
+        return None
+    i, j = place(index)
+    number = int(row_numbers[i])
+    row, column = (source.row(j), number) if source.transposed else (number, j)
+    label = source.row_label(row, column)
+    table, column, names = source.place(column)
+    return build(label, column, float(values[index]), names, table)
 
 
-def _one_row(
-    block: Any, row_numbers: Sequence[int] | np.ndarray, weights: Array | None, measure: Callable[[Array], Array]
-) -> tuple[Any, Sequence[int] | np.ndarray, Array | None]:
-    """Of a block on a device only the first row with the largest `measure`, so that no more is copied to the host. All
-    others are left as they are."""
+def _row_of_largest(block: Any, weights: Any, measure: Callable[[Array], Array]) -> slice:
+    """The first row with the largest measure, of a block on a device: no more is copied to the host."""
     xp = namespace(block)
-    if xp is np:
-        return block, row_numbers, weights
     n, p = block.shape
     step = max(1, _LOOKED_AT // p)
     most, row = -1.0, 0
     for i in range(0, n, step):
         part = slice(i, min(i + step, n))
         rows = block[part, :]
-        found = measure(rows.joined() if isinstance(rows, Beside) else rows)
+        rows = rows.joined() if isinstance(rows, Beside) else rows
+        found = xp.max(astype(measure(rows), rows.dtype), axis=1)
         if weights is not None:
             found = xp.where(weights[part] > 0, found, xp.zeros_like(found))
         first = int(xp.argmax(found))
         if float(found[first]) > most:
             most, row = float(found[first]), i + first
-    here = slice(row, row + 1)
-    return block[here, :], row_numbers[here], None if weights is None else weights[here]
-
-
-def _largest(rows: Array) -> Array:
-    """The largest magnitude in each row; missing entries count as zero."""
-    xp = namespace(rows)
-    return xp.max(xp.where(xp.isnan(rows), xp.zeros_like(rows), xp.abs(rows)), axis=1)
-
-
-def _error_at(
-    source: Source,
-    i: int,
-    j: int,
-    row_numbers: Sequence[int] | np.ndarray,
-    value: float,
-    build: Callable[..., ValueError],
-) -> ValueError:
-    """The error that `build` makes for entry (i, j) of a block, given its row, column and table in the source."""
-    number = int(row_numbers[i])
-    row, column = (source.row(j), number) if source.transposed else (number, j)
-    label = source.row_label(row, column)
-    table, column, names = source.place(column)
-    return build(label, column, value, names, table)
+    return slice(row, row + 1)
 
 
 def _entries(block: Any, weights: Array | None) -> tuple[np.ndarray, Callable[[int], tuple[int, int]]]:

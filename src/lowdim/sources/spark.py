@@ -66,22 +66,6 @@ class SparkColumn(CarriedColumn):
         with in_plain_words():
             return known.first()
 
-    @property
-    def shape(self) -> tuple[int]:
-        return (int(self._sums["n"]),)
-
-    @property
-    def total(self) -> float:
-        return float(self._sums["total"])
-
-    @property
-    def n_positive(self) -> int:
-        return int(self._sums["positive"])
-
-    @property
-    def is_whole(self) -> bool:
-        return self._sums["broken"] == 0
-
     def checked(self, source: Source) -> SparkColumn:
         self._require_frame(source)
         kind = self.frame.select(self.column.alias("x")).schema["x"].dataType
