@@ -16,7 +16,7 @@ import numpy as np
 from lowdim._core import threads
 from lowdim._core.arrays import Array, concat_rows
 from lowdim.errors import empty
-from lowdim.sources.base import Codec, Engine, Source, adjacent, in_a_tree, with_rows
+from lowdim.sources.base import Call, Engine, Merge, Source, Task, Tick, adjacent, in_a_tree, made, with_rows
 from lowdim.sources.stream import StreamSource
 
 
@@ -52,8 +52,8 @@ class PartitionedSource(Source):
         each = zip(self._partitions, pairwise(self._edges), strict=True)
         return self._piece([part.between(max(i - s, 0), min(j, e) - s) for part, (s, e) in each if i < e and s < j])
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(self._joined)()
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        return Call(self._joined, [])
 
     @property
     def first_block(self) -> Source:
@@ -94,16 +94,7 @@ class InProcessEngine(Engine):
     keeping = ""
 
     def merged(
-        self,
-        source: Source,
-        task: Callable[..., Any],
-        merge: Callable[[list[Any]], Any],
-        *,
-        along: Array | None = None,
-        least: int = 1,
-        codec: Codec | None = None,
-        told: Callable[[int], None] | None = None,
-        tick: Callable[[], None] | None = None,
+        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, told: Any, tick: Tick
     ) -> Any:
         parts = source.parts(1, least)
         if told is not None:
@@ -115,32 +106,24 @@ class InProcessEngine(Engine):
                 tick()
         return in_a_tree(results, merge)
 
-    def mapped(
-        self,
-        source: Source,
-        task: Callable[..., Array],
-        like: Array,
-        names: Callable[[], Sequence[str]] | None,
-        *,
-        replaces: bool = False,
-    ) -> LazyRows:
+    def mapped(self, source: Source, task: Task, like: Array, names: Any, *, replaces: bool = False) -> LazyRows:
         """Results that are computed when they are asked for."""
         return LazyRows(_tasks(source.parts(1), task), (int(source.shape[0] or 0), *like.shape[1:]), like.dtype)
 
-    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
+    def in_turn(self, source: Source, task: Task) -> Iterator[Callable[[], Any]]:
         return iter(_tasks(source.parts(1), task))
 
 
 IN_PROCESS = InProcessEngine()
 
 
-def _tasks(parts: Sequence[Source], task: Callable[..., Any], along: Array | None = None) -> list[Callable[..., Any]]:
+def _tasks(parts: Sequence[Source], task: Task, along: Array | None = None) -> list[Callable[..., Any]]:
     return [partial(_run, task, *each) for each in with_rows(parts, along)]
 
 
-def _run(task: Callable[..., Any], part: Source, start: int, along: Array | None, tick: Any = None) -> Any:
+def _run(task: Task, part: Source, start: int, along: Array | None, tick: Any = None) -> Any:
     """The result of a task; calls that another engine would make on the machine of the task are made now."""
-    return task(part.elsewhere(lambda function: function), start, along)
+    return task(made(part.elsewhere(lambda value: value), []), start, along)
 
 
 def _in_threads(tasks: Sequence[Callable[..., Any]]) -> Iterator[Any]:

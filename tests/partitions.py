@@ -82,7 +82,7 @@ def spark_session() -> Any:
 def apart(engine: Any) -> Iterator[None]:
     """Context in which small partitions are not joined, so that each is a part and all results are merged."""
     merged = engine.merged
-    engine.merged = lambda *arguments, least=1, **options: merged(*arguments, **options)
+    engine.merged = lambda *arguments, least=1, **options: merged(*arguments, least=1, **options)
     try:
         yield
     finally:

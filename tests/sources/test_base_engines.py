@@ -63,6 +63,12 @@ def first_column():
     return task
 
 
+def merged(engine, *arguments, **options):
+    """The results of an engine, with nothing beside the rows unless `options` say so."""
+    nothing = {"along": None, "least": 1, "codec": None, "told": None, "tick": None}
+    return engine.merged(*arguments, **(nothing | options))
+
+
 def as_tree():
     """A merge that keeps what it was given."""
 
@@ -88,7 +94,7 @@ def test_every_engine_is_tried():
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 def test_results_are_merged_in_order_a_few_at_a_time(engine, lengths):
     source = opened(engine, lengths)
-    found, most = leaves(engine.merged(source, first_column(), as_tree(), codec=Pickled()))
+    found, most = leaves(merged(engine, source, first_column(), as_tree(), codec=Pickled()))
     assert found == [part[:, 0].tolist() for part in cut(lengths) if len(part)]
     assert most <= FAN_IN
     assert (most > 1) == (len(found) > 1)
@@ -100,7 +106,7 @@ def test_small_partitions_may_be_one_part(lengths, least):
     """No row is lost or read twice, and of two neighbours one is large enough. Spark reads partitions as they are."""
     for engine in (ENGINES["threads"], ENGINES["Dask"]):
         source = opened(engine, lengths)
-        found, _ = leaves(engine.merged(source, first_column(), as_tree(), least=least))
+        found, _ = leaves(merged(engine, source, first_column(), as_tree(), least=least))
         assert list(chain(*found)) == X[:, 0].tolist()
         sizes = list(map(len, found))
         assert all(a >= least or b >= least for a, b in pairwise(sizes))
@@ -115,7 +121,7 @@ def test_what_goes_along_is_cut_as_the_rows(engine, lengths):
         assert along.shape[0] == part.shape[0]
         return [(start + i, float(entry)) for i, entry in enumerate(along)]
 
-    found, _ = leaves(engine.merged(opened(engine, lengths), task, as_tree(), along=X[:, 1], least=5))
+    found, _ = leaves(merged(engine, opened(engine, lengths), task, as_tree(), along=X[:, 1], least=5))
     assert list(chain(*found)) == list(enumerate(X[:, 1].tolist()))
 
 
@@ -128,7 +134,7 @@ def test_errors_keep_their_kind_and_their_words(engine, kind):
 
     source, bad = opened(engine, LENGTHS["few"]), X[140, 0]
     with pytest.raises(kind, match="the third partition is bad"):
-        engine.merged(source, task, sum, codec=Pickled())
+        merged(engine, source, task, sum, codec=Pickled())
 
 
 def test_missing_values_are_told_apart_from_other_errors(engine):
@@ -176,7 +182,8 @@ def test_partitions_change_a_summary_by_rounding_only(engine, lengths):
 def test_parts_are_told_before_they_are_read_and_each_ticks_once(engine):
     calls = []
     source = opened(engine, LENGTHS["few"])
-    engine.merged(
+    merged(
+        engine,
         source,
         first_column(),
         as_tree(),
@@ -202,7 +209,7 @@ def test_progress_comes_with_finished_tasks(name):
     with dask.config.set(scheduler="synchronous"):
         engine = ENGINES[name]
         source = opened(engine, LENGTHS["many"])
-        assert engine.merged(source, task, sum, tick=lambda: calls.append("tick")) == 12
+        assert merged(engine, source, task, sum, tick=lambda: calls.append("tick")) == 12
     assert calls.count("tick") == calls.count("read") == 12
     assert calls.index("tick") < 6
 

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from lowdim.reading.rows import Rows
-from lowdim.sources.base import Traits
-from lowdim.sources.derived import StoredSource, fits_easily, gather, with_known_length
+from lowdim.sources.base import Traits, fits_easily
+from lowdim.sources.derived import StoredSource, gather, with_known_length
 from lowdim.sources.opening import open_source
 
 X = np.random.default_rng(0).standard_normal((11, 4))
@@ -68,7 +68,8 @@ def test_a_source_that_does_not_fit_is_not_read_by_columns():
 
 
 def test_too_many_rows_are_refused_before_they_are_read(monkeypatch):
-    monkeypatch.setattr("lowdim.sources.derived.free_bytes", lambda: 300)
+    for module in ("base", "derived"):
+        monkeypatch.setattr(f"lowdim.sources.{module}.free_bytes", lambda: 300)
     source = Stored(X)
     with pytest.raises(MemoryError, match=r"all rows of X, of shape \(11, 4\), .* in memory for a test: that is"):
         gather(source, "for a test")

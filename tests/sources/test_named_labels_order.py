@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 import lowdim
 from examples import MODELS, X, Y, make
 from lowdim import CCA, GCCA, PCA, PLSRegression, bootstrap, choose_n_components, cross_validate, permutation_test
-from lowdim.sources.named import check_row_labels
+from lowdim.sources.opening import check_row_labels
 
 LABELS = [f"s{i}" for i in range(len(X))]
 FRAME = pd.DataFrame(X, index=LABELS, columns=list("abcde"))

@@ -13,7 +13,7 @@ from scipy import special
 
 from .._core.arrays import Array, compute_lazy, namespace, to_numpy
 from ..errors import wrong_image_shape
-from ..sources.named import row_labels
+from ..sources.opening import row_labels
 from ..table import Table, Tabular
 from .limits import check_scores, q_limit, readable_again, row_weights, rows_and_weights, t2_limit, variable_components
 from .tables import squared_cosines

@@ -14,8 +14,7 @@ from ..linalg import column_lengths, divisor, with_zeros
 from ..models.base import importance_table
 from ..models.output import result_names, results
 from ..models.pairs import check_scale
-from ..sources.named import check_row_labels, row_labels
-from ..sources.opening import open_source, open_target
+from ..sources.opening import check_row_labels, open_source, open_target, row_labels
 from ..table import Table, numbered
 from .limits import (
     check_scores,

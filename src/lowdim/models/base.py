@@ -42,9 +42,8 @@ from ..solvers.problem import ON_HOST, AnySolver, Plan, is_auto
 from ..sources.array import ShapedSource
 from ..sources.base import Source, Traits
 from ..sources.derived import as_if_gathered, gather
-from ..sources.named import check_row_labels
 from ..sources.on_device import resident
-from ..sources.opening import by_name, can_be_read_once, open_keeping, open_source
+from ..sources.opening import by_name, can_be_read_once, check_row_labels, open_keeping, open_source
 from ..summaries.base import names_of_tables
 from ..table import Table, numbered
 from .output import (

@@ -19,8 +19,7 @@ from ..solvers.pairs.cca import column_structure, pair_correlations, solve_canon
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction
 from ..solvers.pairs.views import CanonicalFit, Views
 from ..sources.beside import BesideSource
-from ..sources.named import check_row_labels
-from ..sources.opening import open_target
+from ..sources.opening import check_row_labels, open_target
 from ..summaries.base import names_of_tables
 from .base import Model
 from .output import Maps, framed_results, results

@@ -23,7 +23,7 @@ from ..sinks import find_output, open_sink
 from ..sources.beside import BesideSource
 from ..sources.derived import in_order
 from ..sources.frame import is_spark
-from ..sources.named import names_in, row_labels
+from ..sources.opening import names_in, row_labels
 
 # Progress of a fit, or of results on their way to a file, reported to scikit-learn's callbacks.
 #

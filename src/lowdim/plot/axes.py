@@ -17,8 +17,7 @@ from .._core.arrays import Array, concat_rows, dense, to_numpy
 from ..errors import missing_extra, not_one_for_each_row
 from ..inspect.limits import names_expected
 from ..sources.base import Source
-from ..sources.named import row_labels
-from ..sources.opening import by_name, open_source
+from ..sources.opening import by_name, open_source, row_labels
 from ..table import clean, cut
 
 # Axes to draw on, colours of the user's style, and notes on what a picture leaves out.

@@ -13,8 +13,7 @@ from ..inspect.tables import has_coefficients, has_structure, has_vip
 from ..selection.bootstrapping import Bootstrap
 from ..selection.cross_validation import CrossValidation
 from ..selection.permutation import PermutationTest
-from ..sources.named import check_row_labels
-from ..sources.opening import by_name
+from ..sources.opening import by_name, check_row_labels
 from . import axes
 from .axes import has, make_axes, shows
 from .components import MOST_BARS, draw_columns

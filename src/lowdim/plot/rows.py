@@ -16,7 +16,7 @@ from .._core.arrays import asarray_like
 from ..errors import wrong_image_shape
 from ..inspect.diagnostics import checked_image_shape
 from ..selection.parallel_analysis import check_level
-from ..sources.named import row_labels
+from ..sources.opening import row_labels
 from . import axes
 from .axes import has, make_axes, shows
 

@@ -12,7 +12,7 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, NamedTuple
@@ -45,35 +45,12 @@ class Place(NamedTuple):
     rows: int = 0
 
 
-_START = Place(0)
-
-
 class Begin(NamedTuple):
     """Where a block begins: its number, its first row, and a digest of the blocks before it if they are of a stream."""
 
     block: int = 0
     row: int = 0
     before: str = ""
-
-
-class Shard:
-    """One of the summaries of a pass, to which every `step`-th piece is added, in order.
-
-    If it is `watched`, `place` says how far the shard is, and `kept` is always a pair of a place and a summary of
-    exactly the rows up to it. Such a pair is made after each block and never changed, so that any thread may take it
-    at any time. Otherwise `place` is where the shard began.
-    """
-
-    def __init__(self, summary: Summary, place: Place = _START, step: int = 1, *, watched: bool = False) -> None:
-        self.summary, self.place, self.step, self._watched = summary, place, step, watched
-        if watched:
-            self.kept = (place, summary.snapshot())
-
-    def move(self, piece: int, rows: int = 0) -> None:
-        """Note that the pieces before `piece`, and its rows up to row `rows`, have been added."""
-        if self._watched:
-            self.place = Place(piece, rows)
-            self.kept = (self.place, self.summary.snapshot())
 
 
 # The file of a checkpoint: of which pass it is, how far the pass was, and its sums.
@@ -88,25 +65,11 @@ class State:
     """How far a pass is, and its summaries."""
 
     cut: Cut
-    #: One for each summary; none if all rows have been added and there is only one summary.
+    #: One for each summary; none if all rows have been added, to the only summary.
     places: list[Place]
     #: The first block that has not been added.
     begin: Begin
     summaries: list[Summary] = field(repr=False)
-
-    @property
-    def whole(self) -> bool:
-        """Whether all rows have been added."""
-        return not self.places
-
-
-def describe_pass(source: Source, weights: Array | None, summary: Summary) -> dict[str, Any]:
-    """What must be the same when a pass goes on: the rows, their weights, and the summary to which they are added."""
-    parameters = {name: _plain(getattr(summary, name)) for name in summary.parameters}
-    about = {"class": type(summary).__name__, **parameters, "digest of what it held": digest(summary._tree())}
-    of = {"rows": source.identity(), "weights": None if weights is None else f"digest {digest(weights)}"}
-    described: dict[str, Any] = json.loads(json.dumps(of | {"summary": about}))
-    return described
 
 
 def write_state(path: str | PathLike[str], described: dict[str, Any], state: State) -> None:
@@ -267,27 +230,29 @@ class Keeper:
         summary: Summary,
         progress: Progress | None,
     ) -> None:
-        if source.traits.remote or not source.traits.host:
-            if source.traits.engine is None:
-                raise TypeError(
-                    f"{source.table} is on a device or of another array library than NumPy, and no checkpoint of its "
-                    "sums is kept. Give NumPy arrays, tables or files, or fit without checkpoint."
-                )
+        if source.traits.engine is not None:
             raise TypeError(
                 f"{source.table} is held by {source.traits.engine.name}, which repeats what is lost itself, and no "
                 "checkpoint is kept. Summarize groups of partitions one after another, save each summary, and merge "
                 "them; or fit without checkpoint."
             )
+        if not source.traits.host:
+            raise TypeError(
+                f"{source.table} is on a device or of another array library than NumPy, and no checkpoint of its sums "
+                "is kept. Give NumPy arrays, tables or files, or fit without checkpoint."
+            )
         self._checkpoint, self._source, self._progress = checkpoint, source, progress
-        self._described = describe_pass(source, weights, summary)
+        parameters = {name: _plain(getattr(summary, name)) for name in summary.parameters}
+        about = {"class": type(summary).__name__, **parameters, "digest of what it held": digest(summary._tree())}
+        of = {"rows": source.identity(), "weights": None if weights is None else f"digest {digest(weights)}"}
+        #: What must be the same when the pass goes on: the rows, their weights, and the summary that they are added to.
+        self._described: dict[str, Any] = json.loads(json.dumps(of | {"summary": about}))
         #: The state in which the pass was interrupted, or None.
         self.found = read_state(checkpoint.path, self._described, type(summary))
 
-    def shards(self, summary: Summary, cut: Cut) -> list[Shard]:
-        """The summaries of the pass, as far as they were. The first one is `summary` itself."""
-        summaries = [summary, *(summary.fresh() for _ in range(cut.summaries - 1))]
-        places = [Place(i) for i in range(cut.summaries)]
-        begin = Begin()
+    def places(self, summaries: list[Summary], cut: Cut) -> list[Place]:
+        """How far the summaries of the pass were; they take over what they held then."""
+        places, begin = [Place(i) for i in range(cut.summaries)], Begin()
         if self.found is not None:
             places, begin = self.found.places, self.found.begin
             for each, found in zip(summaries, self.found.summaries, strict=True):
@@ -296,11 +261,13 @@ class Keeper:
         self._cut = cut
         #: Where the last blocks that were handed out begin, and the next one. All blocks before these have been added.
         self._begins = deque([begin], maxlen=cut.summaries + 1)
-        each_place = zip(summaries, places, strict=True)
-        self._shards = [Shard(each, place, cut.summaries, watched=True) for each, place in each_place]
+        return places
+
+    def watch(self, shards: Sequence[Any]) -> None:
+        """Write the state of these shards from now on: the pair `kept` of each."""
+        self._shards = shards
         # A file that cannot be written is noticed before rows are read.
         self.write()
-        return self._shards
 
     @property
     def row(self) -> int:
@@ -335,11 +302,11 @@ class Keeper:
         first = min(place.piece for place, _ in kept)
         # If the pieces are parts and not blocks, no blocks are handed out, and the only entry is the first row.
         begin = next((each for each in self._begins if each.block == first), self._begins[0])
-        self._write(State(self._cut, [place for place, _ in kept], begin, [summary for _, summary in kept]))
+        self._write([place for place, _ in kept], begin, [summary for _, summary in kept])
 
     def finish(self, summary: Any) -> bool:
         """Whether the file holds the sums of all rows, which `summary` then takes over."""
-        if self.found is None or not self.found.whole:
+        if self.found is None or self.found.places:
             return False
         summary.restore(self.found.summaries[0])
         return True
@@ -347,23 +314,20 @@ class Keeper:
     def end(self, summary: Summary, *, keep: bool) -> None:
         """Remove the file after the last row; or, with `keep`, write the sums of all rows to it."""
         if keep and self.found is None:
-            self._write(State(self._cut, [], Begin(), [summary]))
+            self._write([], Begin(), [summary])
         elif not keep:
             self._checkpoint.remove()
 
-    def _write(self, state: State) -> None:
+    def _write(self, places: list[Place], begin: Begin, summaries: list[Summary]) -> None:
         began = time.monotonic()
-        write_state(self._checkpoint.path, self._described, state)
+        write_state(self._checkpoint.path, self._described, State(self._cut, places, begin, summaries))
         ended = time.monotonic()
         self._due = ended + max(self._checkpoint.every_seconds, _PATIENCE * (ended - began))
 
     def _drop(self, blocks: Iterator[Array], begin: Begin) -> None:
         """Read and drop the rows of a stream before `begin`, which must be those that were added earlier."""
         done, before = 0, ""
-        while done < begin.row:
-            block = next(blocks, None)
-            if block is None:
-                break
+        while done < begin.row and (block := next(blocks, None)) is not None:
             done, before = done + int(block.shape[0]), _digest_with(before, block)
         if done != begin.row or before != begin.before:
             raise ValueError(

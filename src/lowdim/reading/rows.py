@@ -270,7 +270,8 @@ class Rows:
             joined = block.joined() if isinstance(block, Beside) else dense(block)
             A, weights = joined[:, :-1], joined[:, -1]
         else:
-            A = next(gather(source, f"for {model}").blocks(source.shape[0]))
+            held = source if source.traits.in_memory else gather(source, f"for {model}")
+            A = next(held.blocks(source.shape[0]))
         rows = np.arange(A.shape[0])
         if weights is not None:
             rows = np.flatnonzero(to_numpy(weights) > 0)

@@ -21,7 +21,7 @@ from ..sources.derived import CarriedColumn, in_order
 from ..sources.on_device import resident
 from ..sources.opening import by_name, open_source
 from ..summaries.base import Names, Parcel, Summary, SummaryCodec, agreed_names, union
-from .checkpoint import Begin, Checkpoint, Cut, Keeper, Place, Shard
+from .checkpoint import Begin, Checkpoint, Cut, Keeper, Place
 
 # How rows are cut into blocks and parts, before they are read.
 
@@ -174,6 +174,27 @@ def check_all_weights(weights: Array, n: int) -> None:
 
 S = TypeVar("S", bound=Summary)
 
+
+class Shard:
+    """One of the summaries of a pass, to which every `step`-th piece is added, in order.
+
+    If it is `watched`, `place` says how far the shard is, and `kept` is always a pair of a place and a summary of
+    exactly the rows up to it. Such a pair is made after each block and never changed, so that any thread may take it
+    at any time. Otherwise `place` is where the shard began.
+    """
+
+    def __init__(self, summary: Summary, place: Place, step: int, watched: bool) -> None:
+        self.summary, self.place, self.step, self._watched = summary, place, step, watched
+        if watched:
+            self.kept = (place, summary.snapshot())
+
+    def move(self, piece: int, rows: int = 0) -> None:
+        """Note that the pieces before `piece`, and its rows up to row `rows`, have been added."""
+        if self._watched:
+            self.place = Place(piece, rows)
+            self.kept = (self.place, self.summary.snapshot())
+
+
 #: A piece of the rows, which adds itself to the summary of a shard and calls a function after each block.
 Piece = Callable[[Shard, Callable[[], None] | None], None]
 Pieces = Generator[Piece, None, None]
@@ -269,7 +290,12 @@ def summarize_source(
             parts = [source] if cut.parts == 1 else source.parts(cut.parts)
         else:
             wanted, parts = parts_of(source, summary.threaded_blas)
-            n_shards = _count_shards(len(parts)) if len(parts) > 1 or by_blocks else 1
+            # There are more summaries than threads, to which parts, or the blocks of the only part, are added in turn.
+            # A thread takes the next piece as soon as it is free, unless the summary of that piece is still in use. So
+            # slow threads get fewer pieces than others.
+            n = threads.available() if len(parts) > 1 or by_blocks else 1
+            n_shards = n + max(1, n // 2) if n > 1 else 1
+            n_shards = min(n_shards, len(parts)) if len(parts) > 1 else n_shards
             cut = Cut(rows_to_sum(source, summary, weights is not None), wanted, n_shards)
         if progress is not None:
             progress.begin(type(summary).__name__, count_blocks(parts, cut.rows), cut.rows)
@@ -286,17 +312,6 @@ def summarize_source(
     return summary
 
 
-def _count_shards(n_parts: int) -> int:
-    """The number of summaries to which parts of the rows, or the blocks of the only part, are added in turn.
-
-    There are more of them than threads. A thread takes the next piece as soon as it is free, unless the summary of that
-    piece is still in use. So slow threads get fewer pieces than others.
-    """
-    n = threads.available()
-    shards = n + max(1, n // 2) if n > 1 else 1
-    return shards if n_parts == 1 else min(shards, n_parts)
-
-
 def column_names(source: Source) -> Names:
     """The names of the columns of all tables of a source, side by side; None if no table has names."""
     if source.transposed:
@@ -306,10 +321,8 @@ def column_names(source: Source) -> Names:
     members = source.members
     if all(member.names is None for member in members):
         return None
-    names: list[str | None] = []
-    for member in members:
-        names += [None] * member.shape[1] if member.names is None else list(member.names)
-    return tuple(names)
+    each = ([None] * member.shape[1] if member.names is None else member.names for member in members)
+    return tuple(name for names in each for name in names)
 
 
 def _add_in_shards(
@@ -324,12 +337,13 @@ def _add_in_shards(
     """Add parts, or the blocks of the only part, to several summaries in turn, and merge these: piece i to the summary
     of shard i modulo the number of shards. In several threads, a shard takes one piece at a time, in order, so that the
     sums are the same each time."""
-    if keeper is None:
-        summaries = [summary, *(summary.fresh() for _ in range(cut.summaries - 1))]
-        shards, first = [Shard(each, Place(i), cut.summaries) for i, each in enumerate(summaries)], 0
-    else:
-        shards = keeper.shards(summary, cut)
-        first = min(shard.place.piece for shard in shards)
+    summaries = [summary, *(summary.fresh() for _ in range(cut.summaries - 1))]
+    places = [Place(i) for i in range(cut.summaries)] if keeper is None else keeper.places(summaries, cut)
+    watched = keeper is not None
+    shards = [Shard(each, place, cut.summaries, watched) for each, place in zip(summaries, places, strict=True)]
+    if keeper is not None:
+        keeper.watch(shards)
+    first = min(place.piece for place in places)
     if len(parts) > 1:
         pieces = _parts_to_add(parts, weights, cut.rows, first)
     elif keeper is None:

@@ -25,8 +25,7 @@ from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.derived import gather, with_known_length
 from ..sources.frame import is_table
-from ..sources.named import row_labels
-from ..sources.opening import can_be_read_once, named_table, open_source, open_target
+from ..sources.opening import can_be_read_once, named_table, open_source, open_target, row_labels
 from ..sources.scan import Scan, names_file, scan
 
 #: Tables up to this size are held in memory as float64.

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from .._core.arrays import to_numpy
-from ..sources.named import row_labels
+from ..sources.opening import row_labels
 from ..table import Table, Tabular
 from .parallel_analysis import check_level
 

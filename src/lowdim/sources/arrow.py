@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -22,8 +22,8 @@ from ..errors import (
     other_length,
 )
 from .array import EXACT, InexactInteger, may_be_inexact, require_exact
-from .base import BlockMemory, Source, Traits, read_ahead
-from .derived import StoredSource, fits_easily
+from .base import BlockMemory, Source, Traits, fits_easily, read_ahead
+from .derived import StoredSource
 from .frame import is_table
 from .scan import Contents, require_columns
 
@@ -72,29 +72,13 @@ def block_dtype(kinds: Iterable[Any]) -> type[np.floating[Any]]:
     return np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64
 
 
-#: Types of Arrow whose memory NumPy can read, and their dtypes.
-_PLAIN = {
-    "double": "f8",
-    "float": "f4",
-    "halffloat": "f2",
-    "int64": "i8",
-    "int32": "i4",
-    "int16": "i2",
-    "int8": "i1",
-    "uint64": "u8",
-    "uint32": "u4",
-    "uint16": "u2",
-    "uint8": "u1",
-}
-
-
 def fill(out: np.ndarray, column: Any) -> None:
     """Write a column, an array of Arrow, into `out`, a vector of the same length; nulls become NaN."""
     from pyarrow import types
 
     kind = column.type
-    if str(kind) in _PLAIN:
-        _fill_plain(out, column, np.dtype(_PLAIN[str(kind)]))
+    if types.is_floating(kind) or types.is_integer(kind):
+        _fill_plain(out, column, np.dtype(kind.to_pandas_dtype()))
     elif types.is_null(kind):
         out[:] = np.nan
     elif types.is_boolean(kind):
@@ -189,7 +173,9 @@ def blocks_of(
 def _buffers_of(
     batches: Iterator[Any], new_buffer: Callable[[], np.ndarray], error: Error, keep: Sequence[str]
 ) -> Generator[tuple[np.ndarray, Any], None, None]:
-    """Full buffers (the last may be shorter), and the columns that are kept with their rows."""
+    """Full buffers (the last may be shorter), and a table of the columns that are kept with their rows, or None."""
+    from pyarrow import Table
+
     buffer, filled, done = new_buffer(), 0, 0
     capacity, n_columns = buffer.shape
     kept: list[Any] = []
@@ -207,19 +193,12 @@ def _buffers_of(
                 kept.append(piece.select(list(keep)))
             start, filled = start + count, filled + count
             if filled == capacity:
-                yield buffer, _table(kept)
+                yield buffer, Table.from_batches(kept) if keep else None
                 done, filled, kept = done + filled, 0, []
                 buffer = new_buffer()
         del batch, piece
     if filled:
-        yield buffer[:filled], _table(kept)
-
-
-def _table(pieces: list[Any]) -> Any:
-    """Batches as one table; None if there are none."""
-    import pyarrow as pa
-
-    return pa.Table.from_batches(pieces) if pieces else None
+        yield buffer[:filled], Table.from_batches(kept) if keep else None
 
 
 # What all sources of batches of Arrow have in common.
@@ -329,23 +308,41 @@ def pyarrow(purpose: str) -> Any:
 _ROWS = 1 << 16
 
 
-class Producer(ABC):
-    """How batches are obtained from one kind of object, whose columns have the names and types of `schema`."""
+class ArrowObject(Contents):
+    """The columns of an object that speaks Arrow. A subclass says how batches are obtained from one kind of object."""
 
     #: Whether the rows can be read more than once.
     again = True
-    #: The number of rows, if it is known beforehand.
-    n: int | None = None
 
     def __init__(self, X: Any, schema: Any) -> None:
-        self._X, self.schema = X, schema
+        self._X, self.schema, self.names = X, schema, schema.names
+        self.label = type(X).__name__
+        # Of a data frame of pandas; of other objects, what was an index is a column as all others.
+        self.index = index_columns(schema) if is_table(X) else []
+        self.numeric = numeric_columns(schema)
 
     @abstractmethod
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Batches that have these columns, and maybe others."""
 
+    def source(self, columns: Sequence[str]) -> ArrowObjectSource:
+        return ArrowObjectSource(self, columns)
 
-class Stream(Producer):
+    def column(self, name: str) -> np.ndarray:
+        if not self.again:
+            raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
+        return self.source([]).column(name)
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        return block_dtype([self.schema.field(name).type for name in columns])
+
+    def open(self, keep: Sequence[str] = (), without: Sequence[str] = ()) -> ArrowObjectSource:
+        """The rows of all columns but some; those in `keep` must be there."""
+        require_columns(keep, self)
+        return self.source(self.choice().without(without).among(self))
+
+
+class Stream(ArrowObject):
     """A stream that can be read once, such as a RecordBatchReader. The first batch is read at once and kept."""
 
     again = False
@@ -367,28 +364,28 @@ class Stream(Producer):
         yield from rest
 
 
-class Held(Producer):
+class Held(ArrowObject):
     """A table in memory that can be exported again and again; its number of rows is known."""
 
     def __init__(self, X: Any) -> None:
         import pyarrow as pa
 
         if hasattr(X, "__arrow_c_stream__"):
-            table = pa.RecordBatchReader.from_stream(X).read_all()
+            self._table = pa.RecordBatchReader.from_stream(X).read_all()
         else:
             # An object that exports a single array, which must be one of structs: a table.
             array = pa.array(X)
             if not pa.types.is_struct(array.type):
                 raise bad_ndim(1, (len(array),))
-            table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
-        super().__init__(table, table.schema)
-        self.n = table.num_rows
+            self._table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
+        super().__init__(X, self._table.schema)
+        self.n_rows = self._table.num_rows
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        yield from self._X.select(list(names)).to_batches()
+        yield from self._table.select(list(names)).to_batches()
 
 
-class Dataset(Producer):
+class Dataset(ArrowObject):
     """A dataset of pyarrow, which reads only the columns that are needed."""
 
     def __init__(self, X: Any) -> None:
@@ -400,7 +397,7 @@ class Dataset(Producer):
         yield from scanner.to_batches()
 
 
-class LazyFrame(Producer):
+class LazyFrame(ArrowObject):
     """A lazy frame of polars, whose query runs again in each pass; versions without `collect_batches` collect it."""
 
     def __init__(self, X: Any) -> None:
@@ -413,7 +410,7 @@ class LazyFrame(Producer):
             yield from frame.to_arrow().to_batches()
 
 
-class Relation(Producer):
+class Relation(ArrowObject):
     """A relation of DuckDB, whose query runs again in each pass."""
 
     def __init__(self, X: Any) -> None:
@@ -433,7 +430,7 @@ def _reader(relation: Any) -> Any:
     return getattr(relation, read)(_ROWS)
 
 
-def _producer(X: Any) -> type[Any]:
+def _class_for(X: Any) -> type[Any]:
     """The class that reads an object that speaks Arrow."""
     if nw.dependencies.is_polars_lazyframe(X):
         return LazyFrame
@@ -445,62 +442,38 @@ def _producer(X: Any) -> type[Any]:
     return Held if held else Stream
 
 
+def arrow_object(X: Any) -> ArrowObject:
+    """The columns of an object that speaks Arrow."""
+    pyarrow(f"reading rows from {type(X).__name__}")
+    return _class_for(X)(X)
+
+
 def is_arrow_stream(X: Any) -> bool:
     """Whether an object that speaks Arrow can be read once."""
-    return _producer(X) is Stream
-
-
-class ArrowObject(Contents):
-    """The columns of an object that speaks Arrow."""
-
-    def __init__(self, X: Any) -> None:
-        pyarrow(f"reading rows from {type(X).__name__}")
-        self.label = type(X).__name__
-        self._producer = _producer(X)(X)
-        self._schema = self._producer.schema
-        self.names = self._schema.names
-        # Of a data frame of pandas; of other objects, what was an index is a column as all others.
-        self.index = index_columns(self._schema) if is_table(X) else []
-        self.numeric = numeric_columns(self._schema)
-
-    def source(self, columns: Sequence[str]) -> ArrowObjectSource:
-        return ArrowObjectSource(self._producer, self._schema, columns)
-
-    def column(self, name: str) -> np.ndarray:
-        if not self._producer.again:
-            raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
-        return self.source([]).column(name)
-
-    def dtype(self, columns: Sequence[str]) -> Any:
-        return block_dtype([self._schema.field(name).type for name in columns])
-
-    def open(self, keep: Sequence[str] = (), without: Sequence[str] = ()) -> ArrowObjectSource:
-        """The rows of all columns but some; those in `keep` must be there."""
-        require_columns(keep, self)
-        return self.source(self.choice().without(without).among(self))
+    return _class_for(X) is Stream
 
 
 class ArrowObjectSource(ArrowSource):
     """Rows of an object that speaks Arrow. What can be read once is a stream; everything else is read again."""
 
-    def __init__(self, producer: Producer, schema: Any, columns: Sequence[str]) -> None:
-        kinds = [schema.field(name).type for name in columns]
-        super().__init__(columns, kinds, producer.n, rereadable=producer.again)
-        self._producer, self._schema = producer, schema
-        if isinstance(producer, Stream) and producer.first is None:
+    def __init__(self, read: ArrowObject, columns: Sequence[str]) -> None:
+        n = read.n_rows if isinstance(read, Held) else None
+        super().__init__(columns, [read.schema.field(name).type for name in columns], n, rereadable=read.again)
+        self._read = read
+        if isinstance(read, Stream) and read.first is None:
             raise exhausted_stream("while a minimum of 1 is required")
-        if producer.n == 0:
+        if n == 0:
             raise empty(0, len(columns), (0, len(columns)))
 
     @property
     def first_block(self) -> Source:
-        if not isinstance(self._producer, Stream):
+        if not isinstance(self._read, Stream):
             return self
-        return self._inherit(ArrowObjectSource(Held(self._producer.first), self._schema, self._names))
+        return self._inherit(ArrowObjectSource(Held(self._read.first), self._names))
 
     def batches(self, names: Sequence[str], carried: Sequence[str] = ()) -> Iterator[Any]:
         n = 0
-        for batch in self._producer.batches(names):
+        for batch in self._read.batches(names):
             n += batch.num_rows
             yield batch.select(list(names))
         if n == 0:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from copy import copy
 from dataclasses import replace
-from functools import cached_property, partial
-from itertools import accumulate, groupby, pairwise
+from functools import cached_property
+from itertools import accumulate, groupby, pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -31,16 +31,34 @@ _COLUMN_BYTES = 1 << 20
 _BATCH_BYTES, _BATCH_ROWS, _READ_BYTES = 64 << 20, 256, 1 << 16
 
 
-class FileFormat(ABC):
-    """The files of one kind. Each is a fragment of pyarrow.dataset, which finds schema and number of rows.
+class ArrowFiles(Contents):
+    """The columns of files of one kind, by the schema of the first file. Each file is a fragment of pyarrow.dataset,
+    which finds schema and number of rows.
 
     A scan of pyarrow.dataset holds several row groups or files at once, each of which may take a gigabyte. So Parquet
     and Arrow files are read by the readers of single files, which take no longer: a batch at a time, whatever the row
     groups are.
     """
 
+    #: Errors at the beginning of a file that are not those of pyarrow or of the system.
+    _further_errors: tuple[type[Exception], ...] = ()
+
     def __init__(self, found: Found) -> None:
-        self.found = found
+        pyarrow(f"reading {found.kind} files")
+        self.found, self.label = found, found.where
+        #: The entries of each key of the directories, one for each file, as an array of Arrow.
+        self._keys: dict[str, Any] = {}
+        self._begin()
+        keys = {tuple(key for key, _ in keys) for keys in found.partitions}
+        names = keys.pop() if len(keys) == 1 else ()
+        if names and len(set(names)) == len(names):
+            own, values = set(self._own_schema.names), [dict(keys) for keys in found.partitions]
+            self._keys = {key: _typed([each[key] for each in values]) for key in names if key not in own}
+        schema = self.schema
+        self.names, self.index, self.numeric = schema.names, self._index_columns(), numeric_columns(schema)
+
+    def _begin(self) -> None:
+        """Look at the first file."""
 
     @property
     @abstractmethod
@@ -55,18 +73,37 @@ class FileFormat(ABC):
         disk = LocalFileSystem()
         return [self.format.make_fragment(path, filesystem=disk) for path in self.found.paths]
 
+    def _own_schema_of(self, i: int) -> Any:
+        """The schema of file i, as its columns are read as rows, without the keys of the directories."""
+        with self.opening(i):
+            return self.fragments[i].physical_schema
+
+    @property
+    def _own_schema(self) -> Any:
+        """The schema of the first file, as columns are kept beside the rows, without the keys of the directories."""
+        return self._own_schema_of(0)
+
     @property
     def schema(self) -> Any:
         """The schema of the first file, as columns are kept beside the rows."""
-        return self.schema_of(0)
+        return self._with_keys(self._own_schema)
+
+    def schema_of(self, i: int) -> Any:
+        """The schema of file i, as its columns are read as rows."""
+        return self._with_keys(self._own_schema_of(i))
+
+    def _with_keys(self, schema: Any) -> Any:
+        """The schema of a file with the keys of its directories behind it."""
+        import pyarrow as pa
+
+        if not self._keys:
+            return schema
+        own = [field for field in schema if field.name not in self._keys]
+        return pa.schema([*own, *(pa.field(key, values.type) for key, values in self._keys.items())])
 
     def stored_field(self, name: str) -> Any:
         """The name and type of a column that is carried along unchanged."""
         return self.schema.field(name)
-
-    def schema_of(self, i: int) -> Any:
-        """The schema of file i, as its columns are read as rows."""
-        return self.opened(i, lambda: self.fragments[i].physical_schema)
 
     @abstractmethod
     def counts(self) -> list[int] | None:
@@ -81,24 +118,14 @@ class FileFormat(ABC):
         files can only be read from their beginning."""
         return []
 
-    @property
-    def index(self) -> list[str]:
+    def _index_columns(self) -> list[str]:
         """The columns that are the index of a data frame."""
-        return index_columns(self.schema)
-
-    def nearly_numbers(self, columns: Sequence[str]) -> str:
-        """Which of these columns would be numbers but for a few entries, and where those are; empty if none."""
-        return ""
-
-    def why_not_numbers(self, columns: Sequence[str]) -> str:
-        """Why these columns are not numbers, if there is more to say than that."""
-        return ""
+        return index_columns(self._own_schema)
 
     def line_of(self, i: int, row: int) -> int | None:
         """The line of a row of file i, if the file has lines and it can be found quickly."""
         return None
 
-    @abstractmethod
     def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
         """Batches of the columns in `schema`, converted to its types, each with the number of its file. `parts` are the
         fragments to read, by the number of their file. With `threads`, columns may be decoded in several threads.
@@ -106,20 +133,46 @@ class FileFormat(ABC):
         A generator through which batches go forgets each of them before it asks for the next one. Otherwise two of them
         would be in memory, and pyarrow would give memory back to the system and take it again all the time.
         """
+        import pyarrow as pa
 
-    def opened(self, i: int, read: Any) -> Any:
-        """The result of `read()`, which reads the beginning or the end of file i."""
+        if not self._keys:
+            return self._read_own(parts, schema, threads)
+        own = [field for field in schema if field.name not in self._keys]
+        # A column has to be read even if only keys are needed: it tells how many rows there are.
+        read = pa.schema(own or [self._own_schema_of(next(iter(parts))).field(0)])
+
+        def extended(i: int, batch: Any) -> Any:
+            columns = [
+                pa.repeat(self._keys[field.name][i], batch.num_rows)
+                if field.name in self._keys
+                else batch.column(field.name)
+                for field in schema
+            ]
+            return i, pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        return starmap(extended, self._read_own(parts, read, threads))
+
+    @abstractmethod
+    def _read_own(self, parts: dict[int, Any], schema: Any, threads: bool) -> Iterator[tuple[int, Any]]:
+        """As `read`, of columns that the files hold."""
+
+    @contextmanager
+    def opening(self, i: int) -> Iterator[None]:
+        """Context in which the beginning or the end of file i is read."""
         import pyarrow as pa
 
         try:
-            return read()
+            yield
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise unreadable_file(self.found.paths[i], "", error) from error
+        except self._further_errors as error:
+            raise unreadable_file(self.found.paths[i], " at its beginning", error) from error
 
     def error(self, i: int, names: Sequence[str], error: Exception) -> Exception:
         """The error for a scan that failed, which had read the rows of all files before file i."""
+        own = [name for name in names if name not in self._keys]
         for path in self.found.paths[i:]:
-            place = self.damaged_place(path, names)
+            place = self.damaged_place(path, own)
             if place is not None:
                 return unreadable_file(path, *place)
         return unreadable_file(self.found.paths[i], "", error)
@@ -140,8 +193,18 @@ class FileFormat(ABC):
         """The places of a file, in words; each is read when the next one is asked for."""
         raise NotImplementedError
 
+    def source(self, columns: Sequence[str]) -> ArrowFilesSource:
+        return ArrowFilesSource(self, columns)
 
-class ParquetFormat(FileFormat):
+    def column(self, name: str) -> np.ndarray:
+        return self.source([]).column(name)
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        schemas = map(self.schema_of, range(len(self.found.files)))
+        return block_dtype([schema.field(name).type for schema in schemas for name in columns])
+
+
+class ParquetFiles(ArrowFiles):
     """Parquet files."""
 
     @cached_property
@@ -151,7 +214,11 @@ class ParquetFormat(FileFormat):
         return ParquetFileFormat()
 
     def counts(self) -> list[int]:
-        return [self.opened(i, lambda f=f: f.metadata.num_rows) for i, f in enumerate(self.fragments)]
+        return [self._count(i) for i in range(len(self.fragments))]
+
+    def _count(self, i: int) -> int:
+        with self.opening(i):
+            return int(self.fragments[i].metadata.num_rows)
 
     def starts(self) -> list[int]:
         lengths = [group.num_rows for fragment in self.fragments for group in fragment.row_groups]
@@ -167,7 +234,7 @@ class ParquetFormat(FileFormat):
                 rows -= group.num_rows
         return fragment.subset(row_group_ids=needed), rows
 
-    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
+    def _read_own(self, parts: dict[int, Any], schema: Any, threads: bool) -> Iterator[tuple[int, Any]]:
         from pyarrow.parquet import ParquetFile
 
         widths = [_width(kind) for kind in schema.types]
@@ -194,7 +261,7 @@ class ParquetFormat(FileFormat):
                 file.read_row_group(group, columns=list(names))
 
 
-class ArrowFormat(FileFormat):
+class IpcFiles(ArrowFiles):
     """Arrow files (Feather, version 2)."""
 
     @cached_property
@@ -205,17 +272,18 @@ class ArrowFormat(FileFormat):
 
     def counts(self) -> list[int]:
         # A fragment would count its rows by reading all columns, all at once.
-        return [self.opened(i, lambda path=path: self._count(path)) for i, path in enumerate(self.found.paths)]
+        return [self._count(i) for i in range(len(self.fragments))]
 
-    def _count(self, path: str) -> int:
+    def _count(self, i: int) -> int:
         """The number of rows, which a file says only with each record batch."""
         import pyarrow as pa
         from pyarrow.ipc import IpcReadOptions, open_file
 
-        with pa.OSFile(path) as disk, open_file(disk, options=IpcReadOptions(included_fields=[0])) as file:
+        options = IpcReadOptions(included_fields=[0])
+        with self.opening(i), pa.OSFile(self.found.paths[i]) as disk, open_file(disk, options=options) as file:
             return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
 
-    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
+    def _read_own(self, parts: dict[int, Any], schema: Any, threads: bool) -> Iterator[tuple[int, Any]]:
         import pyarrow as pa
         from pyarrow.ipc import IpcReadOptions, open_file
 
@@ -274,78 +342,6 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 _WHOLE, _REAL = re.compile(r"[-+]?\d{1,18}"), re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
-class KeyedFormat:
-    """Files of another format, each with constant columns behind its own: the keys of its directories. Everything that
-    is not said here is that of the other format."""
-
-    def __init__(self, inner: FileFormat) -> None:
-        self._inner = inner
-        own = set(inner.schema.names)
-        values = [dict(keys) for keys in inner.found.partitions]
-        #: The entries of each key, one for each file, as an array of Arrow.
-        self._keys = {key: _typed([each[key] for each in values]) for key in values[0] if key not in own}
-
-    @staticmethod
-    def of(format: FileFormat) -> Any:
-        """The format, with columns for the keys of the directories if there are some."""
-        names = {tuple(key for key, _ in keys) for keys in format.found.partitions}
-        keys = names.pop() if len(names) == 1 else ()
-        if not keys or len(set(keys)) < len(keys) or set(keys) <= set(format.schema.names):
-            return format
-        return KeyedFormat(format)
-
-    def __getattr__(self, name: str) -> Any:
-        # Copies and pickles ask for special methods before the other format is there.
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._inner, name)
-
-    @property
-    def schema(self) -> Any:
-        return self._extended(self._inner.schema)
-
-    def schema_of(self, i: int) -> Any:
-        return self._extended(self._inner.schema_of(i))
-
-    def _extended(self, schema: Any) -> Any:
-        """The schema of a file with the keys behind it."""
-        import pyarrow as pa
-
-        own = [field for field in schema if field.name not in self._keys]
-        return pa.schema([*own, *(pa.field(key, values.type) for key, values in self._keys.items())])
-
-    def stored_field(self, name: str) -> Any:
-        return self.schema.field(name) if name in self._keys else self._inner.stored_field(name)
-
-    def nearly_numbers(self, columns: Sequence[str]) -> str:
-        return self._inner.nearly_numbers(self._own(columns))
-
-    def why_not_numbers(self, columns: Sequence[str]) -> str:
-        return self._inner.why_not_numbers(self._own(columns))
-
-    def error(self, i: int, names: Sequence[str], error: Exception) -> Exception:
-        return self._inner.error(i, self._own(names), error)
-
-    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
-        import pyarrow as pa
-
-        own = [field for field in schema if field.name not in self._keys]
-        # A column has to be read even if only keys are needed: it tells how many rows there are.
-        read = pa.schema(own or [self._inner.schema_of(next(iter(parts))).field(0)])
-        for i, batch in self._inner.read(parts, read, threads=threads):
-            columns = [
-                pa.repeat(self._keys[field.name][i], batch.num_rows)
-                if field.name in self._keys
-                else batch.column(field.name)
-                for field in schema
-            ]
-            yield i, pa.RecordBatch.from_arrays(columns, schema=schema)
-
-    def _own(self, names: Sequence[str]) -> list[str]:
-        """Those of these columns that the files hold."""
-        return [name for name in names if name not in self._keys]
-
-
 def _typed(values: Sequence[str]) -> Any:
     """The values of a key, as numbers if all of them are."""
     import pyarrow as pa
@@ -360,45 +356,16 @@ def _typed(values: Sequence[str]) -> Any:
     return pa.array([None if value == _NULL else convert(value) for value in values], kind)
 
 
-class ArrowFiles(Contents):
-    """The columns of files of one kind, by the schema of the first file."""
-
-    def __init__(self, make_format: Callable[[Found], FileFormat], found: Found) -> None:
-        pyarrow(f"reading {found.kind} files")
-        self._found = found
-        self.label = found.where
-        self._format = KeyedFormat.of(make_format(found))
-        schema = self._format.schema
-        self.names = schema.names
-        self.index = self._format.index
-        self.numeric = numeric_columns(schema)
-
-    def source(self, columns: Sequence[str]) -> ArrowFilesSource:
-        return ArrowFilesSource(self._found, self._format, columns)
-
-    def why_not_numbers(self, columns: Sequence[str]) -> str:
-        return self._format.why_not_numbers(columns)
-
-    def nearly_numbers(self, columns: Sequence[str]) -> str:
-        return self._format.nearly_numbers(columns)
-
-    def column(self, name: str) -> np.ndarray:
-        return self.source([]).column(name)
-
-    def dtype(self, columns: Sequence[str]) -> Any:
-        schemas = [self._format.schema_of(i) for i in range(len(self._found.files))]
-        return block_dtype([schema.field(name).type for schema in schemas for name in columns])
-
-
 class ArrowFilesSource(ArrowSource):
     """Rows of files, one file after the other.
 
     Each pass reads the files again: parts of them by several threads at the same time, if reading may begin at several
-    places (`FileFormat.starts`), and otherwise ahead of the blocks that are in use. A file that has changed since the
+    places (`ArrowFiles.starts`), and otherwise ahead of the blocks that are in use. A file that has changed since the
     scan was made is an error.
     """
 
-    def __init__(self, found: Found, format: FileFormat, columns: Sequence[str]) -> None:
+    def __init__(self, format: ArrowFiles, columns: Sequence[str]) -> None:
+        found = format.found
         self._found, self._format = found, format
         check_unchanged(found.files)
         self._schemas = [self._checked(i, columns) for i in range(len(found.files))]
@@ -445,8 +412,9 @@ class ArrowFilesSource(ArrowSource):
         return schema
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-        for i in range(len(self._found.files)):
-            self._require(i, names)
+        if names:
+            for i in range(len(self._found.files)):
+                self._require(i, names)
         return super().blocks_keeping(rows, names)
 
     def after(self, i: int) -> ArrowFilesSource:
@@ -568,7 +536,3 @@ class ArrowFilesSource(ArrowSource):
         ends = list(accumulate(self._counts))
         i = min(bisect_right(ends, row), n_files - 1)
         return i, row - (ends[i - 1] if i else 0)
-
-
-parquet_files = partial(ArrowFiles, ParquetFormat)
-arrow_files = partial(ArrowFiles, ArrowFormat)

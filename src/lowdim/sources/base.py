@@ -12,13 +12,14 @@ from functools import partial
 from importlib import import_module
 from itertools import accumulate, pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from .._core import __version__
 from .._core.arrays import Array, Beside, astype, digest, is_sparse, namespace, to_numpy
 from .._core.devices import Destination
+from .._core.threads import free_bytes
 from ..errors import MissingValues, cannot_keep, column_label, other_version, too_large
 
 if TYPE_CHECKING:
@@ -41,12 +42,10 @@ def when_called(module: str, name: str) -> Callable[..., Any]:
 FAN_IN = 8
 
 
-class Codec(Protocol):
-    """Results of tasks as bytes, for an engine that does not send objects."""
-
-    def encode(self, result: Any) -> bytes: ...
-
-    def decode(self, data: bytes) -> Any: ...
+#: What an engine runs for each part, and for results that are merged.
+Task, Merge = Callable[..., Any], Callable[[list[Any]], Any]
+#: Is called when a part has been summed up, or is None.
+Tick = Callable[[], None] | None
 
 
 class Engine(ABC):
@@ -67,37 +66,22 @@ class Engine(ABC):
 
     @abstractmethod
     def merged(
-        self,
-        source: Source,
-        task: Callable[..., Any],
-        merge: Callable[[list[Any]], Any],
-        *,
-        along: Array | CarriedColumn | None = None,
-        least: int = 1,
-        codec: Codec | None = None,
-        told: Callable[[int], None] | None = None,
-        tick: Callable[[], None] | None = None,
+        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, told: Any, tick: Tick
     ) -> Any:
         """The results of `task` for all partitions, merged by a tree of tasks, in the order of the partitions: each
         `merge` takes up to `FAN_IN` results, and only the last one is sent to this process.
 
-        Adjacent partitions with fewer than `least` rows may be one part. `told` is called with the number of parts
-        before they are read, and `tick` when one of them has been summed up.
+        `along` is what belongs to all rows. Adjacent partitions with fewer than `least` rows may be one part. An engine
+        that does not send objects sends results as the bytes of `codec.encode(result)`, of which `codec.decode(data)`
+        makes results again. `told`, if not None, is called with the number of parts before they are read, and `tick`
+        when one of them has been summed up.
         """
 
     @abstractmethod
-    def mapped(
-        self,
-        source: Source,
-        task: Callable[..., Array],
-        like: Array,
-        names: Callable[[], Sequence[str]] | None,
-        *,
-        replaces: bool = False,
-    ) -> Any:
+    def mapped(self, source: Source, task: Task, like: Array, names: Any, *, replaces: bool = False) -> Any:
         """A lazy collection of the results of `task`, one for each row; `like` are results for made-up rows, and
-        `names` returns the names of their columns. With `replaces`, they are the rows with other entries: where results
-        are columns beside the rows, they take the place of the columns of the same names."""
+        `names`, if it is not None, returns the names of their columns. With `replaces`, they are the rows with other
+        entries: where results are columns beside the rows, they take the place of the columns of the same names."""
 
     def hashed(self, source: Source, k: int, seed: int) -> CarriedColumn:
         """For rows without an order: a number from 0 to k - 1 for each row, from a hash of its entries, which does not
@@ -105,7 +89,7 @@ class Engine(ABC):
         raise NotImplementedError(f"rows of {self.name} have an order.")
 
     @abstractmethod
-    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
+    def in_turn(self, source: Source, task: Task) -> Iterator[Callable[[], Any]]:
         """For each part, in order, a function that computes the result of `task` and returns it to this process."""
 
 
@@ -147,7 +131,7 @@ def with_rows(parts: Sequence[Source], along: Array | None) -> Iterator[tuple[So
         yield part, i, None if along is None else along[i:j]
 
 
-def in_a_tree(level: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
+def in_a_tree(level: list[Any], merge: Merge) -> Any:
     """One result of many: `merge` takes `FAN_IN` neighbours, until one is left."""
     while len(level) > 1:
         level = [merge(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
@@ -204,12 +188,6 @@ class Traits:
         return self.engine is not None
 
 
-class NamesRows(Protocol):
-    """What names rows in messages."""
-
-    def row_label(self, i: int, column: int = 0) -> str: ...
-
-
 class Source(ABC):
     """Rows of p numbers, read in blocks of a chosen size; their dtype is also that of the results."""
 
@@ -226,8 +204,8 @@ class Source(ABC):
     #: Whether this is the transpose of a table: its rows are the features of the table, and `names` are their names.
     transposed: bool = False
     #: If this is a copy in memory of another source, or a piece of one, that source, which names the rows in messages.
-    #: Or another object that does.
-    origin: NamesRows | None = None
+    #: Or another object that does, by its method `row_label`.
+    origin: Any = None
     #: A description of how the rows are stored; it must be the same for all blocks of a stream.
     kind: str
     #: Whether scikit-learn can count and name the columns of the object that was opened.
@@ -315,8 +293,9 @@ class Source(ABC):
     def require_two_axes(self) -> None:  # noqa: B027 (most sources have nothing to refuse)
         """Raise an error if this is an array with one axis in a file: that is a column of responses, and no rows."""
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        """This source for a task on another machine, where calls made as `lazy(function)(arguments)` are evaluated."""
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        """How a task makes this source on another machine (see `made`). `place(value)` is what stands there for a part
+        of it: a `Place`, or the value itself."""
         return self
 
     @property
@@ -384,8 +363,8 @@ class DerivedSource(Source):
     def parts(self, k: int, least: int = 1) -> list[Source]:
         return [self.of_other(part) for part in self.parent.parts(k, least)]
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(type(self))(self.parent.elsewhere(lazy), *self._arguments)
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        return Call(type(self), [self.parent.elsewhere(place), *map(place, self._arguments)])
 
     def empty(self, *shape: int) -> Array:
         return self.parent.empty(*shape)
@@ -403,6 +382,9 @@ class ViewSource(DerivedSource):
 
     def blocks(self, rows: int) -> Iterator[Array]:
         return (block for block, _ in self.blocks_keeping(rows, ()))
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        return self.parent.blocks_keeping(rows, names)
 
     @property
     def can_be_cut(self) -> bool:
@@ -430,6 +412,15 @@ class ViewSource(DerivedSource):
         return self.of_other(self.parent.features())
 
 
+#: A table fits easily into memory if it takes at most this share of what is free.
+_EASILY = 0.25
+
+
+def fits_easily(n: int, p: int, itemsize: int) -> bool:
+    """Whether a table of n rows and p columns takes only a small part of the free memory."""
+    return n * p * itemsize <= _EASILY * free_bytes()
+
+
 def cut(n: int, k: int) -> list[tuple[int, int]]:
     """Cut [0, n) into at most `k` ranges of nearly equal length."""
     k = max(1, min(k, n))
@@ -439,8 +430,8 @@ def cut(n: int, k: int) -> list[tuple[int, int]]:
 
 # How a source is made again on the machine of a task: calls that are made there, with places for what is found there.
 #
-# `Source.elsewhere(later)` writes such a recipe. An engine puts places in it for what the task is given separately,
-# such as its partition (`with_places`), and sends it. The task makes the source (`made`).
+# `Source.elsewhere(place)` writes such a recipe, with places for what the task is given separately, such as its
+# partition, and an engine sends it. The task makes the source (`made`).
 
 
 @dataclass(frozen=True)
@@ -449,7 +440,6 @@ class Call:
 
     function: Callable[..., Any]
     arguments: list[Any]
-    named: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -459,33 +449,16 @@ class Place:
     number: int
 
 
-def later(function: Callable[..., Any]) -> Callable[..., Call]:
-    """The function, with calls that are noted and not made.
+def made(recipe: Any, values: Sequence[Any]) -> Any:
+    """What a recipe makes, with these values at its places. A value at several places is the same object at all.
 
-    >>> made(later(max)(later(abs)(-3), 2), [])
+    >>> made(Call(max, [Call(abs, [Place(0)]), 2]), [-3])
     3
     """
-    return lambda *arguments, **named: Call(function, list(arguments), named)
-
-
-def with_places(recipe: Any, place: Callable[[Any], Place | None]) -> Any:
-    """The recipe with places for the arguments to which `place` gives one."""
-    if isinstance(recipe, Call):
-        named = {name: with_places(each, place) for name, each in recipe.named.items()}
-        return Call(recipe.function, with_places(recipe.arguments, place), named)
-    if isinstance(recipe, list):
-        return [with_places(item, place) for item in recipe]
-    found = place(recipe)
-    return recipe if found is None else found
-
-
-def made(recipe: Any, values: Sequence[Any]) -> Any:
-    """What a recipe makes, with these values at its places. A value at several places is the same object at all."""
     if isinstance(recipe, Place):
         return values[recipe.number]
     if isinstance(recipe, Call):
-        named = {name: made(each, values) for name, each in recipe.named.items()}
-        return recipe.function(*made(recipe.arguments, values), **named)
+        return recipe.function(*made(recipe.arguments, values))
     return [made(item, values) for item in recipe] if isinstance(recipe, list) else recipe
 
 
@@ -519,18 +492,11 @@ def bad_entry_error(
         Accept NaN: only infinity is an error.
     """
 
-    def has_bad(rows: Array) -> Array:
-        """1 for rows with an entry that cannot be used, otherwise 0."""
-        xp = namespace(rows)
-        return astype(xp.any(xp.isinf(rows) if takes_nan else ~xp.isfinite(rows), axis=1), rows.dtype)
+    def is_bad(entries: Array) -> Array:
+        xp = namespace(entries)
+        return xp.isinf(entries) if takes_nan else ~xp.isfinite(entries)
 
-    block, row_numbers, weights = _one_row(block, row_numbers, weights, has_bad)
-    values, place = _entries(block, weights)
-    bad = np.isinf(values) if takes_nan else ~np.isfinite(values)
-    if not bad.any():
-        return None
-    index = int(np.argmax(bad))
-    return _error_at(source, *place(index), row_numbers, float(values[index]), _not_finite)
+    return _error_at_largest(source, block, row_numbers, weights, is_bad, _not_finite)
 
 
 def _not_finite(row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
@@ -568,59 +534,57 @@ def unusable_block_error(
 ) -> ValueError:
     """The error for a block whose sums are not finite: it names the first bad entry, or else the largest entry, whose
     `powers` are too large."""
-    error = bad_entry_error(source, block, row_numbers, weights, takes_nan=takes_nan)
-    if error is not None:
-        return error
-    block, row_numbers, weights = _one_row(block, row_numbers, weights, _largest)
+    error: Any = bad_entry_error(source, block, row_numbers, weights, takes_nan=takes_nan)
+    if error is None:
+        error = _error_at_largest(source, block, row_numbers, weights, _sizes, partial(too_large, powers=powers))
+    return error
+
+
+def _sizes(entries: Array) -> Array:
+    """The magnitudes of entries; missing ones count as zero."""
+    xp = namespace(entries)
+    return xp.where(xp.isnan(entries), xp.zeros_like(entries), xp.abs(entries))
+
+
+def _error_at_largest(
+    source: Source, block: Any, row_numbers: Any, weights: Any, measure: Callable[[Array], Array], build: Any
+) -> ValueError | None:
+    """The error that `build` makes for the first entry with the largest measure, given its row, column and table in the
+    source; None if the measures are all zero."""
+    if namespace(block) is not np:
+        row = _row_of_largest(block, weights, measure)
+        block, row_numbers = block[row, :], row_numbers[row]
+        weights = None if weights is None else weights[row]
     values, place = _entries(block, weights)
-    index = int(np.nanargmax(np.abs(values)))
-    return _error_at(source, *place(index), row_numbers, float(values[index]), partial(too_large, powers=powers))
+    measures = measure(values)
+    index = int(np.argmax(measures))
+    if not measures[index]:
+        return None
+    i, j = place(index)
+    number = int(row_numbers[i])
+    row, column = (source.row(j), number) if source.transposed else (number, j)
+    label = source.row_label(row, column)
+    table, column, names = source.place(column)
+    return build(label, column, float(values[index]), names, table)
 
 
-def _one_row(
-    block: Any, row_numbers: Sequence[int] | np.ndarray, weights: Array | None, measure: Callable[[Array], Array]
-) -> tuple[Any, Sequence[int] | np.ndarray, Array | None]:
-    """Of a block on a device only the first row with the largest `measure`, so that no more is copied to the host. All
-    others are left as they are."""
+def _row_of_largest(block: Any, weights: Any, measure: Callable[[Array], Array]) -> slice:
+    """The first row with the largest measure, of a block on a device: no more is copied to the host."""
     xp = namespace(block)
-    if xp is np:
-        return block, row_numbers, weights
     n, p = block.shape
     step = max(1, _LOOKED_AT // p)
     most, row = -1.0, 0
     for i in range(0, n, step):
         part = slice(i, min(i + step, n))
         rows = block[part, :]
-        found = measure(rows.joined() if isinstance(rows, Beside) else rows)
+        rows = rows.joined() if isinstance(rows, Beside) else rows
+        found = xp.max(astype(measure(rows), rows.dtype), axis=1)
         if weights is not None:
             found = xp.where(weights[part] > 0, found, xp.zeros_like(found))
         first = int(xp.argmax(found))
         if float(found[first]) > most:
             most, row = float(found[first]), i + first
-    here = slice(row, row + 1)
-    return block[here, :], row_numbers[here], None if weights is None else weights[here]
-
-
-def _largest(rows: Array) -> Array:
-    """The largest magnitude in each row; missing entries count as zero."""
-    xp = namespace(rows)
-    return xp.max(xp.where(xp.isnan(rows), xp.zeros_like(rows), xp.abs(rows)), axis=1)
-
-
-def _error_at(
-    source: Source,
-    i: int,
-    j: int,
-    row_numbers: Sequence[int] | np.ndarray,
-    value: float,
-    build: Callable[..., ValueError],
-) -> ValueError:
-    """The error that `build` makes for entry (i, j) of a block, given its row, column and table in the source."""
-    number = int(row_numbers[i])
-    row, column = (source.row(j), number) if source.transposed else (number, j)
-    label = source.row_label(row, column)
-    table, column, names = source.place(column)
-    return build(label, column, value, names, table)
+    return slice(row, row + 1)
 
 
 def _entries(block: Any, weights: Array | None) -> tuple[np.ndarray, Callable[[int], tuple[int, int]]]:

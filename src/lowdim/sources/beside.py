@@ -12,7 +12,7 @@ from scipy import sparse
 from .._core.arrays import Array, Beside, asarray_like, astype, device, is_sparse, namespace, to_numpy
 from .._core.devices import in_main_memory, name_of_device
 from ..errors import inconsistent_lengths, no_order
-from .base import Engine, Source, Traits, ViewSource
+from .base import Call, Engine, Source, Traits, ViewSource
 
 # Blocks of several tables, cut so that those that lie side by side have the same rows.
 
@@ -97,8 +97,8 @@ class ColumnsSource(ViewSource):
     def identity(self) -> dict[str, Any]:
         return {"columns": self._columns, "of": self.parent.identity()}
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(_columns_of)(self.parent.elsewhere(lazy), self._columns, self.dtype, self.table)
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        return Call(_columns_of, [self.parent.elsewhere(place), self._columns, self.dtype, self.table])
 
     def features(self) -> Source:
         if self._range is None:
@@ -161,23 +161,23 @@ class BesideSource(Source):
     joins_tables = True
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self._members = list(sources)
-        require_one_device(self._members)
-        lengths = [s.shape[0] for s in self.members]
+        self._members = sources = list(sources)
+        require_one_device(sources)
+        lengths = [s.shape[0] for s in sources]
         known = {n for n in lengths if n is not None}
         if len(known) > 1:
-            raise inconsistent_lengths([s.table for s in self.members], lengths)
-        self.shape = (known.pop() if known else None, sum(s.shape[1] for s in self.members))
-        self._like = self.members[0]
-        narrow = all(s.traits.itemsize == 4 for s in self.members)
-        xp = namespace(self._like.empty(0))
+            raise inconsistent_lengths([s.table for s in sources], lengths)
+        self.shape = (known.pop() if known else None, sum(s.shape[1] for s in sources))
+        narrow = all(s.traits.itemsize == 4 for s in sources)
+        xp = namespace(self.empty(0))
         self.dtype = xp.float32 if narrow else xp.float64
-        self.kind = " beside ".join(s.kind for s in self.members)
-        widest = max(self.members, key=lambda s: s.shape[1])
-        traits = [s.traits for s in self.members]
+        self.kind = " beside ".join(s.kind for s in sources)
+        widest = max(sources, key=lambda s: s.shape[1])
+        traits = [s.traits for s in sources]
         host = traits[0].host
-        stored = sum(s.traits.stored * s.shape[1] for s in self.members) / self.shape[1]
+        stored = sum(s.traits.stored * s.shape[1] for s in sources) / self.shape[1]
         self._sparse = host and widest.traits.sparse
+        part_bytes = sum(t.part_bytes for t in traits)
         self.traits = Traits(
             rereadable=all(t.rereadable for t in traits),
             sparse=self._sparse,
@@ -189,7 +189,7 @@ class BesideSource(Source):
             in_memory=all(t.in_memory for t in traits),
             known_products=any(t.known_products for t in traits),
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
-            part_bytes=sum(t.part_bytes for t in traits) if all(s.can_be_cut for s in self.members) else 0,
+            part_bytes=part_bytes if part_bytes and all(s.can_be_cut for s in sources) else 0,
             itemsize=4 if narrow else 8,
             views=not host and all(t.views and (t.itemsize == 4) == narrow for t in traits),
             sent=next((t.sent for t in traits if t.sent is not None), None) if host else None,
@@ -256,11 +256,11 @@ class BesideSource(Source):
     def identity(self) -> dict[str, Any]:
         return {"tables": [s.identity() for s in self.members]}
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(BesideSource)([s.elsewhere(lazy) for s in self.members])
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        return Call(BesideSource, [[s.elsewhere(place) for s in self.members]])
 
     def empty(self, *shape: int) -> Array:
-        return self._like.empty(*shape)
+        return self._members[0].empty(*shape)
 
     def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
         member, column = self._member_of(column)

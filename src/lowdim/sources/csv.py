@@ -23,8 +23,8 @@ from ..errors import (
     open_quote,
     unreadable_file,
 )
-from .arrow_files import ArrowFiles, FileFormat
-from .scan import Found
+from .arrow import numeric_columns
+from .arrow_files import ArrowFiles
 
 # Entries of CSV files: which are numbers, which are missing, and columns that are text because of a few entries.
 
@@ -243,14 +243,16 @@ _BLOCK_BYTES, _LINES = 1 << 20, 16
 _DESCRIBED = 5
 
 
-class CsvFormat(FileFormat):
+class CsvFiles(ArrowFiles):
     """CSV files with a header. The types are those of the first file with rows; integers are read as floats."""
 
-    def __init__(self, found: Found) -> None:
-        super().__init__(found)
+    _further_errors = (csv.Error, EOFError, zlib.error)
+
+    def _begin(self) -> None:
         #: The names of the columns of the files that were opened so far, and whether a line ends there.
         self._headers: dict[int, tuple[list[str], bool]] = {}
-        line, _ = self.opened(0, lambda: first_line(found.paths[0]))
+        with self.opening(0):
+            line, _ = first_line(self.found.paths[0])
         self._separator = separator_of(line)
 
     @cached_property
@@ -271,14 +273,9 @@ class CsvFormat(FileFormat):
         """Blocks are at least as long as several lines: pyarrow needs one whole line in each."""
         from pyarrow.csv import ReadOptions
 
-        longest = self.opened(0, lambda: longer_of_two(self.found.paths[0]))
+        with self.opening(0):
+            longest = longer_of_two(self.found.paths[0])
         return ReadOptions(block_size=max(_BLOCK_BYTES, _LINES * longest))
-
-    def opened(self, i: int, read: Any) -> Any:
-        try:
-            return super().opened(i, read)
-        except (csv.Error, EOFError, zlib.error) as error:
-            raise unreadable_file(self.found.paths[i], " at its beginning", error) from error
 
     @contextmanager
     def _reader(self, i: int, *, threads: bool = True, **converted: Any) -> Iterator[Any]:
@@ -298,8 +295,9 @@ class CsvFormat(FileFormat):
         """The names of the columns of file i, and whether their line has an end."""
         if i not in self._headers:
             path = self.found.paths[i]
-            line, ends = self.opened(i, lambda: first_line(path))
-            names = self.opened(i, lambda: fields_of(line, self._separator))
+            with self.opening(i):
+                line, ends = first_line(path)
+                names = fields_of(line, self._separator)
             if not is_whole(line, self._separator):
                 raise ValueError(
                     f"{path} has a header that does not end with the first line: a quote is open there. Line breaks "
@@ -328,10 +326,11 @@ class CsvFormat(FileFormat):
         file = self.found.files[i]
         if is_compressed(file.path) and file.size * _COMPRESSION > _COUNTED_BYTES:
             return
-        if self.opened(i, lambda: has_odd_quotes(file.path, 3 * _BLOCK_BYTES)):
-            line = self.opened(i, lambda: line_of_open_quote(file.path, self._separator))
-            if line is not None:
-                raise unreadable_file(file.path, f" in line {line}", open_quote())
+        with self.opening(i):
+            odd = has_odd_quotes(file.path, 3 * _BLOCK_BYTES)
+            line = line_of_open_quote(file.path, self._separator) if odd else None
+        if line is not None:
+            raise unreadable_file(file.path, f" in line {line}", open_quote())
 
     def _header(self, i: int) -> list[str]:
         """The names of the columns of file i."""
@@ -357,7 +356,7 @@ class CsvFormat(FileFormat):
         return i, found
 
     @cached_property
-    def schema(self) -> Any:
+    def _own_schema(self) -> Any:
         """Names and types, from the first block of the first file with rows."""
         import pyarrow as pa
 
@@ -369,12 +368,12 @@ class CsvFormat(FileFormat):
         import pyarrow as pa
 
         # A number such as 00042 may be a name.
-        return pa.field(name, pa.string())
+        return super().stored_field(name) if name in self._keys else pa.field(name, pa.string())
 
-    def schema_of(self, i: int) -> Any:
+    def _own_schema_of(self, i: int) -> Any:
         import pyarrow as pa
 
-        kinds = {field.name: field.type for field in self.schema}
+        kinds = {field.name: field.type for field in self._own_schema}
         # Floats may come where there were only integers so far.
         read = {name: pa.float64() if pa.types.is_integer(kind) else kind for name, kind in kinds.items()}
         return pa.schema([(name, read.get(name, pa.string())) for name in self._header(i)])
@@ -392,7 +391,7 @@ class CsvFormat(FileFormat):
                 return 0
             if _is_scannable(self.found.paths[i]):
                 return int(self.fragments[i].count_rows())
-            return sum(batch.num_rows for _, batch in self._streamed(i, self.schema_of(i)))
+            return sum(batch.num_rows for _, batch in self._streamed(i, self._own_schema_of(i)))
 
     @contextmanager
     def _located(self, i: int) -> Iterator[None]:
@@ -404,8 +403,7 @@ class CsvFormat(FileFormat):
         except (pa.ArrowException, OSError) as error:
             raise self.error(i, [], error) from error
 
-    @cached_property
-    def index(self) -> list[str]:
+    def _index_columns(self) -> list[str]:
         """The first column if it alone has no name: so pandas and R write the index, or the names of the rows."""
         header = self._header(0)
         return [""] if header[0] == "" and header.count("") == 1 else []
@@ -413,11 +411,10 @@ class CsvFormat(FileFormat):
     @cached_property
     def _texts(self) -> dict[str, FirstText]:
         """The first text in each column that is not numbers, from the rows that gave the columns their types."""
-        from .arrow import numeric_columns
-
         i = self._typed[0]
-        numeric, header = set(numeric_columns(self.schema)), self._header(i)
-        others = {name: header.index(name) for name in self.schema.names if name not in numeric and name in header}
+        numeric, header = set(numeric_columns(self._own_schema)), self._header(i)
+        names = self._own_schema.names
+        others = {name: header.index(name) for name in names if name not in numeric and name in header}
         with self._reader(i) as reader:
             n = reader.read_next_batch().num_rows
         return first_texts(islice(rows(self.found.paths[i], self._separator), n), others, n)
@@ -433,7 +430,7 @@ class CsvFormat(FileFormat):
     def _among(self, columns: Sequence[str]) -> dict[str, FirstText]:
         return {name: self._texts[name] for name in columns if name in self._texts}
 
-    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
+    def _read_own(self, parts: dict[int, Any], schema: Any, threads: bool) -> Iterator[tuple[int, Any]]:
         filled = [i for i in parts if self._may_have_rows(i)]
         for scannable, group in groupby(filled, key=lambda i: _is_scannable(self.found.paths[i])):
             if scannable:
@@ -467,7 +464,7 @@ class CsvFormat(FileFormat):
         here.
         """
         i = self.found.paths.index(path)
-        kinds = {name: self.schema.field(name).type for name in names}
+        kinds = {name: self._own_schema.field(name).type for name in names}
         try:
             header = self._header(i)
             for line, fields in rows(path, self._separator, start=self._count_sound(i, names)):
@@ -489,7 +486,7 @@ class CsvFormat(FileFormat):
 
         n = 0
         if names:
-            kinds = pa.schema([self.schema_of(i).field(name) for name in names])
+            kinds = pa.schema([self._own_schema_of(i).field(name) for name in names])
         else:
             # Some column has to be read; in bytes nothing is wrong.
             kinds = pa.schema([(self._header(i)[0], pa.binary())])
@@ -520,6 +517,3 @@ def _described(texts: dict[str, FirstText]) -> str:
     """What is wrong with columns that should be numbers, in words."""
     found = [f"column {name!r} {text}" for name, text in islice(texts.items(), _DESCRIBED)]
     return "; ".join(found + ([f"and {len(texts) - _DESCRIBED} more"] if len(texts) > _DESCRIBED else []))
-
-
-csv_files = partial(ArrowFiles, CsvFormat)

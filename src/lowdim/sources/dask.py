@@ -21,7 +21,7 @@ from .. import errors
 from .._core import __version__
 from .._core.arrays import Array, concat_rows, is_sparse, namespace
 from ..errors import bad_ndim, empty
-from .base import Codec, Engine, Place, SameVersion, Source, adjacent, in_a_tree, later, made, with_places, with_rows
+from .base import Call, Engine, Merge, Place, SameVersion, Source, Task, Tick, adjacent, in_a_tree, made, with_rows
 from .scan import Contents
 from .stream import StreamSource
 
@@ -35,16 +35,7 @@ class DaskEngine(Engine):
     keeping = "X.persist()"
 
     def merged(
-        self,
-        source: Source,
-        task: Callable[..., Any],
-        merge: Callable[[list[Any]], Any],
-        *,
-        along: Array | None = None,
-        least: int = 1,
-        codec: Codec | None = None,
-        told: Callable[[int], None] | None = None,
-        tick: Callable[[], None] | None = None,
+        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, told: Any, tick: Tick
     ) -> Any:
         parts = source.parts(1, least)
         if told is not None:
@@ -56,15 +47,7 @@ class DaskEngine(Engine):
         level = _tasks(parts, _checked(task if tick is None else _Telling(task, _topic(client))), along)
         return _with_workers(client, in_a_tree(level, _merging(_checked(merge))), parts, level, tick)
 
-    def mapped(
-        self,
-        source: Source,
-        task: Callable[..., Array],
-        like: Array,
-        names: Callable[[], Sequence[str]] | None,
-        *,
-        replaces: bool = False,
-    ) -> Any:
+    def mapped(self, source: Source, task: Task, like: Array, names: Any, *, replaces: bool = False) -> Any:
         """A Dask array; its rows have the shape and type of those of `like`."""
         import dask.array as da
 
@@ -75,14 +58,14 @@ class DaskEngine(Engine):
         arrays = (da.from_delayed(piece, (part.shape[0], *rest), meta=like[:0]) for piece, part in pieces)
         return da.concatenate(list(arrays), axis=0)
 
-    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
+    def in_turn(self, source: Source, task: Task) -> Iterator[Callable[[], Any]]:
         return (lazy.compute for lazy in _tasks(source.parts(1), _checked(task)))
 
 
 DASK = DaskEngine()
 
 
-def _tasks(parts: Sequence[Source], task: Callable[..., Any], along: Array | None = None) -> list[Any]:
+def _tasks(parts: Sequence[Source], task: Task, along: Array | None = None) -> list[Any]:
     """`task(part, start, along)` for each part, not computed yet. The names of the tasks are for those who watch the
     scheduler, and differ each time: the rows may have changed."""
     from dask import delayed
@@ -98,13 +81,13 @@ def _recipe_of(part: Source) -> tuple[Any, list[Any]]:
     """How a part is made of its partitions, and these in a list, in which Dask finds what it has to compute."""
     partitions: list[Any] = []
 
-    def place(value: Any) -> Place | None:
+    def place(value: Any) -> Any:
         if not hasattr(value, "__dask_graph__"):
-            return None
+            return value
         partitions.append(value)
         return Place(len(partitions) - 1)
 
-    return with_places(part.elsewhere(later), place), partitions
+    return part.elsewhere(place), partitions
 
 
 @dataclass(frozen=True)
@@ -112,13 +95,13 @@ class _Opening:
     """A task that first makes its part, of partitions that Dask has computed: tasks of their own for that would be work
     for the scheduler."""
 
-    task: Callable[..., Any]
+    task: Task
 
     def __call__(self, recipe: Any, partitions: list[Any], start: int, along: Array | None) -> Any:
         return self.task(made(recipe, partitions), start, along)
 
 
-def _merging(merge: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+def _merging(merge: Merge) -> Merge:
     """`merge` as a task, not computed yet."""
     from dask import delayed
 
@@ -133,7 +116,7 @@ def _checked(function: Callable[..., Any]) -> SameVersion:
 # ---- In this process
 
 
-def _with_threads(lazy: Any, level: Sequence[Any], tick: Callable[[], None] | None) -> Any:
+def _with_threads(lazy: Any, level: Sequence[Any], tick: Tick) -> Any:
     """The result of a scheduler of this machine, which says when each of the tasks of `level` has ended."""
     if tick is None:
         return lazy.compute()
@@ -188,7 +171,7 @@ class _Telling:
     """A task that tells a client when it has ended. Futures of the tasks would tell it too, but the workers would have
     to hold all their results until the last one is merged."""
 
-    task: Callable[..., Any]
+    task: Task
     topic: str
 
     def __call__(self, *arguments: Any) -> Any:
@@ -207,9 +190,7 @@ def _heard(event: tuple[float, str]) -> None:
         queue.put(event[1])
 
 
-def _with_workers(
-    client: Any, lazy: Any, parts: Sequence[Source], level: Sequence[Any], tick: Callable[[], None] | None
-) -> Any:
+def _with_workers(client: Any, lazy: Any, parts: Sequence[Source], level: Sequence[Any], tick: Tick) -> Any:
     """The result that the workers compute. If the caller is interrupted, tasks that have not begun are cancelled."""
     from distributed import KilledWorker
 
@@ -397,11 +378,10 @@ class _PartSource(Source):
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
         return _computed(self).blocks_keeping(rows, names)
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        # Dask finds lazy partitions inside lists of arguments, and computes them first.
-        blocks, where = [piece.block for piece in self._pieces], [piece[1:] for piece in self._pieces]
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        blocks, where = [place(piece.block) for piece in self._pieces], [piece[1:] for piece in self._pieces]
         width, open_block = self.shape[1], self._whole.open_block
-        return lazy(_opened)(blocks, where, width, open_block, self.names, self.table, self.transposed)
+        return Call(_opened, [blocks, where, width, open_block, self.names, self.table, self.transposed])
 
     def empty(self, *shape: int) -> Array:
         return self._whole.empty(*shape)
@@ -444,7 +424,7 @@ def _computed(part: Source) -> Source:
     """The part as a source whose rows are in the memory of this machine."""
     from dask import delayed
 
-    return part.elsewhere(delayed).compute()
+    return delayed(made)(*_recipe_of(part)).compute()
 
 
 def _opened(

@@ -217,14 +217,11 @@ class KnownSource(ViewSource):
         super().__init__(parent, known_products=True)
         self.products = products
 
-    def blocks(self, rows: int) -> Iterator[Array]:
-        return self.parent.blocks(rows)
-
     def of_other(self, parent: Source) -> Source:
         return parent
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return self.parent.elsewhere(lazy)
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        return self.parent.elsewhere(place)
 
     def narrowed(self) -> Source | None:
         return self.parent.narrowed()
@@ -257,23 +254,29 @@ class CarriedColumn(ABC):
 
     @property
     @abstractmethod
+    def _sums(self) -> Any:
+        """What is known of the entries as numbers: how many there are (n), their sum (total), and how many are positive
+        (positive) and not whole numbers (broken)."""
+
+    @property
     def shape(self) -> tuple[int]:
         """The number of entries."""
+        return (int(self._sums["n"]),)
 
     @property
-    @abstractmethod
     def total(self) -> float:
         """The sum of the entries."""
+        return float(self._sums["total"])
 
     @property
-    @abstractmethod
     def n_positive(self) -> int:
         """The number of positive entries."""
+        return int(self._sums["positive"])
 
     @property
-    @abstractmethod
     def is_whole(self) -> bool:
         """Whether all entries are whole numbers."""
+        return self._sums["broken"] == 0
 
     @abstractmethod
     def checked(self, source: Source) -> CarriedColumn:
@@ -340,8 +343,6 @@ _weighted_sum = when_called("spark", "weighted_sum")
 # All rows of a source in memory at once, for what cannot be computed block by block.
 
 
-#: A table fits easily into memory if it takes at most this share of what is free.
-_EASILY = 0.25
 #: Rows of unknown number are gathered in blocks of this size.
 _BLOCK_BYTES = 8 << 20
 
@@ -354,12 +355,11 @@ def gather(source: Source, purpose: str) -> Source:
     is read if the number is known, otherwise as soon as the rows read so far and a copy of them do not fit, and names
     the `purpose` for which the rows are needed.
     """
-    if source.traits.in_memory:
-        return source
-    if isinstance(source, BesideSource):
-        return source.changed(partial(gather, purpose=purpose))
-    if isinstance(source, ColumnsSource):
-        return source.of_other(gather(source.parent, purpose))
+    return _held(source, partial(_gathered, purpose=purpose))
+
+
+def _gathered(source: Source, purpose: str) -> Source:
+    """The rows of one source in memory; see `gather`."""
     if source.shape[0] is not None:
         _require_memory(source, source.shape[0], purpose)
         rows = _all_rows(source, source.shape[0])
@@ -373,9 +373,21 @@ def gather(source: Source, purpose: str) -> Source:
             _require_memory(source, n, purpose)
         rows = concat_rows(blocks)
     held: Source = SparseSource(rows) if is_sparse(rows) else ArraySource(rows)
-    held.names, held.table, held.vector, held.transposed = source.names, source.table, source.vector, source.transposed
-    held.origin = source
+    held.transposed, held.origin = source.transposed, source
     held.traits = replace(held.traits, sent=source.traits.sent)
+    return held
+
+
+def _held(source: Source, hold: Callable[[Source], Source]) -> Source:
+    """The source if its rows are in memory; otherwise what `hold` makes of each source that it reads."""
+    if source.traits.in_memory:
+        return source
+    if isinstance(source, BesideSource):
+        return source.changed(partial(_held, hold=hold))
+    if isinstance(source, ColumnsSource):
+        return source.of_other(_held(source.parent, hold))
+    held = hold(source)
+    held.names, held.table, held.vector = source.names, source.table, source.vector
     return held
 
 
@@ -395,25 +407,16 @@ def with_known_length(source: Source, purpose: str) -> Source:
 def as_if_gathered(source: Source, n: int) -> Source:
     """A source without rows that has the traits of `gather(source)`, for a plan that reads nothing; it has n rows if
     their number is not known."""
-    if source.traits.in_memory:
-        return source
-    if isinstance(source, BesideSource):
-        return source.changed(partial(as_if_gathered, n=n))
-    if isinstance(source, ColumnsSource):
-        return source.of_other(as_if_gathered(source.parent, n))
-    n, p, traits = source.shape[0] or n, source.shape[1], source.traits
-    n_bytes = int(n * p * traits.stored * traits.itemsize)
-    held = ShapedSource(
-        (n, p),
-        replace(traits, rereadable=True, by_feature=True, whole=True, in_memory=True, n_bytes=n_bytes, part_bytes=0),
-    )
-    held.names, held.table, held.vector, held.kind = source.names, source.table, source.vector, source.kind
-    return held
 
+    def without_rows(source: Source) -> Source:
+        traits, shape = source.traits, (source.shape[0] or n, source.shape[1])
+        n_bytes = int(shape[0] * shape[1] * traits.stored * traits.itemsize)
+        there = {"rereadable": True, "by_feature": True, "whole": True, "in_memory": True, "part_bytes": 0}
+        shaped = ShapedSource(shape, replace(traits, n_bytes=n_bytes, **there))
+        shaped.kind = source.kind
+        return shaped
 
-def fits_easily(n: int, p: int, itemsize: int) -> bool:
-    """Whether a table of n rows and p columns takes only a small part of the free memory."""
-    return n * p * itemsize <= _EASILY * free_bytes()
+    return _held(source, without_rows)
 
 
 class StoredSource(Source):

@@ -112,12 +112,6 @@ class SentSource(ViewSource):
     def __init__(self, parent: Source, to: Destination) -> None:
         super().__init__(parent, to, sent=to)
 
-    def blocks(self, rows: int) -> Iterator[Array]:
-        return self.parent.blocks(rows)
-
-    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
-        return self.parent.blocks_keeping(rows, names)
-
     def narrowed(self) -> Source | None:
         narrow = self.parent.narrowed()
         return None if narrow is None else self.of_other(narrow)

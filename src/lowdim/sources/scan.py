@@ -7,6 +7,7 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,7 +18,6 @@ import narwhals as nw
 import numpy as np
 
 from .._core import container
-from .._core.paths import local_path
 from .._core.threads import in_words
 from ..errors import (
     ENCODE_CLASSES,
@@ -171,8 +171,13 @@ class Contents(ABC):
     label: str = "X"
     #: The number of rows if it is known without reading them.
     n: int | None = None
-    #: The columns that the user has chosen, whatever they hold; None if no choice was made.
-    chosen: list[str] | None = None
+    #: The scan with the columns that the user has chosen; None if no choice was made.
+    scan: Scan | None = None
+
+    @property
+    def chosen(self) -> list[str] | None:
+        """The columns that the user has chosen, whatever they hold; None if no choice was made."""
+        return None if self.scan is None or self.scan.choice == ColumnChoice() else self.scan.choice.named_among(self)
 
     @abstractmethod
     def source(self, columns: Sequence[Any]) -> Source:
@@ -201,6 +206,8 @@ class Contents(ABC):
 
     def rest(self, used: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
         """The names of the columns that are the rows if `used` are not; a fitted model expects those in `wanted`."""
+        if self.scan is not None:
+            return (self.scan if wanted is None else with_columns(self.scan, wanted)).without(used).chosen
         if wanted is not None and set(wanted) <= set(self.names):
             return list(wanted)
         return [name for name in self.names if name not in used]
@@ -319,9 +326,9 @@ class FileKind:
 
 #: The kinds by their names, which messages and `repr` of a scan show. What reads them is imported when it is needed.
 FILE_KINDS: dict[str, FileKind] = {
-    "parquet": FileKind((".parquet", ".pq"), when_called("arrow_files", "parquet_files")),
-    "arrow": FileKind((".arrow", ".feather", ".ipc"), when_called("arrow_files", "arrow_files")),
-    "csv": FileKind((".csv", ".csv.gz", ".tsv", ".tsv.gz"), when_called("csv", "csv_files")),
+    "parquet": FileKind((".parquet", ".pq"), when_called("arrow_files", "ParquetFiles")),
+    "arrow": FileKind((".arrow", ".feather", ".ipc"), when_called("arrow_files", "IpcFiles")),
+    "csv": FileKind((".csv", ".csv.gz", ".tsv", ".tsv.gz"), when_called("csv", "CsvFiles")),
     "npy": FileKind((".npy",), when_called("stores", "npy_files")),
     "zarr": FileKind((".zarr", ".zarr.zip"), when_called("stores", "zarr_files"), directory=True, named_arrays=True),
     "hdf5": FileKind((".h5", ".hdf5"), when_called("stores", "hdf5_files"), named_arrays=True),
@@ -360,7 +367,7 @@ def find_files(where: Any) -> Found:
                 f"files are given by a path, a pattern such as 'part-*.parquet', a directory, or a list of these; got "
                 f"{type(place).__name__}."
             )
-        path, name = _split(local_path(place))
+        path, name = _split(os.path.expanduser(place))
         inside = inside if name is None else name
         _refuse_inside(path)
         found = list(_expanded(path))
@@ -570,6 +577,12 @@ class Scan:
         """The same choice without some columns."""
         return replace(self, choice=self.choice.without(names))
 
+    def named(self) -> Contents:
+        """The columns of the table by their names, with this choice among them."""
+        table = copy(self.contents)
+        table.scan = self
+        return table
+
     def open(self, *, vectors: bool = False) -> Source:
         """The source of the rows. With `vectors`, arrays with one axis are taken too, as one column."""
         source = self.contents.source(self.chosen)
@@ -627,15 +640,17 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
     >>> lowdim.PCA(1).fit(rooms).mean_
     array([ 33.33333333, 166.66666667])
     """
-    if nw.dependencies.is_polars_dataframe(where):
-        # What polars exports as a stream has a type of text that not all versions of pyarrow can write.
-        where = where.to_arrow()
-    if is_spark(where):
-        found: Found | Contents = when_called("spark", "SparkContents")(where)
+    found: Found | Contents
+    if not is_path(where) and is_spark(where):
+        found = contents = when_called("spark", "SparkContents")(where)
         columns = "numeric" if columns is None else columns
+    elif not is_path(where) and is_arrow_object(where):
+        # What polars exports as a stream has a type of text that not all versions of pyarrow can write.
+        of_polars = nw.dependencies.is_polars_dataframe(where)
+        found = contents = when_called("arrow", "arrow_object")(where.to_arrow() if of_polars else where)
     else:
-        found = when_called("arrow", "ArrowObject")(where) if is_arrow_object(where) else find_files(where)
-    contents = found if isinstance(found, Contents) else FILE_KINDS[found.kind].contents(found)
+        found = find_files(where)
+        contents = FILE_KINDS[found.kind].contents(found)
     choice = contents.choice.of(columns, exclude)
     # Wrong names are noticed here. What the columns hold is checked later: a model may want only some of them.
     choice.named_among(contents)

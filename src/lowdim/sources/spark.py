@@ -19,7 +19,7 @@ import numpy as np
 from .. import errors
 from .._core import __version__
 from .._core.arrays import Array, to_numpy
-from .base import FAN_IN, Codec, Engine, Place, Source, Traits, later, made, with_places
+from .base import FAN_IN, Engine, Merge, Place, Source, Task, Tick, Traits, made
 from .beside import ColumnsSource
 from .derived import CarriedColumn, LabelCounts
 from .scan import Contents
@@ -65,22 +65,6 @@ class SparkColumn(CarriedColumn):
         )
         with in_plain_words():
             return known.first()
-
-    @property
-    def shape(self) -> tuple[int]:
-        return (int(self._sums["n"]),)
-
-    @property
-    def total(self) -> float:
-        return float(self._sums["total"])
-
-    @property
-    def n_positive(self) -> int:
-        return int(self._sums["positive"])
-
-    @property
-    def is_whole(self) -> bool:
-        return self._sums["broken"] == 0
 
     def checked(self, source: Source) -> SparkColumn:
         self._require_frame(source)
@@ -220,25 +204,18 @@ RESULT = "part int, payload binary, kind string, message string"
 _ROWS, _ALONG = 0, 1
 
 
-@dataclass(frozen=True)
-class PartitionRows:
-    """Stands for the rows of a partition of a source, until it is known that there is one source only."""
-
-    source: Any
-
-
 def recipe_of(source: Source) -> tuple[Any, Any]:
     """How a source is made of the rows of a partition and their weights, and the source of the data frame that these
     belong to."""
     found: dict[int, Any] = {}
 
-    def place(value: Any) -> Place | None:
-        if isinstance(value, PartitionRows):
-            found[id(value.source)] = value.source
+    def place(value: Any) -> Any:
+        if isinstance(value, SparkSource):
+            found[id(value)] = value
             return Place(_ROWS)
-        return Place(_ALONG) if isinstance(value, CarriedColumn) else None
+        return Place(_ALONG) if isinstance(value, CarriedColumn) else value
 
-    recipe = with_places(source.elsewhere(later), place)
+    recipe = source.elsewhere(place)
     if len(found) > 1:
         raise errors.no_order("two tables")
     return recipe, next(iter(found.values()))
@@ -317,8 +294,8 @@ class Summing:
 
     layout: Form
     recipe: Any
-    task: Callable[..., Any]
-    codec: Codec
+    task: Task
+    codec: Any
     #: Whether a column of weights follows those of the rows.
     weighted: bool
     #: Whether the task reads several partitions; then the last column holds the number of the partition.
@@ -360,7 +337,7 @@ class Summing:
 # ---- What comes back
 
 
-def merging(merge: Callable[[list[Any]], Any], codec: Codec) -> Callable[[Any], Any]:
+def merging(merge: Merge, codec: Any) -> Callable[[Any], Any]:
     """The function that merges what several partitions sent, in their order."""
 
     # Spark counts the arguments of a function, and takes `self` for one of them.
@@ -400,7 +377,7 @@ def message(part: int, payload: bytes | None = None, error: Exception | None = N
     return pa.RecordBatch.from_pylist([row], schema=_schema())
 
 
-def result_of(row: Any, codec: Codec) -> Any:
+def result_of(row: Any, codec: Any) -> Any:
     """The result that a row holds; the error that it holds is raised."""
     if row["kind"] is None:
         return codec.decode(bytes(row["payload"]))
@@ -429,20 +406,10 @@ class SparkEngine(Engine):
     ordered = False
 
     def merged(
-        self,
-        source: Source,
-        task: Callable[..., Any],
-        merge: Callable[[list[Any]], Any],
-        *,
-        along: Array | CarriedColumn | None = None,
-        least: int = 1,
-        codec: Codec | None = None,
-        told: Callable[[int], None] | None = None,
-        tick: Callable[[], None] | None = None,
+        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, told: Any, tick: Tick
     ) -> Any:
         from pyspark.sql import functions
 
-        assert codec is not None, "results travel as bytes"
         recipe, base = recipe_of(source)
         others = []
         if along is not None:
@@ -470,15 +437,7 @@ class SparkEngine(Engine):
         results = [result_of(row, codec) for row in found]
         return results[0] if len(results) == 1 else merge(results)
 
-    def mapped(
-        self,
-        source: Source,
-        task: Callable[..., Array],
-        like: Array,
-        names: Callable[[], Sequence[str]] | None,
-        *,
-        replaces: bool = False,
-    ) -> Any:
+    def mapped(self, source: Source, task: Task, like: Array, names: Any, *, replaces: bool = False) -> Any:
         """The data frame with the results as further columns."""
         from pyspark.sql import functions
 
@@ -517,7 +476,7 @@ class SparkEngine(Engine):
         key = functions.xxhash64(functions.lit(seed), *(functions.col(quoted(name)) for name in base.layout.columns))
         return SparkColumn(base.frame, functions.pmod(key, functions.lit(k)), f"a hash of the rows modulo {k}")
 
-    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
+    def in_turn(self, source: Source, task: Task) -> Iterator[Callable[[], Any]]:
         raise TypeError(
             "results for a data frame of Spark are columns of a data frame, which Spark writes: "
             "model.transform(df).write.parquet(path)."
@@ -527,7 +486,7 @@ class SparkEngine(Engine):
 SPARK = SparkEngine()
 
 
-def _mapping(form: Form, recipe: Any, task: Callable[..., Array], names: list[str]) -> Callable[..., Any]:
+def _mapping(form: Form, recipe: Any, task: Task, names: list[str]) -> Callable[..., Any]:
     """The function of Arrow arrays that gives the results of a task as structs, one for each row."""
     import pyarrow as pa
 
@@ -539,7 +498,7 @@ def _mapping(form: Form, recipe: Any, task: Callable[..., Array], names: list[st
     return add
 
 
-def _results(form: Form, recipe: Any, task: Callable[..., Array], names: list[str], rows: Any) -> Any:
+def _results(form: Form, recipe: Any, task: Task, names: list[str], rows: Any) -> Any:
     """The results for a batch of rows."""
     import pyarrow as pa
 
@@ -670,8 +629,8 @@ class SparkSource(Source):
             batches = self.selected(self.layout).toArrow().to_batches()
         return self.layout.open(iter(batches)).blocks(rows)
 
-    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return PartitionRows(self)
+    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
+        return place(self)
 
     @property
     def first_block(self) -> Source:

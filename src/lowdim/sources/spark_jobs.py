@@ -20,7 +20,7 @@ from .. import errors
 from .._core import __version__
 from .._core.arrays import dense, is_sparse
 from .array import ArraySource, SparseSource
-from .arrow import ArrowObject
+from .arrow import Stream
 from .base import Source
 from .stream import StreamSource
 
@@ -424,7 +424,7 @@ class Form:
 
             named = (pa.RecordBatch.from_arrays(batch.columns, self.names) for batch in batches)
             first = next(named)
-            return ArrowObject(pa.RecordBatchReader.from_batches(first.schema, chain([first], named))).open()
+            return Stream(pa.RecordBatchReader.from_batches(first.schema, chain([first], named))).open()
         pieces = (piece for batch in batches for piece in self._pieces(batch))
         return StreamSource(pieces, self._open_piece, fresh=True)
 

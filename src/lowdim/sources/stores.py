@@ -31,8 +31,8 @@ from ..errors import (
     unreadable_file,
 )
 from .array import ArraySource, InexactInteger, may_be_inexact, require_exact
-from .base import Source, Traits, cut, read_ahead
-from .derived import StoredSource, entries_of, fits_easily
+from .base import Source, Traits, cut, fits_easily, read_ahead
+from .derived import StoredSource, entries_of
 from .scan import Contents, Found, Stamp, check_unchanged, refuse_special
 
 # A 2-D array in a file, as the source of stores needs it.
