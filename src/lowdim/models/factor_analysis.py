@@ -38,8 +38,8 @@ from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import derived
 from .latent import LIKELIHOOD, LatentModel, choose_by_likelihood, correlation_eigenvalues, n_parameters
+from .n_components import apply_rule, at_least_one
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
-from .spectral import apply_rule, at_least_one
 
 # How far a factor analysis is from the covariance of the rows, and the test of whether its factors are sufficient.
 

@@ -24,7 +24,6 @@ from ..errors import (
     MissingValues,
     choice,
     holes_after_reading,
-    n_components_out_of_range,
     needs_second_reading,
     one_row,
     other_rows_than_fit,
@@ -50,8 +49,17 @@ from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpac
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import Model, unpack_to
+from .n_components import (
+    apply_cv_rule,
+    apply_rule,
+    at_least_one,
+    check_cv_rows,
+    check_rule,
+    count_components,
+    eigenvalues_for,
+)
 from .output import Maps, framed, framed_draws, results
-from .spectral import DENSITY_AXES, apply_cv_rule, apply_rule, at_least_one, check_cv_rows, check_rule, eigenvalues_for
+from .spectral import DENSITY_AXES
 
 # The base class of latent Gaussian models: posteriors, densities, imputation, samples.
 
@@ -191,13 +199,8 @@ class LatentModel(Model):
 
     def _k(self, n: int | None, p: int) -> int:
         """n_components as a number."""
-        k = self.n_components
-        upper = p if n is None else min(n, p)
-        if k is None:
-            return self._most_components(upper, p)
-        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
-            return int(k)
-        raise n_components_out_of_range(k, upper, n, p, fractions=False)
+        k = count_components(self.n_components, n, p, fractions=False)
+        return self._most_components(p if n is None else min(n, p), p) if k is None else k
 
     def _most_components(self, upper: int, p: int) -> int:
         """The largest number of components of p columns, where `upper` is the smaller of the numbers of rows and p."""

@@ -26,7 +26,7 @@ from ..solvers.spectra.covariance import Solver
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ..summaries.moments import Moments
 from .latent import LatentModel
-from .spectral import apply_rule, eigenvalues_for
+from .n_components import apply_rule, eigenvalues_for
 
 #: EM keeps the noise variance above this fraction of the average variance.
 _FLOOR = 1e-10
