@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from . import densities, errors, features, kernels, models, selection, solvers
 from ._core import __version__ as __version__
 from ._core import imported_when_used
-from .models.base import plan
+from .models.plan import plan
 from .reading.checkpoint import Checkpoint
 from .reading.summarize import summarize
 from .selection.bootstrapping import bootstrap

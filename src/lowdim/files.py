@@ -41,7 +41,7 @@ from ._core.schema import (
 from .errors import HoldsRowsWarning, damaged_file, is_checkpoint, not_storable, warn_user
 from .models.base import Model
 from .models.kernel_cca import PrecomputedKernel
-from .models.spectral import SymmetricFactors
+from .models.whitening import SymmetricFactors
 from .selection.bootstrapping import Jackknife
 from .selection.fold_scores import FOLD_SCORES
 from .solvers.neural.network import ACTIVATIONS, Network, Path

@@ -1,7 +1,7 @@
 """A plot: the means of the columns as bars."""
 
 from lowdim.inspect import column_names
-from lowdim.models.base import Offer
+from lowdim.models.output import Offer
 from lowdim.plot.axes import column_ticks, has, make_axes, numbers_of, shows
 
 

@@ -186,7 +186,7 @@ def test_a_curve_of_held_out_scores_says_what_it_is(model):
 
 
 def test_a_matrix_that_does_not_fit_is_not_made(monkeypatch):
-    import lowdim.models.spectral as module
+    import lowdim.models.n_components as module
 
     monkeypatch.setattr(module, "memory_bytes", lambda: 1000)
     with pytest.raises(ValueError, match="n_components='map': partial correlations need the p x p matrix"):

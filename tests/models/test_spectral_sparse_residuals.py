@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from lowdim import PCA
-from lowdim.models import spectral as _residuals
+from lowdim.models import pca as _residuals
 
 
 def rows(dtype=float):

@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from lowdim import Whitening
 from lowdim.errors import RankWarning
-from lowdim.models import spectral as _symmetric
 from lowdim.models import whitening
 from lowdim.summaries import FourthMoments
 
@@ -105,7 +104,7 @@ def test_two_rows_with_many_columns_take_little_memory():
 @pytest.mark.parametrize("name", ["components_", "inverse_"])
 def test_a_matrix_that_does_not_fit_into_memory_says_how_large_it_is(monkeypatch, name):
     model = Whitening("zca", regularization=0.1).fit(rows())
-    monkeypatch.setattr(_symmetric, "memory_bytes", lambda: 1000)
+    monkeypatch.setattr(whitening, "memory_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match=f"{name} of {P} x {P} numbers would need"):
         getattr(model, name)
     with pytest.raises(MemoryError, match="kind='cholesky' of 60 x 60"):

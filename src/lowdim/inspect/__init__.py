@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..models.base import Offer, Offers
+from ..models.output import Offer, Offers
 from . import tables as fits
 from .diagnostics import Diagnostics, diagnose, hotelling_t2, q_residuals
 from .factor_fit import FitReport, determinacy, fit_report

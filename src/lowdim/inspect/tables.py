@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, compute_lazy, dense, namespace, to_numpy
 from ..linalg import column_lengths, divisor, with_zeros
-from ..models.base import importance_table
-from ..models.output import result_names, results
+from ..models.output import importance_table, result_names, results
 from ..models.pairs import check_scale
 from ..sources.opening import check_row_labels, open_source, open_target, row_labels
 from ..table import Table, numbered

@@ -34,8 +34,9 @@ from ..solvers.neural.training import merged
 from ..solvers.problem import Plan, Status, counted_rows, repeated_rows, with_passes
 from ..sources.derived import mean_of_results
 from ..summaries.latent import LatentGaussian
-from .base import Model, joined_plan
+from .base import Model
 from .output import Maps, framed_results
+from .plan import joined_plan
 from .ppca import principal_axes
 
 #: EM keeps the noise variance of the linear solution above this fraction of the average variance.

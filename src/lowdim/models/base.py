@@ -6,10 +6,10 @@ import copy
 import inspect
 import numbers
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial, update_wrapper, wraps
+from dataclasses import replace
+from functools import wraps
 from html import escape
 from importlib import import_module
 from typing import Any, ClassVar, Self
@@ -20,8 +20,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from .._core.arrays import Array, astype, cumulative_sum, dense, device, namespace, numpy_dtype, to_numpy
-from .._core.devices import name_of_device, placed_like, placed_on_host
+from .._core.arrays import Array, astype, cumulative_sum, dense, device, namespace, numpy_dtype
+from .._core.devices import placed_like, placed_on_host
 from .._core.schema import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole, declared
 from ..errors import (
     NeedsRowsInMemory,
@@ -37,28 +37,28 @@ from ..reading.map import RowMap, map_rows
 from ..reading.rows import FirstPass, Rows
 from ..reading.summarize import check_weights, summarize
 from ..selection.cross_validation import plan_cross_validation
-from ..solvers import spectra
-from ..solvers.problem import ON_HOST, AnySolver, Plan, is_auto
-from ..sources.array import ShapedSource
-from ..sources.base import Source, Traits
+from ..solvers.problem import Plan
+from ..sources.base import Source
 from ..sources.derived import as_if_gathered, gather
 from ..sources.on_device import resident
-from ..sources.opening import by_name, can_be_read_once, check_row_labels, open_keeping, open_source
+from ..sources.opening import by_name, check_row_labels, open_keeping, open_source
 from ..summaries.base import names_of_tables
-from ..table import Table, numbered
+from ..table import numbered
 from .output import (
+    MOST_PRINTED,
     WITHOUT_WEIGHTS,
+    Accessor,
     CallbackProgress,
     CallbackSupportMixin,
     Estimator,
     Maps,
     framed_results,
+    importance_table,
     results,
     with_callbacks,
     write_results,
 )
-
-# Attributes that follow from others, for models that were not fitted but rebuilt from saved arrays.
+from .plan import placed
 
 
 class derived:  # noqa: N801 (used as a decorator, like property)
@@ -78,6 +78,10 @@ class derived:  # noqa: N801 (used as a decorator, like property)
         except AttributeError:
             name = self._function.__name__
             raise AttributeError(f"{owner.__name__!r} object has no attribute {name!r}") from None
+
+
+#: A plan assumes at least this many rows, and this many for each column, if they are gathered and not counted yet.
+_ROWS, _ROWS_PER_COLUMN = 1000, 2
 
 
 # A fitted model with its first components only, for `transform(X, n_components=k)` and its like.
@@ -117,80 +121,6 @@ def with_first_components(transform: Callable[..., Any]) -> Callable[..., Any]:
         return transform(model, X, *arguments, **options)
 
     return of_first_components
-
-
-# Accessors: `model.tables`, `model.plot` and `model.report`, which belong to layers above the models.
-#
-# A model must not import the modules that look at it. An accessor names the class that does so by text, and imports it
-# when the accessor is used, so that matplotlib, for example, is needed only by those who plot.
-
-
-class Accessor:
-    """A descriptor: `model.name` is what the class or function that `place` ("package.module:name") names makes of the
-    model.
-
-    `Model.name`, without an instance, is the class or function itself, for documentation.
-    """
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
-        module, name = self.place.split(":")
-        found = getattr(import_module(module), name)
-        return found if model is None else found(model)
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A function whose first argument is a fitted model, and for which fitted models it is meant."""
-
-    function: Callable[..., Any]
-    fits: Callable[[Any], bool]
-
-    @property
-    def brief(self) -> str:
-        """The first line of the function's docstring."""
-        return (self.function.__doc__ or "").strip().split("\n")[0]
-
-
-class Offers:
-    """Functions of one fitted model, as methods: those of the table `offers` that fit it. Printing it lists them."""
-
-    #: What is offered, such as "table" or "plot", for messages.
-    what: ClassVar[str]
-    offers: ClassVar[Mapping[str, Offer]]
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        check_is_fitted(self._model)
-        offer = self.offers.get(name)
-        if offer is None or not offer.fits(self._model):
-            known = f"{type(self._model).__name__} has no {self.what} {name!r}"
-            raise AttributeError(f"{known}; it has {', '.join(self._names())}.")
-        bound: Any = update_wrapper(partial(offer.function, self._model), offer.function)
-        # Otherwise the signature would be that of the function, with the model as its first argument.
-        del bound.__wrapped__
-        return bound
-
-    def _names(self) -> list[str]:
-        return [name for name, offer in self.offers.items() if offer.fits(self._model)]
-
-    def __dir__(self) -> list[str]:
-        return self._names() if self._model.__sklearn_is_fitted__() else []
-
-    def __repr__(self) -> str:
-        kind = type(self._model).__name__
-        if not self._model.__sklearn_is_fitted__():
-            return f"{kind} is not fitted yet, so it has no {self.what}s."
-        names = self._names()
-        width = max(map(len, names), default=0)
-        lines = [f"  {name:<{width}}  {self.offers[name].brief}" for name in names]
-        return "\n".join([f"The {self.what}s of this {kind}:", *lines])
 
 
 # scikit-learn has no types, so its bases are Any.
@@ -337,13 +267,14 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
                 if checkpoint is not None:
                     checkpoint = self._keep_state(source, sample_weight, weighted, Checkpoint.of(checkpoint))
                 self._fit_rows(weighted)
-            except NeedsRowsInMemory as refusal:
-                require_gathering(source, refusal)
+            except NeedsRowsInMemory:
+                if source.traits.in_memory or source.traits.remote:
+                    raise
                 source = gather(source, f"for {type(self).__name__}")
                 weighted = self._rows(resident(source), sample_weight, progress)
                 self._fit_rows(weighted)
                 self.plan_ = replace(self.plan_, why=f"{self.plan_.why}; the rows were first gathered in memory")
-            self.plan_ = with_place(with_engine_note(self.plan_, source), source)
+            self.plan_ = placed(self.plan_, source)
             self._keep_summary(weighted)
             if source.traits.sent is not None:
                 parameters = self.get_params(deep=False)
@@ -459,15 +390,15 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def _planned(self, source: Source, sample_weight: Any) -> Plan:
         """The plan for these rows, which may be that they are gathered in memory first; no row is read."""
         try:
-            plan = self._plan_rows(self._rows(resident(source), sample_weight))
-            return with_place(with_engine_note(plan, source), source)
-        except NeedsRowsInMemory as refusal:
-            require_gathering(source, refusal)
+            return placed(self._plan_rows(self._rows(resident(source), sample_weight)), source)
+        except NeedsRowsInMemory:
+            if source.traits.in_memory or source.traits.remote:
+                raise
         guess = max(_ROWS, _ROWS_PER_COLUMN * source.shape[1]) if sample_weight is None else len(sample_weight)
         plan = self._plan_rows(self._rows(as_if_gathered(source, guess), sample_weight))
         unknown = "" if source.shape[0] is not None else f", and {guess} are assumed until they are counted"
         why = f"{plan.why}; the rows are first gathered in memory{unknown}"
-        return with_place(replace(plan, why=why), source)
+        return placed(replace(plan, why=why), source)
 
     def _keep_first(self, k: int) -> None:
         """Become the model of the first k components: keep of each fitted attribute what belongs to them."""
@@ -542,7 +473,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def __str__(self) -> str:
         if not self.__sklearn_is_fitted__():
             return repr(self)
-        return f"{importance_table(self).text(max_rows=_SHOWN)}\nplan: {self.plan_}"
+        return f"{importance_table(self).text(max_rows=MOST_PRINTED)}\nplan: {self.plan_}"
 
     def _html_repr(self) -> str:
         # The table is followed by scikit-learn's representation.
@@ -750,49 +681,6 @@ def check_namespace(model: Any, source: Source, method: str) -> None:
     )
 
 
-# Plans: rows that are gathered in memory for a fit, and where the work is done.
-
-
-#: A plan assumes at least this many rows, and this many for each column, if they are gathered and not counted yet.
-_ROWS, _ROWS_PER_COLUMN = 1000, 2
-
-
-def require_gathering(source: Source, refusal: NeedsRowsInMemory) -> None:
-    """Raise the refusal of a fit if it does not help to gather the rows: they are in memory, or on other machines."""
-    if source.traits.in_memory or source.traits.remote:
-        raise refusal
-
-
-def with_engine_note(plan: Plan, source: Source) -> Plan:
-    """The plan, with advice for a fit that reads rows several times which an engine computes each time."""
-    engine = source.traits.engine
-    if engine is None or not engine.keeping or plan.passes <= 1:
-        return plan
-    note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
-    return replace(plan, why=f"{plan.why}; {note}" if plan.why else note)
-
-
-def with_place(plan: Plan, source: Source) -> Plan:
-    """The plan, with which work of it runs where."""
-    rows, on_host = source if source.traits.sent is None else resident(source), plan.solver.on_host
-    if source.traits.engine is not None:
-        where = f"sums on the workers of {source.traits.engine.name}, the solve here"
-    elif rows.traits.host:
-        where = ON_HOST
-    else:
-        device = name_of_device(rows.empty(0))
-        where = f"sums on {device}, {on_host} on the host" if on_host else f"sums and solve on {device}"
-        where = where if rows is source else f"rows sent to {device} block by block, {where}"
-    return replace(plan, where=where)
-
-
-def joined_plan(first: Plan, second: Plan, what: str) -> Plan:
-    """The plan of a fit in two steps: the solver is that of the second, after `what` by that of the first; passes and
-    bytes are the sums of both."""
-    why = f"{second.why}, after {what} by {first.solver.name}"
-    return Plan(second.solver, first.passes + second.passes, first.n_bytes + second.n_bytes, why)
-
-
 # Models that can be fitted to a summary of rows, to which `partial_fit` adds further rows.
 
 
@@ -839,108 +727,3 @@ def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dt
     unpack(tuple(map(numpy_dtype, dtypes)) if isinstance(dtypes, tuple) else numpy_dtype(dtypes))
     found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
     model.__dict__.update(placed_like(found, there, kinds="fb"))
-
-
-# The table that a fitted model prints.
-
-
-#: The largest number of components that are printed.
-_SHOWN = 10
-
-
-def importance_table(model: Any) -> Table:
-    """The table of all components of a fitted model."""
-    columns = {name: to_numpy(numbers).astype(np.float64) for name, numbers in model._importance()}
-    what = f"{model.n_samples_} rows, {model._describe_columns()} ({model.solver_})"
-    title = f"{type(model).__name__} of {what}"
-    return Table(columns, model._importance_names(), title=title, row_name="component")
-
-
-# `plan`: what a model or a solver would do with the rows, without reading them.
-
-
-def plan(
-    what: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    k: int | None = None,
-    solver: Any = "auto",
-    traits: Traits | None = None,
-    cv: Any = None,
-) -> Plan:
-    """Which solver would run and why, how many passes over the rows it makes, and how many bytes it needs besides them.
-
-    Parameters
-    ----------
-    what : model, solver, or shape (n, p)
-        An unfitted model, such as `PCA(10)`; a solver with its options, such as `Krylov(block=16)`; or the shape of
-        the rows for PCA, where n is None for a stream of unknown length.
-    X, y : rows, or their shapes
-        What would be passed to `fit`. The rows are opened but not read. A plan would use up the first block of an
-        iterator or a reader that can be read only once: pass `lowdim.open_source(X)` both here and to `fit`, or pass a
-        shape. If `fit` gathers the rows in memory first, the plan says so. If `what` is a shape, the second argument
-        is `k`.
-    k : int, optional
-        Number of components, if `what` is a solver or a shape. None for all of them, which a fraction of variance
-        needs as well.
-    solver : "auto", a solver's name, or a solver
-        Used only if `what` is a shape.
-    traits : Traits, optional
-        Properties of the source of the rows (`open_source(X).traits`), used only if `what` is a shape. The default is
-        those of a dense array.
-    cv : int, labels, splitter, or iterable of pairs, optional
-        If `what` is a model, the plan of `cross_validate` with this `cv` instead of the plan of `fit`.
-
-    Returns
-    -------
-    Plan
-        Can be printed. Whatever `fit` would refuse raises the same error here.
-
-    Examples
-    --------
-    >>> from lowdim import CCA, PCA, plan
-    >>> print(plan((200_000, 256), 10))
-    covariance: 1 pass over the rows, about 6.0 MiB beside them; one product of the rows is cheapest for 256 columns
-    >>> print(plan(PCA(10), (500, 20_000)))
-    gram: 2 passes over the rows, about 0.1 GiB beside them; inner products are cheapest for 500 rows of 20000 columns
-    >>> print(plan(PCA(), (60, 5_000), cv=5))
-    gram: 1 pass over the rows, about 0.4 MiB beside them; inner products are cheapest for 60 rows of 5000 columns
-    """
-    if isinstance(what, type):
-        raise TypeError(
-            f"plan needs a model or a solver, got the class {what.__name__}; pass an instance: {what.__name__}()."
-        )
-    if isinstance(what, AnySolver):
-        sources = [open_source(_rows_or_shape(table)) for table in (X, y) if table is not None]
-        if not sources:
-            raise TypeError(f"plan({what.name!r}) needs rows, or their shape, as its second argument.")
-        return what.plan_sources(sources, k)
-    if hasattr(what, "fit") and hasattr(what, "plan"):
-        if k is not None or traits is not None or not is_auto(solver):
-            raise TypeError("k, solver and traits are for shapes and solvers; a model has its own parameters.")
-        return what.plan(_tables(X), None if y is None else _rows_or_shape(y), **({} if cv is None else {"cv": cv}))
-    if cv is not None:
-        raise TypeError("cv needs a model, of which cross_validate would be planned: pass one with rows or a shape.")
-    return spectra.plan_shape(what, X if k is None else k, solver=solver, traits=traits)
-
-
-def _tables(X: Any) -> Any:
-    """`X` with shapes as sources, also in a list of tables."""
-    if isinstance(X, list) and any(isinstance(A, tuple) or can_be_read_once(A) for A in X):
-        return [_rows_or_shape(A) for A in X]
-    return _rows_or_shape(X)
-
-
-def _rows_or_shape(X: Any) -> Any:
-    """`X` itself if it is rows, or a source without rows if it is a shape; iterators are refused."""
-    if isinstance(X, Source):
-        return X
-    if isinstance(X, tuple) and len(X) == 2 and all(n is None or isinstance(n, numbers.Integral) for n in X):
-        return ShapedSource(X)
-    if can_be_read_once(X):
-        raise TypeError(
-            f"{type(X).__name__} can be read only once, and a plan would use up its first block; pass "
-            "lowdim.open_source(X) to both plan and fit, or pass a shape (n, p)."
-        )
-    return X

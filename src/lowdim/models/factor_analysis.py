@@ -19,27 +19,34 @@ from ..errors import (
     choice,
     heywood_columns,
     other_rows_than_fit,
-    rule_needs_rows,
     warn_user,
 )
 from ..linalg import fix_signs, most_components, signs
 from ..reading.rows import Rows
+from ..selection.criteria import Eigenvalues
 from ..selection.fold_scores import HeldOutScorer, PermutationOptions
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
 from ..solvers import latent, spectra
 from ..solvers.latent import LATENT_SOLVERS
-from ..solvers.latent.base import LatentFit, LatentRequest, LatentSolver, Misfit
+from ..solvers.latent.base import (
+    LatentFit,
+    LatentRequest,
+    LatentSolver,
+    Misfit,
+    independent_loglike,
+    saturated_loglike,
+)
 from ..solvers.latent.rotation import ROTATION_TOLERANCE, Rotation, rotation_of
-from ..solvers.problem import Plan, Status
+from ..solvers.problem import Plan, Request, Status
 from ..sources.derived import with_known_length
 from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import derived
-from .latent import LIKELIHOOD, LatentModel, choose_by_likelihood, correlation_eigenvalues, n_parameters
+from .latent import LatentModel
+from .n_components import apply_rule, at_least_one, eigenvalues_for
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
-from .spectral import apply_rule, at_least_one
 
 # How far a factor analysis is from the covariance of the rows, and the test of whether its factors are sufficient.
 
@@ -66,6 +73,11 @@ def chi_square_factor(misfit: Misfit, p: int, k: int) -> float:
 
 
 SCORES = ("regression", "bartlett")
+#: What BIC and AIC assume for factors, which is less than for principal components.
+_LIKELIHOOD = (
+    "Assumes Gaussian rows, and many more of them than columns, as for the chi-square test. Each column may have its "
+    "own noise variance; noise that columns share is taken for a factor."
+)
 
 
 class FactorAnalysis(LatentModel):
@@ -148,7 +160,7 @@ class FactorAnalysis(LatentModel):
     """
 
     component_name = "F"
-    _likelihood_assumes = LIKELIHOOD
+    _likelihood_assumes = _LIKELIHOOD
     _rules = ("kaiser", "bic", "aic", "parallel", "parallel-factors", "map", "cv")
     _not_taken = {
         "copy": NEVER_OVERWRITTEN,
@@ -382,14 +394,20 @@ class FactorAnalysis(LatentModel):
     def _fit_summary_by_rule(self, summary: Moments | Triangle, rule: Rule) -> tuple[LatentFit, Plan]:
         """Fit with the number of factors that a rule chooses, either from the eigenvalues of the correlation matrix or
         from the likelihoods of fits with 1, 2, ... factors."""
-        if rule.needs == "folds":
-            raise rule_needs_rows(rule.name)
         if rule.name not in ("aic", "bic"):
-            self.choice_, k = apply_rule(rule, correlation_eigenvalues(summary, rule), self._seed())
+            self.choice_, k = apply_rule(rule, _correlation_eigenvalues(summary, rule), self._seed())
             return self._fit_components(summary, k)
         n, p = summary.weight, summary.n_features
         most = min(self._most_tried(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)
-        self.choice_, fits = choose_by_likelihood(rule.name, summary, most, self._fit_components)
+
+        def fit_k(k: int, before: LatentFit | None) -> tuple[LatentFit, Plan]:
+            return self._fit_components(summary, k, None if before is None else to_numpy(before.noise))
+
+        # No likelihood exceeds that of the sample covariance. If this is singular, there is no bound, and all numbers
+        # are tried; there are few rows then.
+        known = saturated_loglike(summary)
+        bound = math.inf if known is None else known
+        fits = self._choose_by_likelihood(rule, n, most, independent_loglike(summary), fit_k, bound)
         k = at_least_one(self.choice_.k, rule.name)
         # What is found from the factors before may be better than what is found without them, or worse.
         found = [self._fit_components(summary, k), *fits[k - 1 : k]]
@@ -499,4 +517,14 @@ class FactorAnalysis(LatentModel):
         return {"standardize": True, "ddof": 1}
 
     def _count_parameters(self, k: int, p: int) -> int:
-        return n_parameters(p, k)
+        # Loadings up to a rotation, uniquenesses, means.
+        return p * k - k * (k - 1) // 2 + 2 * p
+
+
+def _correlation_eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:
+    """The eigenvalues of the correlation matrix, which is not formed if there are fewer rows than columns."""
+    p = summary.n_features
+    if not isinstance(summary, Triangle) or summary.root.shape[0] >= p:
+        return Eigenvalues.from_summary(summary, standardize=True)
+    spectrum, _ = spectra.solve_summary(summary, Request(k=None, standardize=True))
+    return eigenvalues_for(rule, spectrum, p, 1)

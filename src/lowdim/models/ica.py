@@ -32,10 +32,12 @@ from ..solvers.ica.objective import (
 )
 from ..solvers.problem import Plan, Spectrum, Status, repeated_rows
 from ..sources.derived import mean_of_results
-from .base import Model, joined_plan, unpack_to
+from .base import Model, unpack_to
+from .n_components import check_cv_rows, is_cv
 from .output import FULL_ACCURACY
 from .pca import PCA
-from .spectral import check_cv_rows, density_support, is_cv, variance_outside
+from .plan import joined_plan
+from .spectral import density_support, variance_outside
 
 #: With fewer rows than this for each source, the result is mostly chance.
 _FEW_ROWS = 5

@@ -52,8 +52,8 @@ from ..sources.frame import ObjectSource, holds_objects
 from ..sources.opening import open_source
 from ..summaries.sample import Sample
 from .base import Model, first_components
+from .n_components import count_components
 from .output import NEVER_OVERWRITTEN, Maps, framed_results, results
-from .spectral import count_pairs
 
 #: If a larger fraction of the spectrum is negative, there is a warning.
 _NEGATIVE = 0.01
@@ -396,7 +396,7 @@ class KernelPCA(Model):
 
     def _k(self, n: int | None, p: int) -> int | None:
         """The number of eigenpairs that `n_components` needs; None means all."""
-        return count_pairs(self.n_components, n, p, of_rows=True)
+        return count_components(self.n_components, n, p, of_rows=True)
 
     def _unpack(self, found: Components, dtype: Any) -> None:
         values, host = found.values, numpy_dtype(dtype)

@@ -24,24 +24,24 @@ from ..errors import (
     MissingValues,
     choice,
     holes_after_reading,
-    n_components_out_of_range,
     needs_second_reading,
     one_row,
     other_rows_than_fit,
+    rule_needs_rows,
     warn_user,
     without_warnings,
 )
 from ..linalg import most_components
 from ..reading.rows import Rows
-from ..selection.criteria import Eigenvalues, penalised_curve
+from ..selection.criteria import penalised_curve
 from ..selection.fold_scores import HeldOutScorer
 from ..selection.missing import eigenvalues_with_holes, loglike_without_components
 from ..selection.parallel_analysis import seed_of
 from ..selection.rules import RULES, Choice, Rule, rule_of
 from ..selection.scorers import MAX_TRIED
-from ..solvers import latent, spectra
-from ..solvers.latent.base import LatentFit, LatentRequest, independent_loglike, saturated_loglike
-from ..solvers.problem import Plan, Request, Status, repeated_rows, with_passes
+from ..solvers import latent
+from ..solvers.latent.base import LatentFit, LatentRequest
+from ..solvers.problem import Plan, Status, repeated_rows, with_passes
 from ..sources.base import Source
 from ..sources.derived import mean_of_results, sum_of_results, with_known_length
 from ..sources.frame import is_spark
@@ -50,8 +50,16 @@ from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpac
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import Model, unpack_to
+from .n_components import (
+    apply_cv_rule,
+    apply_rule,
+    at_least_one,
+    check_cv_rows,
+    check_rule,
+    count_components,
+)
 from .output import Maps, framed, framed_draws, results
-from .spectral import DENSITY_AXES, apply_cv_rule, apply_rule, at_least_one, check_cv_rows, check_rule, eigenvalues_for
+from .spectral import DENSITY_AXES
 
 # The base class of latent Gaussian models: posteriors, densities, imputation, samples.
 
@@ -147,7 +155,10 @@ class LatentModel(Model):
             self._take_names(summary)
             self.n_features_in_ = summary.n_features
             if isinstance(self.n_components, str):
-                fit, the_plan = self._fit_summary_by_rule(summary, check_rule(self.n_components, self._rules))
+                rule = check_rule(self.n_components, self._rules)
+                if rule.needs == "folds":
+                    raise rule_needs_rows(rule.name)
+                fit, the_plan = self._fit_summary_by_rule(summary, rule)
             else:
                 self.__dict__.pop("choice_", None)
                 n = most_components(summary.n_rows, summary.weight, 2**62)
@@ -191,13 +202,8 @@ class LatentModel(Model):
 
     def _k(self, n: int | None, p: int) -> int:
         """n_components as a number."""
-        k = self.n_components
-        upper = p if n is None else min(n, p)
-        if k is None:
-            return self._most_components(upper, p)
-        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
-            return int(k)
-        raise n_components_out_of_range(k, upper, n, p, fractions=False)
+        k = count_components(self.n_components, n, p, fractions=False)
+        return self._most_components(p if n is None else min(n, p), p) if k is None else k
 
     def _most_components(self, upper: int, p: int) -> int:
         """The largest number of components of p columns, where `upper` is the smaller of the numbers of rows and p."""
@@ -254,23 +260,49 @@ class LatentModel(Model):
 
     def _fit_by_likelihood(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
         """Fit rows with missing values with the number of components of the smallest BIC or AIC."""
-        p, fits = rows.shape[1], list[tuple[LatentFit, Plan]]()
+        p = rows.shape[1]
         observed = rows.summarize(Observed(p, unstored=self._latent_request(1).unstored))
         most = min(self._most_components(min(p - 1, observed.n_rows - 1), p), MAX_TRIED)
+        without = loglike_without_components(observed, not self._eigenvalue_options()["standardize"])
 
-        def loglike_of(k: int) -> float | None:
-            if k == 0:
-                return loglike_without_components(observed, not self._eigenvalue_options()["standardize"])
-            fits.append(latent.solve(rows, self._latent_request(k), self.solver))
-            fit = fits[-1][0]
-            return None if fit.status is Status.UNDETERMINED else float(fit.loglike[-1])
+        def fit_k(k: int, before: LatentFit | None) -> tuple[LatentFit, Plan]:
+            return latent.solve(rows, self._latent_request(k), self.solver)
 
-        counts = partial(self._count_parameters, p=p)
-        curve = penalised_curve(rule.name, observed.weight, loglike_of, counts, max(most, 1), None)
-        self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes or rule.assumes)
+        fits = self._choose_by_likelihood(rule, observed.weight, max(most, 1), without, fit_k)
         fit, the_plan = fits[at_least_one(self.choice_.k, rule.name) - 1]
         passes = 1 + sum(each.passes for each, _ in fits)
         return with_passes(fit, passes), with_passes(the_plan, passes)
+
+    def _choose_by_likelihood(
+        self,
+        rule: Rule,
+        n: float,
+        most: int,
+        without: float,
+        fit: Callable[[int, LatentFit | None], tuple[LatentFit, Plan]],
+        bound: float | None = None,
+    ) -> list[tuple[LatentFit, Plan]]:
+        """Set `choice_` to that of BIC or AIC among 0, 1, ..., `most` components of n rows, and return the fits of 1,
+        2, ... components that it needed.
+
+        The curve is price * (number of parameters) - 2 ln L, with the price 2 (AIC) or ln n (BIC), and `without` is
+        ln L without components. `fit(k, before)` fits k components, and `before` is the fit of k - 1. If no likelihood
+        exceeds `bound`, the curve ends where further components cost more than they could gain. If that is so for one
+        component already, there are no fits.
+        """
+        fits: list[tuple[LatentFit, Plan]] = []
+
+        def loglike_of(k: int) -> float | None:
+            if k == 0:
+                return without
+            fits.append(fit(k, fits[-1][0] if fits else None))
+            found = fits[-1][0]
+            return None if found.status is Status.UNDETERMINED else float(found.loglike[-1])
+
+        counts = partial(self._count_parameters, p=self.n_features_in_)
+        curve = penalised_curve(rule.name, n, loglike_of, counts, most, bound)
+        self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes or rule.assumes)
+        return fits
 
     def _needs_complete_rows(self, rule: Rule, *, bayes: bool = False) -> ValueError:
         """The error for a rule that cannot be applied to rows with missing values, or not with a prior."""
@@ -671,52 +703,3 @@ def _fit_of_sample(model: Any, source: Source, known: np.ndarray, random: np.ran
         copy.fit(source, sample_weight=counts.astype(np.float64))
     found: LatentGaussian = copy._gaussian
     return found
-
-
-# What the rules for the number of factors need: eigenvalues of the correlation matrix, and likelihoods of fits.
-
-
-#: What BIC and AIC assume for factors, which is less than for principal components.
-LIKELIHOOD = (
-    "Assumes Gaussian rows, and many more of them than columns, as for the chi-square test. Each column may have its "
-    "own noise variance; noise that columns share is taken for a factor."
-)
-
-
-def choose_by_likelihood(
-    name: str, summary: Moments | Triangle, most: int, fit: Callable[..., Any]
-) -> tuple[Choice, list[Any]]:
-    """The choice of BIC or AIC among 0, 1, ..., `most` factors, and the fits of 1, 2, ... factors that it needed.
-
-    The curve is price * (number of parameters) - 2 ln L, with the price 2 (AIC) or ln n (BIC). `fit(summary, k, start)`
-    fits k factors and starts at the uniquenesses of the fit before. No likelihood exceeds that of the sample
-    covariance, so the curve ends where further factors cost more than they could gain. If that is so for one factor
-    already, there are no fits.
-    """
-    p, fits = summary.n_features, list[Any]()
-
-    def loglike_of(k: int) -> float:
-        if k == 0:
-            return independent_loglike(summary)
-        fits.append(fit(summary, k, to_numpy(fits[-1][0].noise) if fits else None))
-        return float(fits[-1][0].loglike[-1])
-
-    found = saturated_loglike(summary)
-    # If the covariance is singular, there is no bound, and all numbers are tried; there are few rows then.
-    bound = math.inf if found is None else found
-    curve = penalised_curve(name, summary.weight, loglike_of, partial(n_parameters, p), most, bound)
-    return Choice(name, int(np.argmin(curve)), curve, LIKELIHOOD), fits
-
-
-def correlation_eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:
-    """The eigenvalues of the correlation matrix, which is not formed if there are fewer rows than columns."""
-    p = summary.n_features
-    if not isinstance(summary, Triangle) or summary.root.shape[0] >= p:
-        return Eigenvalues.from_summary(summary, standardize=True)
-    spectrum, _ = spectra.solve_summary(summary, Request(k=None, standardize=True))
-    return eigenvalues_for(rule, spectrum, p, 1)
-
-
-def n_parameters(p: int, k: int) -> int:
-    """The number of free parameters of k factors of p columns: loadings up to a rotation, uniquenesses, means."""
-    return p * k - k * (k - 1) // 2 + 2 * p

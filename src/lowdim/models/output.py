@@ -1,11 +1,14 @@
-"""Results of models: data frames, files, names, the printed form and progress; versions of scikit-learn."""
+"""What models give: data frames, files, names, printed forms, tables and plots; versions of scikit-learn."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, update_wrapper
+from importlib import import_module
+from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -24,6 +27,7 @@ from ..sources.beside import BesideSource
 from ..sources.derived import in_order
 from ..sources.frame import is_spark
 from ..sources.opening import names_in, row_labels
+from ..table import Table
 
 # Progress of a fit, or of results on their way to a file, reported to scikit-learn's callbacks.
 #
@@ -204,6 +208,95 @@ def _container(model: Any) -> Any:
         return "default"
     asked = getattr(model, "_sklearn_output_config", {}).get("transform")
     return get_config()["transform_output"] if asked is None else asked
+
+
+# The table that a fitted model prints.
+
+
+#: The largest number of components that are printed.
+MOST_PRINTED = 10
+
+
+def importance_table(model: Any) -> Table:
+    """The table of all components of a fitted model."""
+    columns = {name: to_numpy(numbers).astype(np.float64) for name, numbers in model._importance()}
+    what = f"{model.n_samples_} rows, {model._describe_columns()} ({model.solver_})"
+    title = f"{type(model).__name__} of {what}"
+    return Table(columns, model._importance_names(), title=title, row_name="component")
+
+
+# Accessors: `model.tables`, `model.plot` and `model.report`, which belong to layers above the models.
+#
+# A model must not import the modules that look at it. An accessor names the class that does so by text, and imports it
+# when the accessor is used, so that matplotlib, for example, is needed only by those who plot.
+
+
+class Accessor:
+    """A descriptor: `model.name` is what the class or function that `place` ("package.module:name") names makes of the
+    model.
+
+    `Model.name`, without an instance, is the class or function itself, for documentation.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        module, name = self.place.split(":")
+        found = getattr(import_module(module), name)
+        return found if model is None else found(model)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A function whose first argument is a fitted model, and for which fitted models it is meant."""
+
+    function: Callable[..., Any]
+    fits: Callable[[Any], bool]
+
+    @property
+    def brief(self) -> str:
+        """The first line of the function's docstring."""
+        return (self.function.__doc__ or "").strip().split("\n")[0]
+
+
+class Offers:
+    """Functions of one fitted model, as methods: those of the table `offers` that fit it. Printing it lists them."""
+
+    #: What is offered, such as "table" or "plot", for messages.
+    what: ClassVar[str]
+    offers: ClassVar[Mapping[str, Offer]]
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        check_is_fitted(self._model)
+        offer = self.offers.get(name)
+        if offer is None or not offer.fits(self._model):
+            known = f"{type(self._model).__name__} has no {self.what} {name!r}"
+            raise AttributeError(f"{known}; it has {', '.join(self._names())}.")
+        bound: Any = update_wrapper(partial(offer.function, self._model), offer.function)
+        # Otherwise the signature would be that of the function, with the model as its first argument.
+        del bound.__wrapped__
+        return bound
+
+    def _names(self) -> list[str]:
+        return [name for name, offer in self.offers.items() if offer.fits(self._model)]
+
+    def __dir__(self) -> list[str]:
+        return self._names() if self._model.__sklearn_is_fitted__() else []
+
+    def __repr__(self) -> str:
+        kind = type(self._model).__name__
+        if not self._model.__sklearn_is_fitted__():
+            return f"{kind} is not fitted yet, so it has no {self.what}s."
+        names = self._names()
+        width = max(map(len, names), default=0)
+        lines = [f"  {name:<{width}}  {self.offers[name].brief}" for name in names]
+        return "\n".join([f"The {self.what}s of this {kind}:", *lines])
 
 
 # What differs between the versions of scikit-learn that lowdim works with. Nothing else in lowdim asks for a version.

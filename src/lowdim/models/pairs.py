@@ -21,7 +21,6 @@ from ..errors import (
     RankWarning,
     ResolutionWarning,
     SmallSampleWarning,
-    n_components_out_of_range,
     other_names,
     rule_needs_rows,
     warn_user,
@@ -50,19 +49,16 @@ from ..sources.beside import BesideSource, require_one_device
 from ..sources.opening import can_be_opened, open_source, open_target
 from ..summaries.base import names_of_tables, require_seen
 from .base import Model, add_rows, can_partial_fit, check_namespace, copy_of, first_components, unpack_to
+from .n_components import apply_cv_rule, check_cv_rows, check_rule, count_components, is_cv, makes_summary
 from .output import Maps, framed_results, results
-from .spectral import apply_cv_rule, check_cv_rows, check_rule, is_cv, makes_summary
 
 # Parameters of models of several tables: one value for all of them, or one for each.
 
 
 def check_count(k: Any, upper: int, n: int | None, groups: Sequence[int]) -> int:
     """`n_components` for tables of these widths as a number of at most `upper`; None stands for `upper`."""
-    if k is None:
-        return upper
-    if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
-        return int(k)
-    raise n_components_out_of_range(k, upper, n, tuple(groups), fractions=False)
+    found = count_components(k, n, tuple(groups), upper=upper, fractions=False)
+    return upper if found is None else found
 
 
 def check_scale(scale: Any, n_tables: int) -> list[bool]:

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arrays import Array, asarray_like, astype, dense, device, in_range, namespace, numpy_dtype, to_device
+from .._core.arrays import (
+    Array,
+    asarray_like,
+    astype,
+    dense,
+    device,
+    in_range,
+    is_sparse,
+    namespace,
+    numpy_dtype,
+    to_device,
+)
 from .._core.schema import Instance, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import rule_needs_rows
 from ..features import affine
@@ -21,23 +32,17 @@ from ..solvers.problem import Plan, Spectrum, count_to_reach, with_passes
 from ..solvers.spectra.covariance import Solver
 from ..sources.derived import mean_of_results
 from .base import first_components
-from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
-from .spectral import (
-    DENSITY_AXES,
-    SpectralModel,
+from .n_components import (
     apply_cv_rule,
     apply_rule,
     at_least_one,
     check_rule,
-    count_pairs,
-    density_support,
+    count_components,
     eigenvalues_for,
     is_cv,
-    scores_and_rest,
-    split,
-    variance_outside,
-    with_variance,
 )
+from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
+from .spectral import DENSITY_AXES, SpectralModel, density_support, variance_outside, with_variance
 
 
 class PCA(SpectralModel):
@@ -342,8 +347,8 @@ class PCA(SpectralModel):
         self.__dict__.pop("choice_", None)
         if self.n_components is None and self.svd_solver == "arpack":
             # ARPACK cannot compute the last one.
-            return count_pairs((p if n is None else min(n, p)) - 1, n, p)
-        return count_pairs(self.n_components, n, p)
+            return count_components((p if n is None else min(n, p)) - 1, n, p)
+        return count_components(self.n_components, n, p)
 
     def _apply_rule(self, name: str, spectrum: Spectrum) -> int:
         """The number of components that a rule chooses from all eigenpairs."""
@@ -402,3 +407,49 @@ class PCA(SpectralModel):
         """The variance orthogonal to all components; 0 if there is none above rounding."""
         k, p = self.n_components_, self.n_features_in_
         return variance_outside(k, p, self.rank_, self.noise_variance_, self.rank_cut_)
+
+
+# What principal components leave of rows: the squared lengths of the residuals, from sparse or dense rows.
+
+
+#: A squared length that is less than this share of the squares it is a difference of has lost too many digits; in
+#: float32, components are orthonormal to about 1e-6 only.
+_LOST, _LOST_FLOAT32 = 1e-6, 1e-2
+
+
+def scores_and_rest(block: Array, W: Array, mean: Array, scale: Array | None) -> tuple[Array, Array]:
+    """The scores z W^T of the rows z = (x - mean) / scale, and |z - z W^T W|^2, for orthonormal rows of W.
+
+    For sparse rows, |z|^2 = |x / scale|^2 - 2 (x / scale)^T m + |m|^2 with m = mean / scale, and the squared length of
+    the residual is |z|^2 - |z W^T|^2, in float64; rows for which this loses digits are made dense.
+    """
+    if not is_sparse(block):
+        return _of_dense(block, W, mean, scale)
+    X = block.astype(np.float64)
+    m, V = mean.astype(np.float64), W.astype(np.float64)
+    if scale is not None:
+        m = m / scale
+        X = X.multiply(1.0 / scale.astype(np.float64)[None, :]).tocsr()
+    scores = X @ V.T - m @ V.T
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() + m @ m
+    rest = squares - 2.0 * (X @ m) - (scores * scores).sum(axis=1)
+    lost = np.flatnonzero(~(rest > (_LOST_FLOAT32 if W.dtype == np.float32 else _LOST) * squares))
+    if len(lost):
+        scores[lost], rest[lost] = _of_dense(block[lost].toarray().astype(np.float64), W, mean, scale)
+    return scores.astype(block.dtype), rest.astype(block.dtype)
+
+
+def _of_dense(block: Any, W: Array, mean: Array, scale: Array | None) -> tuple[Array, Array]:
+    """The same for dense rows, from the residuals themselves."""
+    scores, rest = split(block, W, mean, scale)
+    return scores, namespace(rest).sum(rest * rest, axis=1)
+
+
+def split(block: Array, W: Array, mean: Array, scale: Array | None) -> tuple[Array, Array]:
+    """The scores of dense rows, and the centred (and scaled) rows minus their reconstruction."""
+    Z = block - astype(mean, block.dtype)
+    if scale is not None:
+        Z = Z / astype(scale, Z.dtype)
+    W = astype(W, Z.dtype)
+    scores = Z @ W.T
+    return scores, Z - scores @ W

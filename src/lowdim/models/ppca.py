@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from .._core.schema import Numbers, Real
-from ..errors import bad_weights, choice, rule_needs_rows
+from ..errors import bad_weights, choice
 from ..linalg import signs
 from ..reading.rows import Rows
 from ..selection.criteria import Eigenvalues
@@ -26,7 +26,7 @@ from ..solvers.spectra.covariance import Solver
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ..summaries.moments import Moments
 from .latent import LatentModel
-from .spectral import apply_rule, eigenvalues_for
+from .n_components import apply_rule, eigenvalues_for
 
 #: EM keeps the noise variance above this fraction of the average variance.
 _FLOOR = 1e-10
@@ -138,7 +138,8 @@ class PPCA(LatentModel):
         return self.solver if self._iterates() else "auto"
 
     def _fit_summary_by_rule(self, summary: Any, rule: Rule) -> tuple[LatentFit, Plan]:
-        k = self._apply_rule(rule, Eigenvalues.from_summary(summary, bool(self.standardize), ddof=0))
+        e = Eigenvalues.from_summary(summary, bool(self.standardize), ddof=0)
+        self.choice_, k = apply_rule(rule, e, self._seed())
         return self._fit_components(summary, k)
 
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
@@ -148,7 +149,7 @@ class PPCA(LatentModel):
         request = Request(k=None, ddof=0, standardize=self.standardize, seed=self._seed())
         spectrum, the_plan = spectra.solve(rows, request, self.solver)
         p = rows.shape[1]
-        k = self._apply_rule(rule, eigenvalues_for(rule, spectrum, p, 0))
+        self.choice_, k = apply_rule(rule, eigenvalues_for(rule, spectrum, p, 0), self._seed())
         return closed_form(spectrum.truncated(k), p), the_plan
 
     def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
@@ -167,13 +168,6 @@ class PPCA(LatentModel):
             if missing
             else SpectralScorer(standardize)
         )
-
-    def _apply_rule(self, rule: Rule, e: Eigenvalues) -> int:
-        """The number of components that a rule chooses from the eigenvalues."""
-        if rule.needs == "folds":
-            raise rule_needs_rows(self.n_components)
-        self.choice_, k = apply_rule(rule, e, self._seed())
-        return k
 
     @property
     def loadings_(self) -> Array:

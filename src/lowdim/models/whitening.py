@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arrays import Array, asarray_like, astype, dense, in_range, namespace, numpy_dtype
+from .._core.arrays import Array, asarray_like, astype, dense, device, in_range, namespace, numpy_dtype
 from .._core.schema import Instance, Maybe, Numbers, Real, Sometimes
-from ..errors import RankWarning, choice, no_variance, warn_user
+from .._core.threads import memory_bytes
+from ..errors import RankWarning, choice, needs_memory, no_variance, warn_user
 from ..features import affine
 from ..linalg import divisor, have_digits, r_factor
 from ..reading.rows import Rows
@@ -22,7 +23,7 @@ from ..solvers.spectra.covariance import SHRINKAGE, Solver
 from ..summaries.moments import FourthMoments, Moments
 from ..table import numbered
 from .base import derived
-from .spectral import SpectralModel, SymmetricFactors
+from .spectral import SpectralModel
 
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 
@@ -345,3 +346,42 @@ def _fourth_moment(rows: Rows, spectrum: Spectrum) -> float:
     fourth = rows.map(squares) ** 2
     xp = namespace(fourth)
     return float(xp.sum(fourth if rows.weights is None else fourth * astype(rows.weights, fourth.dtype)))
+
+
+# Symmetric matrices that are a multiple of the identity outside a small subspace.
+
+
+@dataclass(frozen=True)
+class SymmetricFactors:
+    """V^T diag(along) V + beyond (I - V^T V), with r orthonormal rows V of length p.
+
+    A product with it costs 2 p r multiplications a row, and it takes p r numbers instead of p^2.
+    """
+
+    #: Orthonormal rows V, (r, p).
+    vectors: Array
+    #: Eigenvalues along these, (r,), and in all other directions.
+    along: Array
+    beyond: float
+
+    def times(self, coordinates: Array, rows: Array | None) -> Array:
+        """The products of `rows` with the matrix, given their coordinates x V^T; rows may be None if `beyond` is zero,
+        because nothing else of them is needed then."""
+        V = astype(self.vectors, coordinates.dtype)
+        found = (coordinates * astype(self.along - self.beyond, coordinates.dtype)) @ V
+        return found if rows is None or self.beyond == 0.0 else found + self.beyond * rows
+
+    def dense(self, what: str = "a symmetric matrix") -> Array:
+        """The p x p matrix; a MemoryError that says how large `what` is if it does not fit into memory."""
+        V, p = self.vectors, int(self.vectors.shape[1])
+        require_square(what, p, V.dtype.itemsize if hasattr(V.dtype, "itemsize") else 8)
+        xp = namespace(V)
+        identity = xp.eye(p, dtype=V.dtype, device=device(V))
+        return (V.T * astype(self.along - self.beyond, V.dtype)[None, :]) @ V + self.beyond * identity
+
+
+def require_square(what: str, p: int, itemsize: int = 8, n_matrices: int = 3) -> None:
+    """Raise a MemoryError if `n_matrices` of size p x p, which computing `what` takes, do not fit into memory."""
+    needed, have = n_matrices * itemsize * p * p, memory_bytes()
+    if have and needed > have:
+        raise needs_memory(f"{what} of {p} x {p} numbers", needed, have, "Use transform and inverse_transform instead.")

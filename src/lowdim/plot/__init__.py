@@ -3,7 +3,7 @@
 Every plot takes `ax=` and returns the axes it drew on. Colours, fonts and sizes are those of the style in use.
 """
 
-from ..models.base import Offer, Offers
+from ..models.output import Offer, Offers
 from .components import convergence, cumulative, densities, loading_bars, loadings, scree, sources
 from .maps import biplot, contours, correlation_circle, outliers, scores
 from .pairs import coefficients, correlations, predictions, structure, validation, variates, vip

@@ -1,0 +1,140 @@
+"""The parameter `n_components`: a number of components, a fraction of the variance, or a rule that chooses."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._core.arrays import to_numpy
+from .._core.threads import memory_bytes
+from ..errors import NoComponentWarning, choice, n_components_out_of_range, warn_user
+from ..linalg import divisor, is_constant
+from ..selection.criteria import Eigenvalues, Unavailable
+from ..selection.cross_validation import CrossValidator
+from ..selection.fold_scores import HeldOutScorer
+from ..selection.folds import count_rows, folds_for, folds_of, shuffle_folds
+from ..selection.rules import ALIASES, RULES, Choice, Rule, rule_of
+from ..solvers.problem import Spectrum
+from ..sources.base import Source
+
+#: The number of folds for n_components="cv".
+_FOLDS = 5
+#: Variances of columns up to this fraction of the largest one count as zero.
+_ROUNDING = 1e-26
+#: The fraction of memory that the p x p matrix may take.
+_SHARE = 0.1
+
+
+def count_components(
+    k: Any, n: int | None, p: Any, *, upper: float | None = None, fractions: bool = True, of_rows: bool = False
+) -> int | None:
+    """`n_components` as a number, for n rows (None if that is not known) and p columns.
+
+    It is None if all components are needed: if it is None or, with `fractions`, a fraction of the variance. The largest
+    number is `upper` or, without it, the smaller of n and p; `of_rows`, it is n. For several tables, p is a tuple.
+    """
+    if k is None:
+        return None
+    if of_rows:
+        upper = float("inf") if n is None else n
+    elif upper is None:
+        upper = p if n is None else min(n, p)
+    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
+        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
+            return int(k)
+        if fractions and not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
+            return None
+    raise n_components_out_of_range(k, upper, n, p, fractions, of_rows)
+
+
+def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
+    """The rule with the name `n_components`; an error if it is not among those allowed for the model."""
+    names = tuple(RULES) if allowed is None else allowed
+    if ALIASES.get(name, name) not in names:
+        raise choice("n_components", name, names, "Or a number, or None.")
+    return rule_of(name)
+
+
+def is_cv(n_components: Any) -> bool:
+    """Whether `n_components`, which may be anything that the user passed, asks for cross-validation."""
+    return isinstance(n_components, str) and n_components == "cv"
+
+
+def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenvalues:
+    """The input of a rule, from all eigenpairs; with the p x p matrix if the rule needs it and it fits into memory."""
+    V = to_numpy(spectrum.vectors).astype(np.float64)
+    values = spectrum.values.astype(np.float64) / divisor(spectrum.weight, ddof)
+    variances = np.einsum("kj,k,kj->j", V, values, V)
+    # Columns that vary only by rounding errors count as constant; after standardizing their variance is zero.
+    varying = variances > _ROUNDING * float(variances.max())
+    if spectrum.scale is None:
+        varying &= ~is_constant(np.sqrt(variances), to_numpy(spectrum.mean))
+    e = Eigenvalues.from_spectrum(spectrum, p, ddof, variances=np.where(varying, variances, 0.0), varying=varying)
+    have = memory_bytes()
+    fits = not have or 8 * p * p < _SHARE * have
+    return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e
+
+
+def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
+    """The choice of a rule that uses eigenvalues, and the number of components of the model, which is at least one."""
+    assert rule.function is not None
+    options = {"seed": seed} if "seed" in rule.options else {}
+    try:
+        k, curve = rule.function(e, **options)
+    except Unavailable as reason:
+        raise ValueError(f"n_components={rule.name!r}: {reason}; pass a number, or another rule.") from reason
+    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(e)), at_least_one(k, rule.name)
+
+
+def check_cv_rows(n: int | None) -> None:
+    """Refuse rows of which no folds can be made: too few, or of unknown number."""
+    if n is not None and n < 3:
+        raise ValueError(f"n_samples={n} is too few for n_components='cv': at least 3 are needed. Give more rows.")
+    if n is None:
+        folds_of(_FOLDS, None)
+
+
+def apply_cv_rule(
+    scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0, tables: Any = None
+) -> tuple[Choice, Any, int]:
+    """The choice of cross-validation in folds of shuffled rows, a summary of all rows if one was made, and the number
+    of passes over the rows.
+
+    For rows with missing values `tables` are X and y, to which models are fitted.
+    """
+    validator = _validator(scorer, source, weights, seed, tables)
+    # Most scorers cannot fit a model without components to rows with missing values.
+    result = validator.run(from_zero=scorer.from_zero and tables is None)
+    first, rule = int(result.n_components[0]), RULES["cv"]
+    answer = Choice("cv", result.best, result.mean[0], rule.assumes, first=first, cross_validation=result)
+    return answer, validator.total, result.n_passes
+
+
+def makes_summary(scorer: HeldOutScorer, source: Source, weights: Any) -> bool:
+    """Whether `apply_cv_rule` would make a summary of all rows, as far as that is known before a row is read."""
+    plan = _validator(scorer, source, weights).make_plan(from_zero=scorer.from_zero)
+    return bool(plan.solver.makes_summary)
+
+
+def _validator(
+    scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0, tables: Any = None
+) -> CrossValidator:
+    """The cross-validation of a rule; an error if there are too few rows."""
+    counted = count_rows(source.shape[0], weights)
+    check_cv_rows(counted)
+    cv = _FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed)
+    folds = folds_for(source, cv, weights=weights)
+    return CrossValidator([scorer], source, folds, weights, tables=tables)
+
+
+def at_least_one(k: int, rule: str) -> int:
+    """The number `k` that a rule chose, but at least one, with a warning if `k` is zero."""
+    if k < 1:
+        warn_user(
+            f"n_components={rule!r} finds no component that is more than noise; one is kept nevertheless.",
+            NoComponentWarning,
+        )
+    return max(k, 1)
