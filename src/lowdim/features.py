@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from scipy import sparse
 
 from ._core.arrays import (
     Array,
-    Scratch,
+    SharedScratch,
     affine_product,
     asarray_like,
     astype,
@@ -382,7 +381,7 @@ class AffineMap:
         self.matrix, self.mean, self.deviation = matrix, mean, deviation
         self._converted: dict[Any, tuple[Array, Array, Array]] = {}
         self._small: bool | None = None
-        self._local = _PerThread()
+        self._scratch = SharedScratch()
 
     def __call__(self, block: Array) -> Array:
         if block.dtype not in self._converted:
@@ -398,9 +397,7 @@ class AffineMap:
             block = dense(block)
         elif not isinstance(block, np.ndarray) and self._mean_is_small():
             return affine_product(block, matrix, -offset)
-        if not hasattr(self._local, "scratch"):
-            self._local.scratch = Scratch()
-        return self._local.scratch.difference(block, centre) @ matrix
+        return self._scratch.difference(block, centre) @ matrix
 
     @property
     def device_bytes(self) -> int:
@@ -413,16 +410,9 @@ class AffineMap:
         rows."""
         if self._small is None:
             xp = namespace(self.mean)
-            wide = wide_dtype(xp, device(self.mean))
+            wide = wide_dtype(self.mean)
             mean, matrix = astype(self.mean, wide), astype(self.matrix, wide)
             squares = xp.sum(matrix**2, axis=0)
             longest = math.sqrt(float(xp.max(squares))) if squares.shape[0] else 0.0
             self._small = math.sqrt(float(xp.sum(mean**2))) * longest <= _SMALL_MEAN * self.deviation
         return self._small
-
-
-class _PerThread(threading.local):
-    """Thread-local storage that can be copied and pickled; the copy starts empty."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _PerThread, ()

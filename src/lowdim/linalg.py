@@ -256,7 +256,7 @@ def squared_distances(X: Array, Y: Array) -> Array:
         with np.errstate(over="ignore"):
             squares = [xp.sum(A * A, axis=1) for A in (X, Y)]
         if X.dtype == xp.float32 and not _in_float32_range(squares):
-            X, Y = (astype(A, wide_dtype(xp, device(A))) for A in (X, Y))
+            X, Y = (astype(A, wide_dtype(A)) for A in (X, Y))
             squares = [xp.sum(A * A, axis=1) for A in (X, Y)]
     D = inner_products(X, Y)
     if isinstance(D, np.ndarray):

@@ -20,7 +20,6 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from ..errors import no_such_device
 from .arrays import (
     Array,
     Beside,
@@ -70,7 +69,7 @@ class Destination:
         """The dtype of the library for rows of `dtype`: float32 stays float32, and float64 too where it exists."""
         if np.dtype(dtype) == np.float32:
             return namespace(self.like).float32
-        return wide_dtype(namespace(self.like), device(self.like))
+        return wide_dtype(self.like)
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
         """An uninitialised array on the device."""
@@ -102,7 +101,11 @@ def find_destination(name: Any) -> Destination:
             wanted = module.cuda.Device(int(number or 0))
         like = compat.array_namespace(module.empty(0)).empty(0, device=wanted)
     except Exception as error:  # Libraries raise errors of many kinds.
-        raise no_such_device(name, error) from error
+        text = " ".join(str(error).split())
+        raise ValueError(
+            f"device={name!r} cannot be used here ({type(error).__name__}{f': {text[:200]}' if text else ''}). Pass a "
+            "device that this machine has, such as 'cuda', 'cuda:1', 'mps' or 'cpu', or pass the rows as they are."
+        ) from error
     return Destination(library, name_of_device(like), like)
 
 

@@ -31,7 +31,6 @@ from .._core.arrays import (
     all_finite_by_pieces,
     astype,
     asymmetry,
-    device,
     is_complex,
     is_sparse,
     largest_magnitude,
@@ -166,32 +165,6 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 _ROUNDING = 1e-8
 #: What goes wrong while a summary is made from values that no summary can have.
 _DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-
-
-def read_summary(path: str | PathLike[str], cls: type[Summary]) -> Any:
-    """The summary of the class `cls` in a file. It is made twice: before the arrays are read, from their shapes, and
-    from the arrays."""
-
-    def check(document: dict[str, Any], layout: Any) -> None:
-        name = document.get("class")
-        if document.get("holds") in ("model", "result"):
-            raise ValueError(f"{path} holds a {document['holds']}, not a {cls.__name__}; use lowdim.load(path).")
-        if document.get("holds") == "checkpoint":
-            raise is_checkpoint(path)
-        if document.get("holds") != "summary" or class_named(name) is None:
-            raise damaged_file(path, "it does not say which summary it holds", container.is_newer(document))
-        if name != cls.__name__:
-            raise ValueError(f"{path} holds a {name}, not a {cls.__name__}; use lowdim.summaries.{name}.load(path).")
-        make(document, layout, declared=True)
-
-    def make(document: dict[str, Any], arrays: Any, declared: bool) -> Any:
-        try:
-            rebuild = container.declared if declared else container.rebuild
-            return cls._from_tree(rebuild(document, arrays), declared)
-        except _DAMAGE as error:
-            raise damaged_file(path, error, container.is_newer(document)) from error
-
-    return make(*container.read(path, check), declared=False)
 
 
 def class_named(name: Any) -> type[Summary] | None:
@@ -363,6 +336,8 @@ class Summary(ABC):
     powers: ClassVar[str] = "squares"
     #: Whether `update` accepts several tables side by side (a `Beside` block) without joining them first.
     takes_pieces: ClassVar[bool] = False
+    #: Whether products of all pairs of columns are summed up.
+    pairs_of_columns: ClassVar[bool] = False
     #: Whether blocks on a device may have any size, because they are summed up in slices.
     slices_on_device: ClassVar[bool] = False
     _names: Names = None
@@ -380,7 +355,7 @@ class Summary(ABC):
     @property
     def threaded_blas(self) -> bool:
         """Whether the product of one block is large enough to keep a threaded BLAS busy by itself."""
-        return False
+        return self.pairs_of_columns and self._sizes()["p"] > NARROW
 
     def update(self, block: Array, weights: Array | None = None) -> None:
         """Add the rows of `block`, a dense array or a CSR array; row i counts `weights[i]` times. Rows of weight zero
@@ -459,7 +434,7 @@ class Summary(ABC):
 
     def restore(self, other: Self) -> None:
         """Take over the sums of another summary with the same parameters, in place of those so far."""
-        self.__dict__.update(other.snapshot().__dict__)
+        self.__dict__ = other.snapshot().__dict__
 
     def _plus(self, sums: Changes) -> Changes:
         """What changes when these sums of further rows are added to those so far, which are None before the first."""
@@ -501,7 +476,30 @@ class Summary(ABC):
         numbers must be finite, and signs and counts must be possible, so that a damaged file is refused here and does
         not lead to wrong results later. The memory taken is about the size of the file.
         """
-        return read_summary(path, cls)
+
+        def check(document: dict[str, Any], layout: Any) -> None:
+            name = document.get("class")
+            if document.get("holds") in ("model", "result"):
+                raise ValueError(f"{path} holds a {document['holds']}, not a {cls.__name__}; use lowdim.load(path).")
+            if document.get("holds") == "checkpoint":
+                raise is_checkpoint(path)
+            if document.get("holds") != "summary" or class_named(name) is None:
+                raise damaged_file(path, "it does not say which summary it holds", container.is_newer(document))
+            if name != cls.__name__:
+                raise ValueError(
+                    f"{path} holds a {name}, not a {cls.__name__}; use lowdim.summaries.{name}.load(path)."
+                )
+            make(document, layout, declared=True)
+
+        def make(document: dict[str, Any], arrays: Any, declared: bool) -> Any:
+            try:
+                rebuild = container.declared if declared else container.rebuild
+                return cls._from_tree(rebuild(document, arrays), declared)
+            except _DAMAGE as error:
+                raise damaged_file(path, error, container.is_newer(document)) from error
+
+        # It is made twice: before the arrays are read, from their shapes, and from the arrays.
+        return make(*container.read(path, check), declared=False)
 
     def __sizeof__(self) -> int:
         """The bytes of everything that it holds. Dask sends tasks where most bytes are, and watches the memory of its
@@ -628,7 +626,7 @@ def products_in_range(Z: Array, groups: Sequence[int] = ()) -> Array:
         squares = xp.linalg.diagonal(P)
         edges = pairwise(accumulate(groups or (P.shape[0],), initial=0))
         if not all(low < float(xp.max(squares[i:j])) < high for i, j in edges):
-            Z = astype(Z, wide_dtype(xp, device(P)))
+            Z = astype(Z, wide_dtype(P))
             P = Z.T @ Z
     return P
 

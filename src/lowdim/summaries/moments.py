@@ -18,7 +18,6 @@ from .._core.arrays import (
     astype,
     column_sums,
     dense,
-    device,
     eps,
     has_columns_in_one_piece,
     is_array,
@@ -34,7 +33,6 @@ from ..errors import NonFiniteBlock
 from ..linalg import FLOAT64_EPS, divisor, require_rows
 from .base import (
     CACHE_BYTES,
-    NARROW,
     Changes,
     Summary,
     between_weight,
@@ -56,13 +54,10 @@ class MeanSummary(Summary):
     nonnegative: ClassVar[tuple[str, ...]] = ("weight",)
     #: The name of the attribute that holds the second moments.
     second: ClassVar[str]
-
-    def __init__(self, n_features: int) -> None:
-        self.n_features = int(n_features)
-        self.n_rows, self.weight = 0, 0.0
-        self.mean: Any = None
-        self.rest: Any = None
-        setattr(self, self.second, None)
+    n_features: int
+    n_rows, weight = 0, 0.0
+    mean: Any = None
+    rest: Any = None
 
     def _merged(self, other: Self) -> Changes:
         if other.weight == 0.0:
@@ -100,22 +95,18 @@ class ScatterSummary(MeanSummary):
     """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
 
     parameters = ("n_features", "groups")
+    pairs_of_columns = True
     kinds: ClassVar[dict[str, str]] = {"groups": "i"}
     #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
     scatter: Any
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
-        super().__init__(n_features)
+        self.n_features = int(n_features)
         self.groups = (self.n_features,) if groups is None else tuple(int(g) for g in groups)
         if sum(self.groups) != self.n_features or min(self.groups) < 1:
             raise ValueError(
                 f"groups={self.groups} must be positive widths that add up to n_features={self.n_features}."
             )
-
-    @property
-    def threaded_blas(self) -> bool:
-        """Whether there are enough columns for the product of a block to keep all BLAS threads busy."""
-        return self.n_features > NARROW
 
     def covariance(self, ddof: int = 1) -> Array:
         """scatter / (weight - ddof)."""
@@ -210,6 +201,8 @@ class Moments(ScatterSummary):
     takes_pieces = True
     slices_on_device = True
     second = "scatter"
+    scatter: Any = None
+    product_eps = FLOAT64_EPS
     state = dict(
         n_features="", groups="*", wide="", n_rows="", weight="", mean="p", rest="p", scatter="pp", product_eps=""
     )
@@ -217,7 +210,6 @@ class Moments(ScatterSummary):
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
         super().__init__(n_features, groups=groups)
         self.wide = wide
-        self.product_eps = FLOAT64_EPS
         self._scratch = Scratch()
 
     @classmethod
@@ -457,10 +449,8 @@ class FourthMoments(Moments):
     nonnegative = (*Moments.nonnegative, "fourth")
     state = Moments.state | dict(third="p", fourth="")
 
-    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
-        super().__init__(n_features, groups=groups, wide=wide)
-        self.third: Any = None
-        self.fourth: Any = 0.0
+    third: Any = None
+    fourth: Any = 0.0
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         one = self.fresh()
@@ -558,7 +548,7 @@ def _real_numbers(name: str, values: Any) -> Array:
         raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}; pass {name}.real if that is meant.")
     if isinstance(values, np.ndarray) and values.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}; convert it: {name}.astype(float).")
-    return astype(values, wide_dtype(namespace(values), device(values)))
+    return astype(values, wide_dtype(values))
 
 
 def _check_finite(name: str, values: Array) -> None:
@@ -588,7 +578,10 @@ class Columns(MeanSummary):
     state = dict(n_features="", n_rows="", weight="", mean="p", rest="p", squares="p")
     nonnegative = ("weight", "squares")
     second = "squares"
-    squares: Any
+    squares: Any = None
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = int(n_features)
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         weight = total_weight(block, weights)
@@ -619,7 +612,7 @@ class Columns(MeanSummary):
 
     def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
         xp = namespace(block)
-        wide = wide_dtype(xp, device(block))
+        wide = wide_dtype(block)
         w = None if weights is None else astype(weights, wide)
         shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
         s, squares = _column_sums_about(shift, block, w)
@@ -637,7 +630,7 @@ class Columns(MeanSummary):
 
 def _column_sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
     """Sums and sums of squares of a dense block about the shift, in float64."""
-    Z = astype(block - shift, wide_dtype(namespace(block), device(block)))
+    Z = astype(block - shift, wide_dtype(block))
     return column_sums(Z, weights), column_sums(Z * Z, weights)
 
 

@@ -15,7 +15,6 @@ from .._core.arrays import (
     astype,
     column_sums,
     dense,
-    device,
     namespace,
     to_host,
     to_numpy,
@@ -181,7 +180,7 @@ class ScoreMoments(Summary):
         is very far from zero. Whitened rows, whose mean is zero, are multiplied as they are.
         """
         xp = namespace(block)
-        wide = wide_dtype(xp, device(block))
+        wide = wide_dtype(block)
         dtype = xp.float32 if self.narrow else wide
         unmixed_in = dtype if block.dtype == xp.float32 else wide
         if not isinstance(block, np.ndarray):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Self
 
-from .._core.arrays import Array, Scratch, astype, column_sums, dense, device, namespace, wide_dtype
+from .._core.arrays import Array, Scratch, astype, column_sums, dense, namespace, wide_dtype
 from ..errors import NonFiniteBlock
 from ..linalg import r_factor
 from .base import (
@@ -60,7 +60,7 @@ class Triangle(ScatterSummary):
 
     state = dict(n_features="", groups="*", n_rows="", weight="", mean="p", rest="p", rows="*p")
     second = "rows"
-    rows: Any
+    rows: Any = None
     #: Whether the rows themselves were computed from products, which have lost the digits of small directions.
     squared: ClassVar[bool] = False
 
@@ -90,7 +90,7 @@ class Triangle(ScatterSummary):
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         xp = namespace(block)
         block = dense(block)
-        block = astype(block, wide_dtype(xp, device(block)))
+        block = astype(block, wide_dtype(block))
         weight = total_weight(block, weights)
         first = block[0, :]
         Z = block - first
@@ -184,7 +184,7 @@ class Sketch(Summary):
             P = P - mean[:, None] * xp.sum(Y, axis=0)[None, :]
         if not bool(xp.all(xp.isfinite(xp.sum(P, axis=0)))):
             raise NonFiniteBlock
-        P = astype(P, wide_dtype(xp, device(P)))
+        P = astype(P, wide_dtype(P))
         if self.product is not None:
             P += self.product
         return {"product": P}

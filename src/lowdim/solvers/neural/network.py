@@ -105,9 +105,9 @@ class Network:
         """Squared distances of rows to their reconstructions, over the known entries; in float64 if squares of float32
         rows may be out of range."""
         found = self.errors_of_units(block)
-        xp, factor = namespace(found), self.unit**2
+        factor = self.unit**2
         if not _FLOAT32_FACTORS[0] < factor < _FLOAT32_FACTORS[1]:
-            found = astype(found, wide_dtype(xp, device(found)))
+            found = astype(found, wide_dtype(found))
         return found * factor
 
     def errors_of_units(self, block: Array) -> Array:
