@@ -6,7 +6,7 @@ import types
 import typing
 from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -141,17 +141,17 @@ _GROUPS: dict[str, Callable[[], Mapping[str, type]]] = {
 # What is stored of each class of the table: the kinds of the values from which its objects are built again.
 
 
+@dataclass(frozen=True)
 class SummaryTree(Kind):
     """What a summary stores of itself; it has its own checks."""
 
-    def __init__(self, cls: type[Summary]) -> None:
-        self._cls = cls
+    cls: type[Summary]
 
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
         try:
-            self._cls._from_tree(value, inspection.unread)
+            self.cls._from_tree(value, inspection.unread)
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-            raise ValueError(f"the {self._cls.__name__} is not one of rows: {error}") from error
+            raise ValueError(f"the {self.cls.__name__} is not one of rows: {error}") from error
 
 
 _SQUARES = Maybe(Real("nonnegative"))
@@ -162,7 +162,6 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "solver": Instance("solvers.*", "selection.*", "sklearn.*"),
         "passes": Whole(),
         "n_bytes": Whole(),
-        "why": Text(),
         "where": Sometimes(Text()),
     },
     solvers.Status: {"name": Text(tuple(status.name for status in solvers.Status))},
@@ -218,8 +217,6 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "rule": Text(ChainMap(selection.RULES, selection.FACTOR_RULES)),
         "k": Maybe(Whole()),
         "curve": Numbers("*", **_HELD_OUT),
-        "assumes": Text(),
-        "note": Text(),
         "eigenvalues": Maybe(Numbers("*", host=True)),
         "first": Maybe(Whole()),
         "cross_validation": Maybe(Instance("selection.CrossValidation")),
@@ -236,7 +233,6 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "total": Real("nonnegative"),
         "variances": Maybe(Numbers("p", host=True, sign="nonnegative")),
         "matrix": Maybe(Numbers("p", "p", host=True, symmetric=True)),
-        "standardize": Flag(),
         "varying": Maybe(Numbers("p", host=True, dtype="bool")),
         "epsilon": Real("nonnegative"),
         "center": Sometimes(Flag()),
@@ -251,9 +247,6 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "n_rows": Whole(1),
     },
     selection.CrossValidation: {
-        "estimator": Text(),
-        "what": Text(),
-        "greater_is_better": Flag(),
         "n_components": Numbers("c", host=True, dtype="int"),
         "settings": ListOf(Entries(Anything()), length="s"),
         "scores": Numbers("f", "s", "c", **_HELD_OUT),
@@ -265,7 +258,6 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "of_means": Sometimes(Maybe(Numbers("f", "s", "*", **_HELD_OUT))),
     },
     selection.Bootstrap: {
-        "estimator": Text(),
         "estimates": Entries(Numbers("...", **_HELD_OUT)),
         "replicates": Entries(Numbers("...", **_HELD_OUT)),
         "kind": Text(("row", "block", "groups")),
@@ -275,7 +267,6 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "axes": Sometimes(Entries(TupleOf(Text()))),
     },
     selection.PermutationTest: {
-        "estimator": Text(),
         "statistic": Numbers("k", **_HELD_OUT),
         "null": Numbers("*", "k", **_HELD_OUT),
         "level": Real("positive", most=1.0),
@@ -307,7 +298,9 @@ def fields_of(name: str) -> Mapping[str, Kind]:
         return {"parameters": Entries(Anything()), "fitted": Entries(kinds), "output": output}
     if issubclass(cls, Summary):
         return {"tree": SummaryTree(cls)}
-    return _FIELDS.get(cls) or _from_annotations(cls)
+    own = _FIELDS.get(cls, {})
+    # Lengths that several fields share are known from the first of `own`.
+    return own if own and not is_dataclass(cls) else {**own, **_from_annotations(cls), **own}
 
 
 @cache
@@ -315,8 +308,8 @@ def _from_annotations(cls: Any) -> dict[str, Kind]:
     """What the annotations of a value class say of its arguments, which its constructor checks further."""
     if not is_dataclass(cls):
         raise ValueError(f"the class {cls.__name__} does not say what is stored of it")
-    hints = typing.get_type_hints(cls)
-    return {f.name: _kind_of(hints[f.name]) for f in fields(cls) if f.init}
+    hints, names = typing.get_type_hints(cls), getattr(cls, "names_in_files", {})
+    return {names.get(f.name, f.name): _kind_of(hints[f.name]) for f in fields(cls) if f.init}
 
 
 def _kind_of(hint: Any) -> Kind:

@@ -114,9 +114,7 @@ class Kernel(ABC):
         What depends only on `Y` is computed once. The function takes an optional array `out`, which it may use for the
         result.
         """
-        return self._against(as_floats(Y))
-
-    def _against(self, Y: Array) -> Callable[..., Array]:
+        Y = as_floats(Y)
         return lambda X, out=None: self._between(X, Y)
 
     def among(self, X: Array) -> Callable[[slice, slice], Array] | None:
@@ -214,7 +212,7 @@ class Linear(Kernel):
 class _AffineKernel(Kernel):
     """Base class of functions of gamma x . y + coef0, in which gamma=None is 1 / n_features."""
 
-    _positive = ("gamma",)
+    _positive: ClassVar[tuple[str, ...]] = ("gamma",)
     gamma: float | None
     coef0: float
 
@@ -401,12 +399,13 @@ class Gaussian(Kernel):
         K = self._against_on_device(Y)(X)
         return with_diagonal(K, 1.0) if X is Y else K
 
-    def _against(self, Y: Array) -> Callable[..., Array]:
-        """The exponent is one matrix product, (2 x, -|x|^2, 1) . (y, 1, -|y|^2), of rows centred about the mean of Y
-        and scaled by the width. If rows are so many widths apart that rounding errors would matter, the distances are
-        computed by `squared_distances`, which is more accurate."""
+    def against(self, Y: Array) -> Callable[..., Array]:
+        # The exponent is one matrix product, (2 x, -|x|^2, 1) . (y, 1, -|y|^2), of rows centred about the mean of Y and
+        # scaled by the width. If rows are so many widths apart that rounding errors would matter, the distances are
+        # computed by `squared_distances`, which is more accurate.
+        Y = as_floats(Y)
         if is_sparse(Y):
-            return super()._against(Y)
+            return super().against(Y)
         if not isinstance(Y, np.ndarray):
             return self._against_on_device(Y)
         scale = Y.dtype.type(math.sqrt(require_width(self.rate, self)))
@@ -434,7 +433,7 @@ class Gaussian(Kernel):
         return columns
 
     def _against_on_device(self, Y: Array) -> Callable[..., Array]:
-        """`_against` with the functions of the array-API standard."""
+        """`against` with the functions of the array-API standard."""
         xp, rate = namespace(Y), require_width(self.rate, self)
         origin = xp.mean(Y, axis=0, keepdims=True)
         _, right, most = _factors(Y, origin, rate)
@@ -642,7 +641,7 @@ class Sum(_Combined):
     def _between(self, X: Array, Y: Array) -> Array:
         return self._combine(self.left(X, Y), self.right(X, Y))
 
-    def _against(self, Y: Array) -> Callable[..., Array]:
+    def against(self, Y: Array) -> Callable[..., Array]:
         left, right = self.left.against(Y), self.right.against(Y)
         return lambda X, out=None: self._combine(left(X), right(X))
 

@@ -40,15 +40,7 @@ from .._core.arrays import (
     working_dtype,
 )
 from .._core.container import flatten, write
-from ..errors import (
-    NonFiniteBlock,
-    bad_ndim,
-    bad_weights,
-    complex_data,
-    damaged_file,
-    is_checkpoint,
-    names_difference,
-)
+from ..errors import NonFiniteBlock, bad_ndim, bad_weights, complex_data, damaged_file, is_checkpoint, names_difference
 from ..linalg import FLOAT32_SQUARES
 
 # Checks of a block of rows and of its weights, before they are added to a summary.
@@ -144,11 +136,6 @@ def merged_mean(
     return *two_sum(mean, rest + d * share), d, share
 
 
-def between_weight(weight: float, other_weight: float) -> float:
-    """w_1 w_2 / (w_1 + w_2): the factor of d d^T in the scatter of two sets of rows about their common mean."""
-    return weight / (weight + other_weight) * other_weight
-
-
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """a + b rounded, and the rounding error (Knuth's TwoSum). Means are kept in these two parts because merging uses
     the difference of two means: at an offset of 1e8 a single float64 would leave only half of its digits."""
@@ -222,16 +209,19 @@ def check_values(summary: Summary) -> None:
     or have the wrong sign."""
     for name in summary._layout():
         value = getattr(summary, name)
-        if value is not None and not all_finite_by_pieces(_numbers(value)):
+        if value is None:
+            continue
+        numbers = _numbers(value)
+        if not all_finite_by_pieces(numbers):
             raise ValueError(f"{name} contains NaN or infinity")
-    for name in summary.nonnegative:
-        value = getattr(summary, name)
-        if value is not None and _numbers(value).size and _numbers(value).min() < 0:
-            raise ValueError(f"{name} has the negative entry {_numbers(value).min():g}")
-    for name in summary.symmetric:
-        value = getattr(summary, name)
-        if value is not None:
-            _check_symmetric(name, _numbers(value))
+        if name in summary.nonnegative and numbers.size and numbers.min() < 0:
+            raise ValueError(f"{name} has the negative entry {numbers.min():g}")
+        if name in summary.symmetric:
+            allowed, difference = _ROUNDING * largest_magnitude(numbers), asymmetry(numbers)
+            if not difference <= allowed:
+                raise ValueError(f"{name} is not symmetric: it differs from its transpose by up to {difference:.3g}")
+            if (smallest := float(np.diagonal(numbers).min())) < -allowed:
+                raise ValueError(f"{name} has the negative diagonal entry {smallest:.3g}")
 
 
 def _numbers(value: Any) -> np.ndarray:
@@ -252,16 +242,6 @@ def _check_shape(name: str, value: Any, shape: tuple[int | None, ...], kinds: st
         raise ValueError(f"{name} has shape {got}, and must have shape ({wanted})")
     if not shape and not np.isfinite(numbers):
         raise ValueError(f"{name} contains NaN or infinity")
-
-
-def _check_symmetric(name: str, S: np.ndarray) -> None:
-    """Raise an error unless a matrix is symmetric and its diagonal is not negative, up to rounding."""
-    allowed = _ROUNDING * largest_magnitude(S)
-    difference, smallest = asymmetry(S), float(np.diagonal(S).min())
-    if not difference <= allowed:
-        raise ValueError(f"{name} is not symmetric: it differs from its transpose by up to {difference:.3g}")
-    if smallest < -allowed:
-        raise ValueError(f"{name} has the negative diagonal entry {smallest:.3g}")
 
 
 def _check_complete(summary: Summary, layout: Layout) -> None:
@@ -589,32 +569,6 @@ def check_squares(squares: Array) -> None:
     xp = namespace(squares)
     if not float(xp.max(squares)) <= float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]:
         raise NonFiniteBlock
-
-
-def row_at_mean(mean: Array, weight: float) -> Array:
-    """The row sqrt(weight) mean, whose squares and products are the difference between the second moments about zero
-    and those about the mean; an error if its squares are not finite."""
-    row = mean * math.sqrt(weight)
-    try:
-        with np.errstate(over="ignore"):
-            check_squares(row * row)
-    except NonFiniteBlock:
-        raise ValueError(
-            "center=False: the squares of the entries are not finite. Multiply the rows by a small number, or centre "
-            "them."
-        ) from None
-    return row
-
-
-def is_far(s: Array, squares: Array, weight: float) -> bool:
-    """Whether the shift is a bad one: the mean of some column is more than ten standard deviations away from it.
-
-    `s` and `squares` are the sums of x - shift and (x - shift)^2 in each column. If the shift is far from the mean,
-    subtracting s^2 / weight from the squares cancels leading digits, so that a better shift is needed.
-    """
-    xp = namespace(squares)
-    spread = squares - s * s / weight
-    return bool(xp.any(spread < 0.01 * squares))
 
 
 def products_in_range(Z: Array, groups: Sequence[int] = ()) -> Array:

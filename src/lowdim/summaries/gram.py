@@ -25,7 +25,7 @@ from .._core.arrays import (
     wide_dtype,
 )
 from ..linalg import FLOAT32_SQUARES, divisor, is_constant, r_factor, require_rows, require_size
-from .base import CACHE_BYTES, Changes, Summary, check_squares, products_in_range
+from .base import CACHE_BYTES, Changes, Summary, check_squares, products_in_range, row_weights
 from .device import products_of_samples
 
 #: Products about a point have lost too many digits if less than this share of the squares is variance.
@@ -58,7 +58,7 @@ def centred_features(
     scale = xp.ones_like(Z[:, 0])
     if ddof is not None:
         Z = astype(Z, wide_dtype(Z))
-        w = xp.ones_like(Z[0, :]) if sample_weight is None else astype(sample_weight, Z.dtype)
+        w = row_weights(Z[0, :], sample_weight)
         squares = (Z * Z) @ w
         check_squares(squares)
         scale = standard_deviations(squares, mean[:, 0], Z.shape[1], float(xp.sum(w)), ddof)
@@ -185,12 +185,9 @@ class Gram(Summary):
         return some
 
     def from_products(self, known: Gram) -> Self | None:
-        # Products of features that are divided by their standard deviations, or not centred, are others.
-        return (
-            None
-            if self.ddof is not None or not self.centre
-            else cast("Self | None", known.reweighted(self.sample_weight))
-        )
+        # Roots, and products of features that are divided by their standard deviations or not centred, are others.
+        same = type(self) is Gram and self.ddof is None and self.centre
+        return cast("Self", known.reweighted(self.sample_weight)) if same else None
 
     def reweighted(self, sample_weight: Array | None) -> Gram | None:
         """The same products with other weights of the samples, which only `centred` uses.
@@ -200,7 +197,7 @@ class Gram(Summary):
         """
         P = self.product
         xp = namespace(P)
-        w = xp.ones_like(P[:, 0]) if sample_weight is None else astype(sample_weight, P.dtype)
+        w = row_weights(P[:, 0], sample_weight)
         total, offset = float(w @ xp.linalg.diagonal(P)), float(w @ (P @ w)) / float(xp.sum(w))
         if total - offset < _NEAR_ROWS * total:
             return None
@@ -282,7 +279,7 @@ class Gram(Summary):
         """Centred features divided by their standard deviation, in place for NumPy arrays."""
         xp = namespace(Z)
         Z = astype(Z, wide_dtype(Z))
-        w = xp.ones_like(Z[0, :]) if self.sample_weight is None else astype(self.sample_weight, Z.dtype)
+        w = row_weights(Z[0, :], self.sample_weight)
         weight = float(xp.sum(w))
         # If the mean is large, its rounding error may be as large as the standard deviation: correct the squares.
         rest = (Z @ w) / weight
@@ -315,9 +312,6 @@ class GramRoot(Gram):
     symmetric = ()
     #: Rows are copied to float64 as a whole.
     slices_on_device = False  # type: ignore[assignment]
-
-    def from_products(self, known: Gram) -> Self | None:
-        return None
 
     def centred(self) -> Array:
         """R^T R."""

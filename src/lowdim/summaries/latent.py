@@ -22,16 +22,7 @@ from .._core.arrays import (
     wide_dtype,
 )
 from ..errors import NonFiniteBlock
-from .base import (
-    CACHE_BYTES,
-    Changes,
-    Summary,
-    check_squares,
-    merged_mean,
-    row_weights,
-    total_weight,
-    two_sum,
-)
+from .base import CACHE_BYTES, Changes, Summary, check_squares, merged_mean, row_weights, total_weight, two_sum
 from .moments import Moments
 
 # Symmetric k x k tables of which one half is stored, and inverses of many of them at once.

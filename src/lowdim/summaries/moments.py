@@ -31,19 +31,7 @@ from .._core.arrays import (
 from .._core.threads import add_products, mirror_upper
 from ..errors import NonFiniteBlock
 from ..linalg import FLOAT64_EPS, divisor, require_rows
-from .base import (
-    CACHE_BYTES,
-    Changes,
-    Summary,
-    between_weight,
-    check_squares,
-    is_far,
-    merged_mean,
-    products_in_range,
-    row_at_mean,
-    total_weight,
-    two_sum,
-)
+from .base import CACHE_BYTES, Changes, Summary, check_squares, merged_mean, products_in_range, total_weight, two_sum
 from .device import device_sums
 
 
@@ -115,6 +103,26 @@ class ScatterSummary(MeanSummary):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_rows} rows of weight {self.weight:g}, {self.n_features} columns)"
+
+
+def between_weight(weight: float, other_weight: float) -> float:
+    """w_1 w_2 / (w_1 + w_2): the factor of d d^T in the scatter of two sets of rows about their common mean."""
+    return weight / (weight + other_weight) * other_weight
+
+
+def row_at_mean(mean: Array, weight: float) -> Array:
+    """The row sqrt(weight) mean, whose squares and products are the difference between the second moments about zero
+    and those about the mean; an error if its squares are not finite."""
+    row = mean * math.sqrt(weight)
+    try:
+        with np.errstate(over="ignore"):
+            check_squares(row * row)
+    except NonFiniteBlock:
+        raise ValueError(
+            "center=False: the squares of the entries are not finite. Multiply the rows by a small number, or centre "
+            "them."
+        ) from None
+    return row
 
 
 #: Sparse blocks that store more than this fraction of their entries are made dense, because that is then faster.
@@ -381,6 +389,17 @@ class Moments(ScatterSummary):
             check_squares(xp.linalg.diagonal(scatter))
         counts = {"n_rows": self.n_rows + n, "weight": self.weight + weight}
         return counts | {"mean": mean, "rest": rest, "scatter": scatter}
+
+
+def is_far(s: Array, squares: Array, weight: float) -> bool:
+    """Whether the shift is a bad one: the mean of some column is more than ten standard deviations away from it.
+
+    `s` and `squares` are the sums of x - shift and (x - shift)^2 in each column. If the shift is far from the mean,
+    subtracting s^2 / weight from the squares cancels leading digits, so that a better shift is needed.
+    """
+    xp = namespace(squares)
+    spread = squares - s * s / weight
+    return bool(xp.any(spread < 0.01 * squares))
 
 
 def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:

@@ -8,15 +8,8 @@ from typing import Any, ClassVar, Self
 from .._core.arrays import Array, Scratch, astype, column_sums, dense, namespace, wide_dtype
 from ..errors import NonFiniteBlock
 from ..linalg import r_factor
-from .base import (
-    CACHE_BYTES,
-    Changes,
-    Summary,
-    check_squares,
-    row_at_mean,
-    total_weight,
-)
-from .moments import Moments, ScatterSummary
+from .base import CACHE_BYTES, Changes, Summary, check_squares, total_weight
+from .moments import Moments, ScatterSummary, row_at_mean
 
 
 class Triangle(ScatterSummary):
