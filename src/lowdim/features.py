@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._core import schema
 from ._core.arrays import (
     Array,
     SharedScratch,
@@ -143,8 +144,8 @@ class KernelColumns:
     array([[2., 5.]])
     """
 
-    kernel: Any
-    rows: Array
+    kernel: Any = field(metadata={"kind": schema.Instance("kernels.*")})
+    rows: Array = field(metadata={"kind": schema.Numbers("*", "p", rows=True, sparse=True)})
 
     @cached_property
     def _against(self) -> Any:
@@ -186,8 +187,8 @@ class Fourier:
     (0.78, 0.78)
     """
 
-    frequencies: Array
-    amplitude: float = 1.0
+    frequencies: Array = field(metadata={"kind": schema.Numbers("p", "*")})
+    amplitude: float = field(default=1.0, metadata={"kind": schema.Real("positive")})
 
     def n_features(self, p: int) -> int:
         """The number of features of a row with p entries."""
@@ -216,9 +217,9 @@ class Scaled:
     array([[1.   , 2.828, 4.   ]])
     """
 
-    feature_map: Any
-    factor: float = 1.0
-    shift: Any = None
+    feature_map: Any = field(metadata={"kind": schema.Instance("features.*", shares="p")})
+    factor: float = field(default=1.0, metadata={"kind": schema.Real()})
+    shift: Any = field(default=None, metadata={"kind": schema.Maybe(schema.Numbers("p"))})
 
     def n_features(self, p: int) -> int:
         """The number of features of a row with p entries."""
@@ -267,7 +268,7 @@ class SomeColumns:
     array([[4., 2.]])
     """
 
-    columns: np.ndarray
+    columns: np.ndarray = field(metadata={"kind": schema.Numbers("*", dtype="int", host=True, below="p")})
 
     def n_features(self, p: int) -> int:
         """The number of features of a row with p entries."""

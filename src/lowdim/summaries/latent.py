@@ -62,11 +62,6 @@ _kept: dict[tuple[str, int, Any, str], Array] = {}
 _MOST_KEPT = 64
 
 
-def identity(k: int, like: Array) -> Array:
-    """The packed unit matrix, (k(k+1)/2, 1), in the dtype of `like`."""
-    return astype(_table("identity", k, like), like.dtype)[:, None]
-
-
 def multiplicity(k: int, like: Array) -> Array:
     """How often each pair of a packed k x k table occurs in the full one: 1 on the diagonal, else 2."""
     i, j = pairs(k)
@@ -398,7 +393,8 @@ class LatentGaussian:
 
     def _invert(self, packed: Array) -> tuple[Array, Array]:
         """(I + sum)^{-1} as (k, k, b), and ln det(I + sum)."""
-        return invert_positive(unpack(packed + identity(self.k, packed), self.k))
+        identity = astype(_table("identity", self.k, packed), packed.dtype)[:, None]
+        return invert_positive(unpack(packed + identity, self.k))
 
 
 class LatentSummary(Summary):
@@ -665,6 +661,7 @@ class Observed(Summary):
     state = dict.fromkeys(("n_features", "unstored", "components", "n_rows", "weight", "surplus"), "") | dict.fromkeys(
         ("count", "mean", "rest", "squares"), "p"
     )
+    sums = ("n_rows", "weight", "surplus")
     optional = ("components",)
     nonnegative = ("components", "weight", "surplus", "count", "squares")
     takes_nan = True
@@ -706,15 +703,10 @@ class Observed(Summary):
     def _merged(self, other: Self) -> Changes:
         if other.count is None:
             return {}
-        sums = {name: getattr(other, name) for name in self._numbers()}
-        return self._plus(sums) | self._with_entries(other.count, other.mean, other.rest, other.squares)
+        return super()._merged(other) | self._with_entries(other.count, other.mean, other.rest, other.squares)
 
     def _unmade(self) -> tuple[str, ...]:
         return ("components", "surplus") if self.components is None else ()
-
-    def _numbers(self) -> tuple[str, ...]:
-        """The names of the sums that are numbers."""
-        return ("n_rows", "weight") if self.components is None else ("n_rows", "weight", "surplus")
 
     def _with_entries(self, count: Array, shift: Array, step: Array, squares: Array) -> Changes:
         """What changes with entries of mean `shift + step` and sums of squares `squares` about it."""
