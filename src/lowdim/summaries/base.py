@@ -299,7 +299,7 @@ class Summary(ABC):
     #: `_sizes` says ("*" is any length), nothing for a number, and "-" for text and for other summaries.
     state: ClassVar[dict[str, str]]
     #: Names of the attributes that are added up when summaries are merged; sums that are not made are None.
-    sums: ClassVar[tuple[str, ...]] = ()
+    _sums: ClassVar[tuple[str, ...]] = ()
     #: Names in `state` that were added after the first files were written, so that files may lack them. They keep the
     #: values of an empty summary then.
     added: ClassVar[tuple[str, ...]] = ()
@@ -316,8 +316,6 @@ class Summary(ABC):
     powers: ClassVar[str] = "squares"
     #: Whether `update` accepts several tables side by side (a `Beside` block) without joining them first.
     takes_pieces: ClassVar[bool] = False
-    #: Whether products of all pairs of columns are summed up.
-    pairs_of_columns: ClassVar[bool] = False
     #: Whether blocks on a device may have any size, because they are summed up in slices.
     slices_on_device: ClassVar[bool] = False
     _names: Names = None
@@ -335,7 +333,11 @@ class Summary(ABC):
     @property
     def threaded_blas(self) -> bool:
         """Whether the product of one block is large enough to keep a threaded BLAS busy by itself."""
-        return self.pairs_of_columns and self._sizes()["p"] > NARROW
+        return False
+
+    def _is_wide(self) -> bool:
+        """Whether products of all pairs of columns of a block keep a threaded BLAS busy."""
+        return self._sizes()["p"] > NARROW
 
     def update(self, block: Array, weights: Array | None = None) -> None:
         """Add the rows of `block`, a dense array or a CSR array; row i counts `weights[i]` times. Rows of weight zero
@@ -401,7 +403,7 @@ class Summary(ABC):
     def _merged(self, other: Self) -> Changes:
         """What changes when `other` is added, which has the same parameters. Arrays that belong to either summary must
         not be overwritten."""
-        return self._plus({name: part for name in self.sums if (part := getattr(other, name)) is not None})
+        return self._plus({name: part for name in self._sums if (part := getattr(other, name)) is not None})
 
     def _set_names(self, names: Names) -> None:
         """Set the names of the columns, which have been checked."""

@@ -147,7 +147,6 @@ class Gram(Summary):
     """
 
     parameters = ("n_samples", "sample_weight", "ddof", "centre")
-    pairs_of_columns = True
     state: ClassVar[dict[str, str]] = dict(n_samples="", sample_weight="p", ddof="", centre="", n_rows="", product="pp")
     added = ("centre",)
     kinds: ClassVar[dict[str, str]] = {"sample_weight": "fiub"}
@@ -204,6 +203,11 @@ class Gram(Summary):
         other = Gram(self.n_samples, sample_weight=sample_weight)
         other.n_rows, other.product = self.n_rows, P
         return other
+
+    @property
+    def threaded_blas(self) -> bool:
+        """Whether there are enough samples for the product of a block to keep all BLAS threads busy."""
+        return self._is_wide()
 
     @property
     def slices_on_device(self) -> bool:  # type: ignore[override]
@@ -310,8 +314,11 @@ class GramRoot(Gram):
 
     state = Gram.state | {"product": "*p"}
     symmetric = ()
-    #: Rows are copied to float64 as a whole.
-    slices_on_device = False  # type: ignore[assignment]
+
+    @property
+    def slices_on_device(self) -> bool:
+        """Rows are copied to float64 as a whole."""
+        return False
 
     def centred(self) -> Array:
         """R^T R."""
@@ -379,7 +386,6 @@ class StandardizedGrams(Summary):
     """
 
     parameters = ("training", "ddof", "root")
-    pairs_of_columns = True
     state = dict(training="sp", ddof="", root="", n_rows="", product="srp", log_scale="s")
     kinds: ClassVar[dict[str, str]] = {"training": "fiub"}
     nonnegative: ClassVar[tuple[str, ...]] = ("training",)
@@ -390,6 +396,8 @@ class StandardizedGrams(Summary):
         self.n_rows = 0
         self.product: Any = None
         self.log_scale: Any = None
+
+    threaded_blas = Gram.threaded_blas
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(CACHE_BYTES // 4 // (n_columns * 8), 4 * n_columns)

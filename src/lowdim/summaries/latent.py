@@ -483,7 +483,7 @@ class Latent(LatentSummary):
     """
 
     parameters = (*LatentSummary.parameters, "informed")
-    sums = ("second", "covariances", "cross", "squares", "scores", "loglike")
+    _sums = ("second", "covariances", "cross", "squares", "scores", "loglike")
     state = LatentSummary.state | dict(
         informed="", second="qp", covariances="hp", cross="vp", squares="p", scores="q", loglike=""
     )
@@ -593,7 +593,7 @@ class Completed(LatentSummary):
     (2.0, -7.342)
     """
 
-    sums = ("weight", "total", "second", "loglike")
+    _sums = ("weight", "total", "second", "loglike")
     state = LatentSummary.state | dict(weight="", total="p", second="pp", loglike="")
     nonnegative = (*LatentSummary.nonnegative, "weight")
     symmetric = ("second",)
@@ -661,7 +661,7 @@ class Observed(Summary):
     state = dict.fromkeys(("n_features", "unstored", "components", "n_rows", "weight", "surplus"), "") | dict.fromkeys(
         ("count", "mean", "rest", "squares"), "p"
     )
-    sums = ("n_rows", "weight", "surplus")
+    _sums = ("n_rows", "weight", "surplus")
     optional = ("components",)
     nonnegative = ("components", "weight", "surplus", "count", "squares")
     takes_nan = True

@@ -41,7 +41,7 @@ class MeanSummary(Summary):
     parameters: ClassVar[tuple[str, ...]] = ("n_features",)
     nonnegative: ClassVar[tuple[str, ...]] = ("weight",)
     #: The name of the attribute that holds the second moments.
-    second: ClassVar[str]
+    _second: ClassVar[str]
     n_features: int
     n_rows, weight = 0, 0.0
     mean: Any = None
@@ -50,7 +50,7 @@ class MeanSummary(Summary):
     def _merged(self, other: Self) -> Changes:
         if other.weight == 0.0:
             return {}
-        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, getattr(other, self.second))
+        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, getattr(other, self._second))
 
     def _with_rows(self, n: int, weight: float, shift: Array, step: Array, second: Array) -> Changes:
         """What changes with rows of mean `shift + step` and these second moments about it."""
@@ -60,7 +60,7 @@ class MeanSummary(Summary):
             mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
             second = self._joined(second, d, between_weight(self.weight, weight))
         counts = {"n_rows": self.n_rows + n, "weight": self.weight + weight}
-        return counts | {"mean": mean, "rest": rest, self.second: second}
+        return counts | {"mean": mean, "rest": rest, self._second: second}
 
     def _joined(self, second: Array, d: Array, between: float) -> Array:
         """The second moments so far and those of further rows about the common mean; d is the difference of the means,
@@ -83,7 +83,6 @@ class ScatterSummary(MeanSummary):
     """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
 
     parameters = ("n_features", "groups")
-    pairs_of_columns = True
     kinds: ClassVar[dict[str, str]] = {"groups": "i"}
     #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
     scatter: Any
@@ -95,6 +94,11 @@ class ScatterSummary(MeanSummary):
             raise ValueError(
                 f"groups={self.groups} must be positive widths that add up to n_features={self.n_features}."
             )
+
+    @property
+    def threaded_blas(self) -> bool:
+        """Whether there are enough columns for the product of a block to keep all BLAS threads busy."""
+        return self._is_wide()
 
     def covariance(self, ddof: int = 1) -> Array:
         """scatter / (weight - ddof)."""
@@ -208,7 +212,7 @@ class Moments(ScatterSummary):
     symmetric = ("scatter",)
     takes_pieces = True
     slices_on_device = True
-    second = "scatter"
+    _second = "scatter"
     scatter: Any = None
     product_eps = FLOAT64_EPS
     state = dict(
@@ -596,7 +600,7 @@ class Columns(MeanSummary):
 
     state = dict(n_features="", n_rows="", weight="", mean="p", rest="p", squares="p")
     nonnegative = ("weight", "squares")
-    second = "squares"
+    _second = "squares"
     squares: Any = None
 
     def __init__(self, n_features: int) -> None:

@@ -96,7 +96,7 @@ class ScoreMoments(Summary):
     """
 
     parameters = ("A", "mean", "density", "curved", "measured", "narrow")
-    sums = ("weight", "n_rows", "products", "slopes", "curvature", "energy", "fourth")
+    _sums = ("weight", "n_rows", "products", "slopes", "curvature", "energy", "fourth")
     state = dict(
         A="pk", mean="p", density_in_words="-", curved="", measured="", narrow="", weight="", n_rows=""
     ) | dict(products="kk", slopes="k", curvature="kk", energy="k", fourth="k")

@@ -52,7 +52,7 @@ class Triangle(ScatterSummary):
     """
 
     state = dict(n_features="", groups="*", n_rows="", weight="", mean="p", rest="p", rows="*p")
-    second = "rows"
+    _second = "rows"
     rows: Any = None
     #: Whether the rows themselves were computed from products, which have lost the digits of small directions.
     squared: ClassVar[bool] = False
@@ -145,7 +145,7 @@ class Sketch(Summary):
     """
 
     parameters = ("V", "mean", "implicit")
-    sums = ("product",)
+    _sums = ("product",)
     state = dict(V="pb", mean="p", implicit="", product="pb")
 
     def __init__(self, V: Array, mean: Array, *, implicit: bool = False) -> None:
