@@ -316,7 +316,7 @@ class GramRoot(Gram):
     symmetric = ()
 
     @property
-    def slices_on_device(self) -> bool:
+    def slices_on_device(self) -> bool:  # type: ignore[override]
         """Rows are copied to float64 as a whole."""
         return False
 
