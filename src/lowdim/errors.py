@@ -506,19 +506,6 @@ def no_checkpoint_with_holes(reason: Any) -> ValueError:
     )
 
 
-# Messages about rows that are sent to a device, and about rows on several devices.
-
-
-def no_such_device(device: Any, reason: BaseException) -> ValueError:
-    """A device that the array library does not know, or that this machine does not have."""
-    text = " ".join(str(reason).split())
-    cause = f": {text[:200]}" if text else ""
-    return ValueError(
-        f"device={device!r} cannot be used here ({type(reason).__name__}{cause}). Pass a device that this machine has, "
-        "such as 'cuda', 'cuda:1', 'mps' or 'cpu', or pass the rows as they are."
-    )
-
-
 # Messages about rows that the workers of an engine hold.
 
 
@@ -561,17 +548,11 @@ def no_order(what: str) -> TypeError:
 
 def no_lowdim(engine: str, package: str = "lowdim") -> RuntimeError:
     """lowdim, or a package that it needs, is not installed on a worker."""
+    setting = ", or set PYSPARK_PYTHON to a Python that has it" if engine == "Spark" else ""
     return RuntimeError(
         f"the Python of a worker of {engine} has no {package}; install lowdim, in the version of this process, with "
-        f"what it needs where the workers run{_which_python(engine)}."
+        f"what it needs where the workers run{setting}."
     )
-
-
-def not_computed(found: str, column: str | None, partition: int | None) -> ValueError:
-    """Spark failed to compute the rows; the column and the partition are named if they were found."""
-    of = "the data frame" if column is None else f"column {column!r}"
-    where = "" if partition is None else f" in partition {partition}"
-    return ValueError(f"Spark could not compute {of}{where}, before lowdim was given the rows: {found}")
 
 
 def executors_died(task: str, attempts: str) -> RuntimeError:
@@ -597,30 +578,9 @@ _SPARK_MEMORY = (
 )
 
 
-def older_lowdim(engine: str, here: str) -> RuntimeError:
-    """A worker has a version of lowdim that lacks what this process asks of it."""
-    return RuntimeError(
-        f"a worker of {engine} has another version of lowdim than this process, which has {here}; install the same "
-        f"version on all machines{_which_python(engine)}."
-    )
-
-
-def other_python(engine: str) -> RuntimeError:
-    """A worker runs another version of Python."""
-    return RuntimeError(
-        f"the workers of {engine} run another version of Python than this process; use the same one on all "
-        f"machines{_which_python(engine)}."
-    )
-
-
 def missing_labels(label: str) -> ValueError:
     """A column of labels has entries that are missing."""
     return ValueError(f"{label} must have a label in each row, and it has missing values; drop those rows.")
-
-
-def _which_python(engine: str) -> str:
-    """How the Python of the workers is chosen, where that is a setting."""
-    return ", or set PYSPARK_PYTHON to a Python that has it" if engine == "Spark" else ""
 
 
 # Messages about factor analysis, its tests, and covariances of rows with missing entries.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
@@ -14,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._core import schema
 from ._core.arrays import (
     Array,
-    Scratch,
+    SharedScratch,
     affine_product,
     asarray_like,
     astype,
@@ -144,8 +144,8 @@ class KernelColumns:
     array([[2., 5.]])
     """
 
-    kernel: Any
-    rows: Array
+    kernel: Any = field(metadata={"kind": schema.Instance("kernels.*")})
+    rows: Array = field(metadata={"kind": schema.Numbers("*", "p", rows=True, sparse=True)})
 
     @cached_property
     def _against(self) -> Any:
@@ -187,8 +187,8 @@ class Fourier:
     (0.78, 0.78)
     """
 
-    frequencies: Array
-    amplitude: float = 1.0
+    frequencies: Array = field(metadata={"kind": schema.Numbers("p", "*")})
+    amplitude: float = field(default=1.0, metadata={"kind": schema.Real("positive")})
 
     def n_features(self, p: int) -> int:
         """The number of features of a row with p entries."""
@@ -217,9 +217,9 @@ class Scaled:
     array([[1.   , 2.828, 4.   ]])
     """
 
-    feature_map: Any
-    factor: float = 1.0
-    shift: Any = None
+    feature_map: Any = field(metadata={"kind": schema.Instance("features.*", shares="p")})
+    factor: float = field(default=1.0, metadata={"kind": schema.Real()})
+    shift: Any = field(default=None, metadata={"kind": schema.Maybe(schema.Numbers("p"))})
 
     def n_features(self, p: int) -> int:
         """The number of features of a row with p entries."""
@@ -268,7 +268,7 @@ class SomeColumns:
     array([[4., 2.]])
     """
 
-    columns: np.ndarray
+    columns: np.ndarray = field(metadata={"kind": schema.Numbers("*", dtype="int", host=True, below="p")})
 
     def n_features(self, p: int) -> int:
         """The number of features of a row with p entries."""
@@ -382,7 +382,7 @@ class AffineMap:
         self.matrix, self.mean, self.deviation = matrix, mean, deviation
         self._converted: dict[Any, tuple[Array, Array, Array]] = {}
         self._small: bool | None = None
-        self._local = _PerThread()
+        self._scratch = SharedScratch()
 
     def __call__(self, block: Array) -> Array:
         if block.dtype not in self._converted:
@@ -398,9 +398,7 @@ class AffineMap:
             block = dense(block)
         elif not isinstance(block, np.ndarray) and self._mean_is_small():
             return affine_product(block, matrix, -offset)
-        if not hasattr(self._local, "scratch"):
-            self._local.scratch = Scratch()
-        return self._local.scratch.difference(block, centre) @ matrix
+        return self._scratch.difference(block, centre) @ matrix
 
     @property
     def device_bytes(self) -> int:
@@ -413,16 +411,9 @@ class AffineMap:
         rows."""
         if self._small is None:
             xp = namespace(self.mean)
-            wide = wide_dtype(xp, device(self.mean))
+            wide = wide_dtype(self.mean)
             mean, matrix = astype(self.mean, wide), astype(self.matrix, wide)
             squares = xp.sum(matrix**2, axis=0)
             longest = math.sqrt(float(xp.max(squares))) if squares.shape[0] else 0.0
             self._small = math.sqrt(float(xp.sum(mean**2))) * longest <= _SMALL_MEAN * self.deviation
         return self._small
-
-
-class _PerThread(threading.local):
-    """Thread-local storage that can be copied and pickled; the copy starts empty."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _PerThread, ()

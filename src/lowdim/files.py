@@ -6,7 +6,7 @@ import types
 import typing
 from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -27,14 +27,11 @@ from ._core.schema import (
     Inspection,
     Instance,
     Kind,
-    ListOf,
     Maybe,
     Numbers,
     Real,
     Record,
-    Sometimes,
     Text,
-    TupleOf,
     Whole,
     declared,
 )
@@ -44,7 +41,7 @@ from .models.kernel_cca import PrecomputedKernel
 from .models.whitening import SymmetricFactors
 from .selection.bootstrapping import Jackknife
 from .selection.fold_scores import FOLD_SCORES
-from .solvers.neural.network import ACTIVATIONS, Network, Path
+from .solvers.neural.network import Network, Path
 from .solvers.pairs.cca import KernelReduction, MappedTable
 from .summaries import SUMMARIES
 from .summaries.base import Summary
@@ -141,32 +138,22 @@ _GROUPS: dict[str, Callable[[], Mapping[str, type]]] = {
 # What is stored of each class of the table: the kinds of the values from which its objects are built again.
 
 
+@dataclass(frozen=True)
 class SummaryTree(Kind):
     """What a summary stores of itself; it has its own checks."""
 
-    def __init__(self, cls: type[Summary]) -> None:
-        self._cls = cls
+    cls: type[Summary]
 
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
         try:
-            self._cls._from_tree(value, inspection.unread)
+            self.cls._from_tree(value, inspection.unread)
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-            raise ValueError(f"the {self._cls.__name__} is not one of rows: {error}") from error
+            raise ValueError(f"the {self.cls.__name__} is not one of rows: {error}") from error
 
 
-_SQUARES = Maybe(Real("nonnegative"))
-_HELD_OUT: dict[str, Any] = {"host": True, "finite": False}
-#: What is stored of value classes, where their annotations do not say enough.
+#: What is stored of value classes, where neither their annotations nor the metadata of their fields say it.
 _FIELDS: dict[type, dict[str, Kind]] = {
-    solvers.Plan: {
-        "solver": Instance("solvers.*", "selection.*", "sklearn.*"),
-        "passes": Whole(),
-        "n_bytes": Whole(),
-        "why": Text(),
-        "where": Sometimes(Text()),
-    },
     solvers.Status: {"name": Text(tuple(status.name for status in solvers.Status))},
-    solvers.Tail: {"total": Real("nonnegative"), "squares": _SQUARES, "cubes": _SQUARES},
     LatentGaussian: {
         "mean": Numbers("p"),
         "scale": Numbers("p", sign="positive"),
@@ -179,33 +166,6 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "along": Numbers("r"),
         "beyond": Real("nonnegative"),
     },
-    Network: {
-        "mean": Numbers("p"),
-        "unit": Real("positive"),
-        "widths": Numbers("*", sign="positive"),
-        "encoder": Instance("models.Path"),
-        "decoder": Instance("models.Path"),
-        "gaussian": Instance("models.LatentGaussian", shares="p"),
-        "log_noise": Maybe(Real()),
-    },
-    Path: {
-        "matrix": Numbers("i", "o"),
-        "offset": Numbers("o"),
-        "weights": TupleOf(Numbers("*", "*")),
-        "biases": TupleOf(Numbers("*")),
-        "activation": Text(ACTIVATIONS),
-    },
-    features.KernelColumns: {
-        "kernel": Instance("kernels.*"),
-        "rows": Numbers("*", "p", rows=True, sparse=True),
-    },
-    features.Fourier: {"frequencies": Numbers("p", "*"), "amplitude": Real("positive")},
-    features.Scaled: {
-        "feature_map": Instance("features.*", shares="p"),
-        "factor": Real(),
-        "shift": Maybe(Numbers("p")),
-    },
-    features.SomeColumns: {"columns": Numbers("*", dtype="int", host=True, below="p")},
     MappedTable: {
         "rows": Numbers("*", "w", host=True, rows=True, sparse=True),
         "kernel": Instance("kernels.*", "models.PrecomputedKernel", shares="w"),
@@ -213,84 +173,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "share": Numbers("m", host=True, sign="nonnegative"),
         "means": Numbers("m", host=True),
     },
-    PrecomputedKernel: {"table": Text(("X", "y")), "columns": Maybe(Numbers("*", dtype="int", host=True, below="w"))},
-    selection.Choice: {
-        "rule": Text(ChainMap(selection.RULES, selection.FACTOR_RULES)),
-        "k": Maybe(Whole()),
-        "curve": Numbers("*", **_HELD_OUT),
-        "assumes": Text(),
-        "note": Text(),
-        "eigenvalues": Maybe(Numbers("*", host=True)),
-        "first": Maybe(Whole()),
-        "cross_validation": Maybe(Instance("selection.CrossValidation")),
-    },
-    selection.Choices: {
-        "eigenvalues": Instance("selection.Eigenvalues"),
-        "answers": TupleOf(Instance("selection.Choice")),
-    },
-    selection.Eigenvalues: {
-        "p": Whole(1),
-        "values": Numbers("*", host=True, sign="nonnegative", order="descending"),
-        "n": Real("positive"),
-        "ddof": Whole(),
-        "total": Real("nonnegative"),
-        "variances": Maybe(Numbers("p", host=True, sign="nonnegative")),
-        "matrix": Maybe(Numbers("p", "p", host=True, symmetric=True)),
-        "standardize": Flag(),
-        "varying": Maybe(Numbers("p", host=True, dtype="bool")),
-        "epsilon": Real("nonnegative"),
-        "center": Sometimes(Flag()),
-    },
-    selection.WidthChoice: {
-        "kernels": TupleOf(Instance("kernels.*"), length="w"),
-        "share": Numbers("w", host=True, sign="nonnegative"),
-        "held_out": Numbers("w", host=True, sign="nonnegative"),
-        "chance": Numbers("w", host=True, sign="nonnegative"),
-        "grouped": Numbers("w", host=True, most=1.0),
-        "n_components": Whole(1),
-        "n_rows": Whole(1),
-    },
-    selection.CrossValidation: {
-        "estimator": Text(),
-        "what": Text(),
-        "greater_is_better": Flag(),
-        "n_components": Numbers("c", host=True, dtype="int"),
-        "settings": ListOf(Entries(Anything()), length="s"),
-        "scores": Numbers("f", "s", "c", **_HELD_OUT),
-        "by_response": Maybe(Numbers("f", "s", "c", "*", **_HELD_OUT)),
-        "weights": Numbers("f", host=True, dtype="any", sign="positive"),
-        "n_samples": Whole(1),
-        "n_passes": Whole(),
-        "plan": Instance("solvers.Plan"),
-        "of_means": Sometimes(Maybe(Numbers("f", "s", "*", **_HELD_OUT))),
-    },
-    selection.Bootstrap: {
-        "estimator": Text(),
-        "estimates": Entries(Numbers("...", **_HELD_OUT)),
-        "replicates": Entries(Numbers("...", **_HELD_OUT)),
-        "kind": Text(("row", "block", "groups")),
-        "n_blocks": Whole(1),
-        "level": Real("positive", most=1.0),
-        "labels": Entries(TupleOf(ListOf(Text()))),
-        "axes": Sometimes(Entries(TupleOf(Text()))),
-    },
-    selection.PermutationTest: {
-        "estimator": Text(),
-        "statistic": Numbers("k", **_HELD_OUT),
-        "null": Numbers("*", "k", **_HELD_OUT),
-        "level": Real("positive", most=1.0),
-        "strength": Sometimes(Maybe(Numbers("k", **_HELD_OUT))),
-        "null_strength": Sometimes(Maybe(Numbers("*", "k", **_HELD_OUT))),
-        "are_correlations": Sometimes(Flag()),
-        "component_name": Sometimes(Text()),
-    },
-    Jackknife: {
-        "coef": Numbers("q", "p", host=True),
-        "replicates": Numbers("*", "q", "p", host=True),
-        "standard_error": Numbers("q", "p", host=True, sign="nonnegative"),
-        "features": ListOf(Anything(), length="p"),
-        "targets": ListOf(Anything(), length="q"),
-    },
+    selection.Choice: {"rule": Text(ChainMap(selection.RULES, selection.FACTOR_RULES))},
 }
 #: The record of a dtype of an array library, which is no object of the table.
 _DTYPE = {"name": Text(("float32", "float64"))}
@@ -307,16 +190,20 @@ def fields_of(name: str) -> Mapping[str, Kind]:
         return {"parameters": Entries(Anything()), "fitted": Entries(kinds), "output": output}
     if issubclass(cls, Summary):
         return {"tree": SummaryTree(cls)}
-    return _FIELDS.get(cls) or _from_annotations(cls)
+    own = _FIELDS.get(cls, {})
+    # Lengths that several fields share are known from the first of `own`.
+    return own if own and not is_dataclass(cls) else {**own, **_from_fields(cls), **own}
 
 
 @cache
-def _from_annotations(cls: Any) -> dict[str, Kind]:
-    """What the annotations of a value class say of its arguments, which its constructor checks further."""
+def _from_fields(cls: Any) -> dict[str, Kind]:
+    """What the fields of a value class say of its arguments, which its constructor checks further: their metadata or,
+    where they have none, their annotations."""
     if not is_dataclass(cls):
         raise ValueError(f"the class {cls.__name__} does not say what is stored of it")
-    hints = typing.get_type_hints(cls)
-    return {f.name: _kind_of(hints[f.name]) for f in fields(cls) if f.init}
+    hints, names = typing.get_type_hints(cls), getattr(cls, "names_in_files", {})
+    kinds = {f.name: f.metadata.get("kind") or _kind_of(hints[f.name]) for f in fields(cls) if f.init}
+    return {names.get(name, name): kind for name, kind in kinds.items()}
 
 
 def _kind_of(hint: Any) -> Kind:

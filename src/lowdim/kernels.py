@@ -20,7 +20,6 @@ from ._core.arrays import (
     astype,
     count_true,
     dense,
-    device,
     eps,
     is_array,
     is_sparse,
@@ -79,6 +78,16 @@ class Kernel(ABC):
     semidefinite: bool = True
     #: Whether k(x, y) depends only on x - y.
     shift_invariant: bool = False
+    #: Names of the parameters that are positive numbers (or None).
+    _positive: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for name in self._positive:
+            value = getattr(self, name)
+            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if value is not None and not (real and 0.0 < float(value) < math.inf):
+                rule = ", or None for the default" if getattr(type(self), name) is None else ""
+                raise ValueError(f"{type(self).__name__}({name}={value!r}): a positive number is needed{rule}.")
 
     @property
     def shift_free(self) -> bool:
@@ -105,9 +114,7 @@ class Kernel(ABC):
         What depends only on `Y` is computed once. The function takes an optional array `out`, which it may use for the
         result.
         """
-        return self._against(as_floats(Y))
-
-    def _against(self, Y: Array) -> Callable[..., Array]:
+        Y = as_floats(Y)
         return lambda X, out=None: self._between(X, Y)
 
     def among(self, X: Array) -> Callable[[slice, slice], Array] | None:
@@ -205,11 +212,12 @@ class Linear(Kernel):
 class _AffineKernel(Kernel):
     """Base class of functions of gamma x . y + coef0, in which gamma=None is 1 / n_features."""
 
+    _positive: ClassVar[tuple[str, ...]] = ("gamma",)
     gamma: float | None
     coef0: float
 
     def __post_init__(self) -> None:
-        check_positive(self, "gamma")
+        super().__post_init__()
         if not isinstance(self.coef0, numbers.Real) or not math.isfinite(float(self.coef0)):
             raise ValueError(f"{type(self).__name__}(coef0={self.coef0!r}): a finite number is needed.")
 
@@ -240,13 +248,10 @@ class Polynomial(_AffineKernel):
     """
 
     name = "polynomial"
+    _positive = ("degree", "gamma")
     degree: float = 3
     gamma: float | None = None
     coef0: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive(self, "degree")
-        super().__post_init__()
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override] # depends on the parameters
@@ -356,11 +361,12 @@ class Gaussian(Kernel):
 
     name = "gaussian"
     shift_invariant = True
+    _positive = ("sigma", "gamma")
     sigma: float | None = None
     gamma: float | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self, "sigma", "gamma")
+        super().__post_init__()
         if self.sigma is not None and self.gamma is not None:
             raise ValueError(
                 f"Gaussian(sigma={self.sigma}, gamma={self.gamma}): both set the width; pass only one of them."
@@ -393,12 +399,13 @@ class Gaussian(Kernel):
         K = self._against_on_device(Y)(X)
         return with_diagonal(K, 1.0) if X is Y else K
 
-    def _against(self, Y: Array) -> Callable[..., Array]:
-        """The exponent is one matrix product, (2 x, -|x|^2, 1) . (y, 1, -|y|^2), of rows centred about the mean of Y
-        and scaled by the width. If rows are so many widths apart that rounding errors would matter, the distances are
-        computed by `squared_distances`, which is more accurate."""
+    def against(self, Y: Array) -> Callable[..., Array]:
+        # The exponent is one matrix product, (2 x, -|x|^2, 1) . (y, 1, -|y|^2), of rows centred about the mean of Y and
+        # scaled by the width. If rows are so many widths apart that rounding errors would matter, the distances are
+        # computed by `squared_distances`, which is more accurate.
+        Y = as_floats(Y)
         if is_sparse(Y):
-            return super()._against(Y)
+            return super().against(Y)
         if not isinstance(Y, np.ndarray):
             return self._against_on_device(Y)
         scale = Y.dtype.type(math.sqrt(require_width(self.rate, self)))
@@ -426,7 +433,7 @@ class Gaussian(Kernel):
         return columns
 
     def _against_on_device(self, Y: Array) -> Callable[..., Array]:
-        """`_against` with the functions of the array-API standard."""
+        """`against` with the functions of the array-API standard."""
         xp, rate = namespace(Y), require_width(self.rate, self)
         origin = xp.mean(Y, axis=0, keepdims=True)
         _, right, most = _factors(Y, origin, rate)
@@ -437,7 +444,7 @@ class Gaussian(Kernel):
                 return self._between(X, Y)
             left, _, farthest = _factors(X, origin, rate)
             if not float(most + farthest) < _largest_exponent(Y):
-                wide = wide_dtype(xp, device(X))
+                wide = wide_dtype(X)
                 return astype(exponential(squared_distances(astype(X, wide), astype(Y, wide)), -rate), X.dtype)
             return xp.exp(xp.clip(left @ right, None, 0.0))
 
@@ -493,10 +500,8 @@ class Laplacian(Kernel):
 
     name = "laplacian"
     shift_invariant = True
+    _positive = ("gamma",)
     gamma: float | None = None
-
-    def __post_init__(self) -> None:
-        check_positive(self, "gamma")
 
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
         return self if self.gamma is not None else Laplacian(1.0 / median_distance(X, weights, seed, city_block))
@@ -529,11 +534,12 @@ class Matern(Kernel):
 
     name = "matern"
     shift_invariant = True
+    _positive = ("length",)
     nu: float = 1.5
     length: float | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self, "length")
+        super().__post_init__()
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"Matern(nu={self.nu!r}): nu is 0.5, 1.5 or 2.5; Gaussian() is the limit of large nu.")
 
@@ -570,10 +576,8 @@ class ThinPlateSpline(Kernel):
     name = "thin plate spline"
     semidefinite = False
     shift_invariant = True
+    _positive = ("c",)
     c: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive(self, "c")
 
     def _between(self, X: Array, Y: Array) -> Array:
         xp = namespace(X)
@@ -637,7 +641,7 @@ class Sum(_Combined):
     def _between(self, X: Array, Y: Array) -> Array:
         return self._combine(self.left(X, Y), self.right(X, Y))
 
-    def _against(self, Y: Array) -> Callable[..., Array]:
+    def against(self, Y: Array) -> Callable[..., Array]:
         left, right = self.left.against(Y), self.right.against(Y)
         return lambda X, out=None: self._combine(left(X), right(X))
 
@@ -985,13 +989,3 @@ def require_width(value: float | None, kernel: Kernel) -> float:
     if value is None:
         raise ValueError(f"the width of {kernel} is not known yet; pass it, or call fitted(X) first.")
     return value
-
-
-def check_positive(kernel: Any, *names: str) -> None:
-    """Refuse parameters that are not positive numbers (or None)."""
-    for name in names:
-        value = getattr(kernel, name)
-        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if value is not None and not (real and 0.0 < float(value) < math.inf):
-            rule = ", or None for the default" if type(kernel).__dataclass_fields__[name].default is None else ""
-            raise ValueError(f"{type(kernel).__name__}({name}={value!r}): a positive number is needed{rule}.")

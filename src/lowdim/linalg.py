@@ -255,8 +255,9 @@ def squared_distances(X: Array, Y: Array) -> Array:
         X, Y = X - origin, Y - origin
         with np.errstate(over="ignore"):
             squares = [xp.sum(A * A, axis=1) for A in (X, Y)]
-        if X.dtype == xp.float32 and not _in_float32_range(squares):
-            X, Y = (astype(A, wide_dtype(xp, device(A))) for A in (X, Y))
+        low, high = FLOAT32_SQUARES
+        if X.dtype == xp.float32 and not low < float(xp.max(xp.stack([xp.max(s) for s in squares]))) < high:
+            X, Y = (astype(A, wide_dtype(A)) for A in (X, Y))
             squares = [xp.sum(A * A, axis=1) for A in (X, Y)]
     D = inner_products(X, Y)
     if isinstance(D, np.ndarray):
@@ -272,13 +273,6 @@ def squared_distances(X: Array, Y: Array) -> Array:
     xp = namespace(D)
     D = xp.clip(squares[0][:, None] + squares[1][None, :] - 2.0 * D, 0.0, None)
     return D * (1.0 - xp.eye(D.shape[0], dtype=D.dtype, device=device(D))) if same else D
-
-
-def _in_float32_range(squares: list[Array]) -> bool:
-    """Whether sums of squares neither overflow nor underflow in float32."""
-    low, high = FLOAT32_SQUARES
-    xp = namespace(squares[0])
-    return low < float(xp.max(xp.stack([xp.max(s) for s in squares]))) < high
 
 
 def _measure_again(D: np.ndarray, X: Any, Y: Any, below: float) -> None:

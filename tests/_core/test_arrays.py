@@ -80,15 +80,11 @@ def test_differences_keep_the_order_of_the_rows(order, pieces):
 
 def test_small_arrays_leave_a_device_together():
     strict = pytest.importorskip("array_api_strict")
-    arrays = [np.arange(6.0).reshape(2, 3), None, np.array([7.0]), np.zeros((0, 2))]
-    found = to_host([None if x is None else strict.asarray(x) for x in arrays])
-    assert found[1] is None
+    arrays = [np.arange(6.0).reshape(2, 3), np.array([7.0]), np.zeros((0, 2))]
+    found = to_host([strict.asarray(x) for x in arrays])
     for a, b in zip(arrays, found, strict=True):
-        if a is not None:
-            np.testing.assert_array_equal(a, b)
-    assert to_host([None, None]) == [None, None]
-    there = [np.ones(2), None]
-    assert to_host(there)[0] is there[0]
+        np.testing.assert_array_equal(a, b)
+    assert to_host(arrays)[0] is arrays[0]
 
 
 @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
@@ -118,7 +114,7 @@ def test_a_device_without_float64_gets_float32(library, monkeypatch):
     like, x = xp.zeros(1, dtype=xp.float32), np.array([0.1, 1e300])
     assert asarray_like(x, like).dtype == xp.float64
     assert asarray_like(np.arange(3), like).dtype == xp.int64
-    monkeypatch.setattr("lowdim._core.arrays.wide_dtype", lambda xp, device: xp.float32)
+    monkeypatch.setattr("lowdim._core.arrays.wide_dtype", lambda like: xp.float32)
     found = asarray_like(x, like)
     assert found.dtype == xp.float32
     np.testing.assert_array_equal(np.from_dlpack(found), np.array([0.1, np.inf], dtype=np.float32))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -86,12 +87,13 @@ def working_dtype(x: Array) -> Any:
     xp = namespace(x)
     if x.dtype == xp.float32:
         return xp.float32
-    return np.float64 if xp is np else wide_dtype(xp, device(x))
+    return np.float64 if xp is np else wide_dtype(x)
 
 
-def wide_dtype(xp: Any, dev: Any) -> Any:
-    """The dtype of sums across blocks: float64, or float32 on devices without float64."""
-    return xp.float32 if getattr(dev, "type", None) == "mps" else xp.float64
+def wide_dtype(x: Array) -> Any:
+    """The dtype of sums across blocks like `x`: float64, or float32 on devices without float64."""
+    xp = namespace(x)
+    return xp.float32 if getattr(device(x), "type", None) == "mps" else xp.float64
 
 
 def dtype_like(dtype: Any, like: Array) -> Any:
@@ -128,8 +130,6 @@ def in_range(x: Array, dtype: Any) -> Array:
     with np.errstate(over="ignore", under="ignore"):
         cast = astype(x, dtype)
     size, least = xp.abs(cast), xp.finfo(dtype).smallest_normal
-    if xp is np and size.size and size.min() >= least and size.max() < np.inf:
-        return cast
     fits = xp.isfinite(cast) & ((size >= least) | (x == 0))
     return cast if bool(xp.all(fits)) else x
 
@@ -154,14 +154,14 @@ def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
     """`x` (a NumPy array, or one from the namespace of `like`) in the namespace and on the device of `like`; float64
     numbers become float32 on devices without float64."""
     if isinstance(like, np.ndarray) or sparse.issparse(like):
-        return np.asarray(to_numpy(x), dtype=dtype)
+        return np.asarray(x if isinstance(x, np.ndarray) else to_numpy(x), dtype=dtype)
     xp = namespace(like)
     if is_array(x) and not isinstance(x, np.ndarray) and namespace(x) is xp:
         x = compat.to_device(x, device(like))
         return x if dtype is None else xp.astype(x, dtype, copy=False)
     host = to_numpy(x)
     if dtype is None and host.dtype == np.float64:
-        dtype = wide_dtype(xp, device(like))
+        dtype = wide_dtype(like)
     if dtype is not None and host.dtype == np.float64 and numpy_dtype(dtype) is np.float32:
         with np.errstate(over="ignore", under="ignore"):
             host = host.astype(np.float32)
@@ -201,17 +201,15 @@ def copy_to_numpy(x: Array, out: np.ndarray) -> None:
         out[...] = to_numpy(x)
 
 
-def to_host(arrays: Sequence[Array | None]) -> list[Any]:
-    """Small arrays of one library and dtype, some of which may be None, as NumPy arrays. They leave a device together,
-    since it takes as long to begin a copy as to copy thousands of numbers."""
-    there = [x for x in arrays if x is not None]
-    if not there or isinstance(there[0], np.ndarray):
+def to_host(arrays: Sequence[Array]) -> list[Any]:
+    """Small arrays of one library and dtype as NumPy arrays. They leave a device together, since it takes as long to
+    begin a copy as to copy thousands of numbers."""
+    if isinstance(arrays[0], np.ndarray):
         return list(arrays)
-    xp = namespace(there[0])
-    flat = to_numpy(xp.concat([xp.reshape(x, (-1,)) for x in there]))
-    edges = accumulate((math.prod(x.shape) for x in there), initial=0)
-    parts = (flat[i:j].reshape(x.shape) for (i, j), x in zip(pairwise(edges), there, strict=True))
-    return [None if x is None else next(parts) for x in arrays]
+    xp = namespace(arrays[0])
+    flat = to_numpy(xp.concat([xp.reshape(x, (-1,)) for x in arrays]))
+    edges = accumulate((math.prod(x.shape) for x in arrays), initial=0)
+    return [flat[i:j].reshape(x.shape) for (i, j), x in zip(pairwise(edges), arrays, strict=True)]
 
 
 def to_device(arrays: Sequence[np.ndarray], like: Array) -> list[Array]:
@@ -267,8 +265,6 @@ def all_finite(x: Array) -> bool:
     warnings of that are for the caller to silence.
     """
     values = x.data if is_sparse(x) else x
-    if isinstance(values, np.ndarray):
-        return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
     xp = namespace(values)
     return bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values)))
 
@@ -448,9 +444,6 @@ def _largest_by_pieces(a: np.ndarray, piece: Callable[[int, int], np.ndarray]) -
     return largest
 
 
-# Digests: short texts that are the same for the same values, and in practice only for them.
-
-
 # Memory that blocks of rows use one after the other.
 
 
@@ -464,8 +457,7 @@ class Scratch:
     Each thread needs its own object. Copies and pickles start empty.
     """
 
-    def __init__(self) -> None:
-        self._room: np.ndarray | None = None
+    _room: np.ndarray | None = None
 
     def difference(self, a: Array, b: Array) -> Array:
         """`a - b`. For NumPy arrays the result is overwritten by the next call of a method."""
@@ -504,7 +496,11 @@ class Scratch:
         return room[: a.shape[0]]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scratch, ()
+        return type(self), ()
+
+
+class SharedScratch(Scratch, threading.local):
+    """Memory for one block of each thread, for objects that several threads use."""
 
 
 def digest(value: Any) -> str:

@@ -36,21 +36,10 @@ ADDED = ("format", "version", "lowdim")
 #: The longest header, the limit that other readers of safetensors have too.
 LONGEST_HEADER = 100_000_000
 
-#: The names of the dtypes in the header.
-DTYPES: dict[str, np.dtype] = {
-    "F64": np.dtype("<f8"),
-    "F32": np.dtype("<f4"),
-    "F16": np.dtype("<f2"),
-    "I64": np.dtype("<i8"),
-    "I32": np.dtype("<i4"),
-    "I16": np.dtype("<i2"),
-    "I8": np.dtype("i1"),
-    "U64": np.dtype("<u8"),
-    "U32": np.dtype("<u4"),
-    "U16": np.dtype("<u2"),
-    "U8": np.dtype("u1"),
-    "BOOL": np.dtype("?"),
-}
+#: The dtypes by their names in the header: floats, and integers with and without a sign, by the number of their bits.
+_SIZES = {"F": (8, 4, 2), "I": (8, 4, 2, 1), "U": (8, 4, 2, 1)}
+DTYPES = {f"{kind}{8 * n}": np.dtype(f"<{kind.lower()}{n}") for kind, sizes in _SIZES.items() for n in sizes}
+DTYPES["BOOL"] = np.dtype("?")
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 

@@ -9,7 +9,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -20,7 +19,6 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from ..errors import no_such_device
 from .arrays import (
     Array,
     Beside,
@@ -70,7 +68,7 @@ class Destination:
         """The dtype of the library for rows of `dtype`: float32 stays float32, and float64 too where it exists."""
         if np.dtype(dtype) == np.float32:
             return namespace(self.like).float32
-        return wide_dtype(namespace(self.like), device(self.like))
+        return wide_dtype(self.like)
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
         """An uninitialised array on the device."""
@@ -102,7 +100,11 @@ def find_destination(name: Any) -> Destination:
             wanted = module.cuda.Device(int(number or 0))
         like = compat.array_namespace(module.empty(0)).empty(0, device=wanted)
     except Exception as error:  # Libraries raise errors of many kinds.
-        raise no_such_device(name, error) from error
+        text = " ".join(str(error).split())
+        raise ValueError(
+            f"device={name!r} cannot be used here ({type(error).__name__}{f': {text[:200]}' if text else ''}). Pass a "
+            "device that this machine has, such as 'cuda', 'cuda:1', 'mps' or 'cpu', or pass the rows as they are."
+        ) from error
     return Destination(library, name_of_device(like), like)
 
 
@@ -117,8 +119,6 @@ def name_of_device(x: Array) -> str:
 
 def free_device_bytes(like: Array) -> int | None:
     """Free bytes on the device of `like`; None if `like` is in host memory."""
-    if isinstance(like, np.ndarray):
-        return None
     if compat.is_torch_array(like) and like.is_cuda:
         return int(namespace(like).cuda.mem_get_info(like.device)[0])
     if compat.is_cupy_array(like):
@@ -216,12 +216,11 @@ class PinnedSender(Sender):
         self._rooms.append((room, event))
         return event
 
-    def _room(self, n_bytes: int) -> np.ndarray:
+    def _room(self, n_bytes: int) -> Any:
         """Page-locked memory for one piece: new one as long as there is little of it."""
         if self._n_rooms < _PIECES:
             self._n_rooms += 1
-            room: np.ndarray = self._streams.page_locked(n_bytes)
-            return room
+            return self._streams.page_locked(n_bytes)
         room, event = self._rooms.popleft()
         event.synchronize()
         return room if room.nbytes >= n_bytes else self._streams.page_locked(n_bytes)
@@ -252,8 +251,7 @@ class _TorchStreams:
         self._copy = self._torch.cuda.Stream(like.device)
 
     def page_locked(self, n_bytes: int) -> np.ndarray:
-        found: np.ndarray = self._torch.empty(n_bytes, dtype=self._torch.uint8, pin_memory=True).numpy()
-        return found
+        return np.asarray(self._torch.empty(n_bytes, dtype=self._torch.uint8, pin_memory=True).numpy())
 
     def copied(self, piece: np.ndarray, rows: np.ndarray) -> bool:
         """Copy rows with the threads of torch, which start faster than those of Python, if there are several of them
@@ -269,10 +267,9 @@ class _TorchStreams:
         with self._torch.cuda.stream(self._copy):
             return self._torch.empty(shape, dtype=dtype, device=self._device)
 
-    def copying(self) -> AbstractContextManager[Any]:
+    def copying(self) -> Any:
         """The context in which `send` is called."""
-        context: AbstractContextManager[Any] = self._torch.cuda.stream(self._copy)
-        return context
+        return self._torch.cuda.stream(self._copy)
 
     def send(self, rows: Array, piece: np.ndarray) -> Any:
         rows.copy_(self._torch.from_numpy(piece), non_blocking=True)
@@ -316,10 +313,9 @@ class _CupyStreams:
         with self._device, self._copy:
             return self._cupy.empty(shape, dtype=dtype)
 
-    def copying(self) -> AbstractContextManager[Any]:
+    def copying(self) -> Any:
         """The context in which `send` is called."""
-        context: AbstractContextManager[Any] = self._cupy.cuda.Device(self._device.id)
-        return context
+        return self._cupy.cuda.Device(self._device.id)
 
     def send(self, rows: Array, piece: np.ndarray) -> Any:
         rows.set(piece, stream=self._copy)

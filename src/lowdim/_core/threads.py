@@ -194,10 +194,11 @@ _of_process, _of_thread = _Limits(), _LimitsOfThread()
 
 
 class _SingleThreaded(AbstractContextManager[None]):
-    """The context of `single_threaded_blas`.
+    """Context in which BLAS uses one thread for each call of this thread.
 
-    Entering and leaving can be done again after an interruption (Ctrl-C) in the middle of it, and then have no further
-    effect; so an interruption is passed on only after the context has been left.
+    It can be nested, and entered and left by several threads at once, in any order. Entering and leaving can be done
+    again after an interruption (Ctrl-C) in the middle of it, and then have no further effect; so an interruption is
+    passed on only after the context has been left.
     """
 
     def __enter__(self) -> None:
@@ -223,12 +224,7 @@ class _SingleThreaded(AbstractContextManager[None]):
             _of_thread.remove(self)
 
 
-def single_threaded_blas() -> AbstractContextManager[None]:
-    """Context in which BLAS uses one thread for each call of this thread.
-
-    It can be nested, and entered and left by several threads at once, in any order.
-    """
-    return _SingleThreaded()
+single_threaded_blas = _SingleThreaded
 
 
 def available() -> int:

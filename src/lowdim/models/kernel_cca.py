@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import all_finite, is_sparse
-from .._core.schema import Instance, Maybe, Names, Numbers, Sometimes, TupleOf, Whole
+from .._core.schema import Instance, Maybe, Names, Numbers, Sometimes, Text, TupleOf, Whole
 from ..errors import RankWarning, ResolutionWarning, warn_user
 from ..kernels import as_kernel, refuse_parameters
 from ..linalg import signs
@@ -330,9 +330,11 @@ class PrecomputedKernel:
     """Takes the place of a kernel if the given table is already a kernel matrix."""
 
     #: The name of the matrix in messages.
-    table: str
+    table: str = field(metadata={"kind": Text(("X", "y"))})
     #: The columns that belong to rows of positive weight; None for all.
-    columns: np.ndarray | None = None
+    columns: np.ndarray | None = field(
+        default=None, metadata={"kind": Maybe(Numbers("*", dtype="int", host=True, below="w"))}
+    )
     shift_free: ClassVar[bool] = False
 
     def fitted(self, X: Any, weights: Any = None) -> PrecomputedKernel:

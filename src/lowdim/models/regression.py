@@ -20,7 +20,6 @@ from .._core.arrays import (
     compute_lazy,
     cumulative_sum,
     dense,
-    device,
     in_range,
     is_array,
     namespace,
@@ -260,7 +259,7 @@ def set_prediction(model: Any, dtype: Any) -> None:
     """Set the intercept, which is the prediction at zero, in the `dtype` of y, and whether the coefficients of few
     targets are finite: they may overflow even if the predictions do not."""
     R, Q = model.coefficient_factors()
-    wide = wide_dtype(namespace(Q), device(Q))
+    wide = wide_dtype(Q)
     mean, y_mean = (astype(m, wide) for m in (model.x_mean_, model.y_mean_))
     model.intercept_ = cast(y_mean - astype(Q, wide) @ (astype(R, wide).T @ mean), model.x_mean_, dtype)
     R, Q = in_common_dtype(R, Q)
@@ -280,7 +279,7 @@ def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Arra
     of_x = R.dtype
     R, Q = in_common_dtype(R, Q)
     with np.errstate(over="ignore", invalid="ignore"):
-        for dtype in (Q.dtype, wide_dtype(namespace(Q), device(Q))):
+        for dtype in (Q.dtype, wide_dtype(Q)):
             values = product(astype(R, dtype), astype(Q, dtype))
             if all_finite(values):
                 return in_range(values, of_x)

@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
 from .._core.arrays import to_numpy
+from .._core.schema import Anything, Entries, ListOf, Numbers, Real, Sometimes, Text, TupleOf, Whole
 from .._core.threads import memory_bytes
 from ..errors import (
     LowdimWarning,
@@ -75,15 +76,17 @@ class Bootstrap(Tabular):
     """
 
     estimator: str
-    estimates: dict[str, np.ndarray]
-    replicates: dict[str, np.ndarray]
-    kind: str
-    n_blocks: int
-    level: float
+    estimates: dict[str, np.ndarray] = field(metadata={"kind": Entries(Numbers("...", host=True, finite=False))})
+    replicates: dict[str, np.ndarray] = field(metadata={"kind": Entries(Numbers("...", host=True, finite=False))})
+    kind: str = field(metadata={"kind": Text(("row", "block", "groups"))})
+    n_blocks: int = field(metadata={"kind": Whole(1)})
+    level: float = field(metadata={"kind": Real("positive", most=1.0)})
     #: Labels of the entries of each statistic, one list for each axis.
-    labels: dict[str, tuple[list[str], ...]]
+    labels: dict[str, tuple[list[str], ...]] = field(metadata={"kind": Entries(TupleOf(ListOf(Text())))})
     #: What the labels of each axis are: "components", "features" or "targets".
-    axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    axes: dict[str, tuple[str, ...]] = field(
+        default_factory=dict, metadata={"kind": Sometimes(Entries(TupleOf(Text())))}
+    )
 
     def standard_error(self, name: str) -> np.ndarray:
         """Standard deviation of the replicates."""
@@ -577,12 +580,12 @@ class Jackknife(Tabular):
         Names of the columns of X and y; x1, x2, ... and y1, y2, ... if they have none.
     """
 
-    coef: np.ndarray
-    replicates: np.ndarray
+    coef: np.ndarray = field(metadata={"kind": Numbers("q", "p", host=True)})
+    replicates: np.ndarray = field(metadata={"kind": Numbers("*", "q", "p", host=True)})
     #: sqrt((g - 1) / g sum_i (b_i - b)^2) for g parts, where b is the mean of the replicates b_i.
-    standard_error: np.ndarray
-    features: list[Any]
-    targets: list[Any]
+    standard_error: np.ndarray = field(metadata={"kind": Numbers("q", "p", host=True, sign="nonnegative")})
+    features: list[Any] = field(metadata={"kind": ListOf(Anything(), length="p")})
+    targets: list[Any] = field(metadata={"kind": ListOf(Anything(), length="q")})
 
     @property
     def dof(self) -> int:

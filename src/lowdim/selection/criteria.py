@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from scipy import optimize, special
 
 from .._core.arrays import to_numpy
+from .._core.schema import Flag, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import no_variance, too_few_rows
 from ..linalg import (
     FLOAT64_EPS,
@@ -68,25 +69,25 @@ class Eigenvalues:
 
     #: lambda_1 >= lambda_2 >= ..., with divisor n - ddof: the min(n - 1, n_varying) that can be nonzero, or
     #: min(n, n_varying) if the mean was not subtracted.
-    values: np.ndarray
+    values: np.ndarray = field(metadata={"kind": Numbers("*", host=True, sign="nonnegative", order="descending")})
     #: Number of rows, counted with their weights.
-    n: float
+    n: float = field(metadata={"kind": Real("positive")})
     #: Number of columns, including constant ones.
-    p: int
-    ddof: int
+    p: int = field(metadata={"kind": Whole(1)})
+    ddof: int = field(metadata={"kind": Whole()})
     #: Sum of all eigenvalues (the trace).
-    total: float
+    total: float = field(metadata={"kind": Real("nonnegative")})
     #: Variances of the columns (1 after standardizing, 0 for constant ones), shape (p,), or None if unknown.
-    variances: np.ndarray | None
+    variances: np.ndarray | None = field(metadata={"kind": Maybe(Numbers("p", host=True, sign="nonnegative"))})
     #: Covariance matrix, or correlation matrix after standardizing, shape (p, p), or None if it was not computed.
-    matrix: np.ndarray | None
+    matrix: np.ndarray | None = field(metadata={"kind": Maybe(Numbers("p", "p", host=True, symmetric=True))})
     standardize: bool
     #: Which columns are not constant, shape (p,), or None if unknown.
-    varying: np.ndarray | None = None
+    varying: np.ndarray | None = field(default=None, metadata={"kind": Maybe(Numbers("p", host=True, dtype="bool"))})
     #: Rounding error of the eigenvalues, in units of lambda_1.
-    epsilon: float = FLOAT64_EPS
+    epsilon: float = field(default=FLOAT64_EPS, metadata={"kind": Real("nonnegative")})
     #: Whether the mean was subtracted. If not, second moments about zero take the place of (co)variances.
-    center: bool = True
+    center: bool = field(default=True, metadata={"kind": Sometimes(Flag())})
 
     @classmethod
     def from_summary(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from .._core.arrays import compute_lazy, is_sparse, to_numpy
+from .._core.schema import Anything, Entries, Instance, ListOf, Maybe, Numbers, Sometimes, Whole
 from ..errors import MissingValues, NeedsRowsInMemory, needs_second_reading
 from ..reading.summarize import check_weights
 from ..solvers.problem import Plan, Status, cheapest_solver, checked_plan, finer_plan
@@ -68,15 +69,19 @@ class CrossValidation(Tabular):
     estimator: str
     what: str
     greater_is_better: bool
-    n_components: np.ndarray
-    settings: list[dict[str, Any]]
-    per_split: np.ndarray
-    by_response: np.ndarray | None
-    weights: np.ndarray
-    n_samples: int
-    n_passes: int
-    plan: Plan
-    of_means: np.ndarray | None = None
+    n_components: np.ndarray = field(metadata={"kind": Numbers("c", host=True, dtype="int")})
+    settings: list[dict[str, Any]] = field(metadata={"kind": ListOf(Entries(Anything()), length="s")})
+    per_split: np.ndarray = field(metadata={"kind": Numbers("f", "s", "c", host=True, finite=False)})
+    by_response: np.ndarray | None = field(
+        metadata={"kind": Maybe(Numbers("f", "s", "c", "*", host=True, finite=False))}
+    )
+    weights: np.ndarray = field(metadata={"kind": Numbers("f", host=True, dtype="any", sign="positive")})
+    n_samples: int = field(metadata={"kind": Whole(1)})
+    n_passes: int = field(metadata={"kind": Whole()})
+    plan: Plan = field(metadata={"kind": Instance("solvers.Plan")})
+    of_means: np.ndarray | None = field(
+        default=None, metadata={"kind": Sometimes(Maybe(Numbers("f", "s", "*", host=True, finite=False)))}
+    )
     #: What attributes are called in files, where that differs.
     names_in_files: ClassVar[dict[str, str]] = {"per_split": "scores"}
 

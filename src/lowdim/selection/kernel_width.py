@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .._core.arrays import dense, to_numpy
+from .._core.schema import Instance, Numbers, TupleOf, Whole
 from .._core.threads import check_stop
 from ..kernels import Kernel, as_kernel, no_width
 from ..linalg import eigh_descending, quiet_blas
@@ -55,13 +56,13 @@ class WidthChoice(Tabular):
     ('WidthChoice', 1)
     """
 
-    kernels: tuple[Kernel, ...]
-    share: np.ndarray
-    held_out: np.ndarray
-    chance: np.ndarray
-    grouped: np.ndarray
-    n_components: int
-    n_rows: int
+    kernels: tuple[Kernel, ...] = field(metadata={"kind": TupleOf(Instance("kernels.*"), length="w")})
+    share: np.ndarray = field(metadata={"kind": Numbers("w", host=True, sign="nonnegative")})
+    held_out: np.ndarray = field(metadata={"kind": Numbers("w", host=True, sign="nonnegative")})
+    chance: np.ndarray = field(metadata={"kind": Numbers("w", host=True, sign="nonnegative")})
+    grouped: np.ndarray = field(metadata={"kind": Numbers("w", host=True, most=1.0)})
+    n_components: int = field(metadata={"kind": Whole(1)})
+    n_rows: int = field(metadata={"kind": Whole(1)})
 
     @property
     def score(self) -> np.ndarray:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from .._core.schema import Flag, Maybe, Numbers, Real, Sometimes, Text
 from .._core.threads import available, run_in_parallel, swap_entries
 from ..errors import SmallSampleWarning, warn_user
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
@@ -173,15 +174,17 @@ class PermutationTest(Tabular):
     """
 
     estimator: str
-    statistic: np.ndarray
-    null: np.ndarray
-    level: float
+    statistic: np.ndarray = field(metadata={"kind": Numbers("k", host=True, finite=False)})
+    null: np.ndarray = field(metadata={"kind": Numbers("*", "k", host=True, finite=False)})
+    level: float = field(metadata={"kind": Real("positive", most=1.0)})
     # Files of version 1.0 of the format may not have the following.
-    strength: Any = None
-    null_strength: Any = None
-    are_correlations: bool = False
+    strength: Any = field(default=None, metadata={"kind": Sometimes(Maybe(Numbers("k", host=True, finite=False)))})
+    null_strength: Any = field(
+        default=None, metadata={"kind": Sometimes(Maybe(Numbers("*", "k", host=True, finite=False)))}
+    )
+    are_correlations: bool = field(default=False, metadata={"kind": Sometimes(Flag())})
     #: The name of a component, which a number follows.
-    component_name: str = "component "
+    component_name: str = field(default="component ", metadata={"kind": Sometimes(Text())})
 
     @property
     def p_values(self) -> np.ndarray:

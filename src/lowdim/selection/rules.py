@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from .._core.schema import Instance, Maybe, Numbers, TupleOf, Whole
 from ..errors import choice
 from ..table import Table, Tabular
 from . import criteria
@@ -251,19 +252,21 @@ class Choice(Tabular):
 
     rule: str
     #: The number of components; None if the rule is not available.
-    k: int | None
+    k: int | None = field(metadata={"kind": Maybe(Whole())})
     #: The curve, one entry for each of `candidates`; empty if the rule is not available.
-    curve: np.ndarray
+    curve: np.ndarray = field(metadata={"kind": Numbers("*", host=True, finite=False)})
     #: What the rule assumes and where it fails.
     assumes: str
     #: Why the rule is not available, or another remark; usually empty.
     note: str = ""
     #: The eigenvalues that thresholds are compared with.
-    eigenvalues: np.ndarray | None = None
+    eigenvalues: np.ndarray | None = field(default=None, metadata={"kind": Maybe(Numbers("*", host=True))})
     #: The K of the first entry of the curve, if it differs from the default of the rule.
-    first: int | None = None
+    first: int | None = field(default=None, metadata={"kind": Maybe(Whole())})
     #: All held-out scores, for the rule "cv".
-    cross_validation: CrossValidation | None = None
+    cross_validation: CrossValidation | None = field(
+        default=None, metadata={"kind": Maybe(Instance("selection.CrossValidation"))}
+    )
 
     @property
     def candidates(self) -> np.ndarray:
@@ -338,8 +341,8 @@ class Choices(Tabular, Mapping[str, Choice]):
     ('Choices', ['minka', 'elbow'], 3)
     """
 
-    eigenvalues: Eigenvalues
-    answers: tuple[Choice, ...]
+    eigenvalues: Eigenvalues = field(metadata={"kind": Instance("selection.Eigenvalues")})
+    answers: tuple[Choice, ...] = field(metadata={"kind": TupleOf(Instance("selection.Choice"))})
 
     def __getitem__(self, name: str) -> Choice:
         wanted = ALIASES.get(name, name)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from .._core.arrays import Array, count_true, cumulative_sum, to_numpy
+from .._core.schema import Instance, Maybe, Real, Sometimes, Text, Whole
 from .._core.threads import Progress, in_words, memory_bytes
 from ..errors import choice, needs_memory, read_once
 from ..linalg import FLOAT64_EPS, divisor, rank_cut
@@ -62,9 +63,9 @@ class Tail:
     ('Tail', 1.294, 1.294)
     """
 
-    total: float = 0.0
-    squares: float | None = 0.0
-    cubes: float | None = 0.0
+    total: float = field(default=0.0, metadata={"kind": Real("nonnegative")})
+    squares: float | None = field(default=0.0, metadata={"kind": Maybe(Real("nonnegative"))})
+    cubes: float | None = field(default=0.0, metadata={"kind": Maybe(Real("nonnegative"))})
 
     def plus(self, values: Array) -> Tail:
         """The tail with further eigenvalues `values` added."""
@@ -278,15 +279,15 @@ class Plan:
     ('Plan', 'covariance', 1, 'one product of the rows is cheapest for 20 columns')
     """
 
-    solver: Any
+    solver: Any = field(metadata={"kind": Instance("solvers.*", "selection.*", "sklearn.*")})
     #: Lower bound on the passes over the rows.
-    passes: int
+    passes: int = field(metadata={"kind": Whole()})
     #: Approximate number of bytes in addition to the rows.
-    n_bytes: int
+    n_bytes: int = field(metadata={"kind": Whole()})
     why: str
     #: Which work runs on a device, on the workers of an engine, and on the host; empty if no rows are known. Plans are
     #: equal wherever they run.
-    where: str = field(default="", compare=False)
+    where: str = field(default="", compare=False, metadata={"kind": Sometimes(Text())})
 
     @property
     def fits_memory(self) -> bool:

@@ -21,7 +21,6 @@ from .._core.arrays import (
     concat_rows,
     count_true,
     dense,
-    device,
     digest,
     is_sparse,
     namespace,
@@ -190,7 +189,7 @@ class MappedSource(DerivedSource):
         entry that is not finite, an error names it. Non-finite features of finite rows are returned unchanged; the
         caller reports them."""
         if self._widen and self.parent.traits.itemsize < 8:
-            features = self._mapped(astype(block, wide_dtype(namespace(block), device(block))))
+            features = self._mapped(astype(block, wide_dtype(block)))
         weights = None if self._weights is None else self._weights[start : start + block.shape[0]]
         if weights is not None and not is_sparse(features):
             xp = namespace(features)

@@ -208,9 +208,15 @@ def _plain(error: BaseException) -> BaseException:
     if (short := re.search(r"\w*MemoryError: ([^\n]*)", text)) is not None:
         return errors.executor_memory(short.group(1))
     if "PYTHON_VERSION_MISMATCH" in text:
-        return errors.other_python("Spark")
+        return RuntimeError(
+            "the workers of Spark run another version of Python than this process; use the same one on all machines, "
+            "or set PYSPARK_PYTHON to a Python that has it."
+        )
     if "No module named 'lowdim." in text or "on <module 'lowdim" in text:
-        return errors.older_lowdim("Spark", __version__)
+        return RuntimeError(
+            f"a worker of Spark has another version of lowdim than this process, which has {__version__}; install the "
+            "same version on all machines, or set PYSPARK_PYTHON to a Python that has it."
+        )
     missing = re.search(r"No module named '(lowdim|pyarrow|numpy|scipy|pandas)'", text)
     return error if missing is None else errors.no_lowdim("Spark", missing.group(1))
 

@@ -32,21 +32,7 @@ __all__ = [
 
 #: All summaries, by name.
 SUMMARIES: dict[str, type[Summary]] = {
-    cls.__name__: cls
-    for cls in (
-        Moments,
-        FourthMoments,
-        Triangle,
-        Columns,
-        Gram,
-        GramRoot,
-        StandardizedGrams,
-        Sketch,
-        Observed,
-        Latent,
-        Completed,
-        Sample,
-        ScoreMoments,
-        Labelled,
-    )
+    name: cls
+    for name, cls in list(globals().items())
+    if isinstance(cls, type) and issubclass(cls, Summary) and cls is not Summary
 }

@@ -31,7 +31,6 @@ from .._core.arrays import (
     all_finite_by_pieces,
     astype,
     asymmetry,
-    device,
     is_complex,
     is_sparse,
     largest_magnitude,
@@ -41,15 +40,7 @@ from .._core.arrays import (
     working_dtype,
 )
 from .._core.container import flatten, write
-from ..errors import (
-    NonFiniteBlock,
-    bad_ndim,
-    bad_weights,
-    complex_data,
-    damaged_file,
-    is_checkpoint,
-    names_difference,
-)
+from ..errors import NonFiniteBlock, bad_ndim, bad_weights, complex_data, damaged_file, is_checkpoint, names_difference
 from ..linalg import FLOAT32_SQUARES
 
 # Checks of a block of rows and of its weights, before they are added to a summary.
@@ -145,11 +136,6 @@ def merged_mean(
     return *two_sum(mean, rest + d * share), d, share
 
 
-def between_weight(weight: float, other_weight: float) -> float:
-    """w_1 w_2 / (w_1 + w_2): the factor of d d^T in the scatter of two sets of rows about their common mean."""
-    return weight / (weight + other_weight) * other_weight
-
-
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """a + b rounded, and the rounding error (Knuth's TwoSum). Means are kept in these two parts because merging uses
     the difference of two means: at an offset of 1e8 a single float64 would leave only half of its digits."""
@@ -166,32 +152,6 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 _ROUNDING = 1e-8
 #: What goes wrong while a summary is made from values that no summary can have.
 _DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-
-
-def read_summary(path: str | PathLike[str], cls: type[Summary]) -> Any:
-    """The summary of the class `cls` in a file. It is made twice: before the arrays are read, from their shapes, and
-    from the arrays."""
-
-    def check(document: dict[str, Any], layout: Any) -> None:
-        name = document.get("class")
-        if document.get("holds") in ("model", "result"):
-            raise ValueError(f"{path} holds a {document['holds']}, not a {cls.__name__}; use lowdim.load(path).")
-        if document.get("holds") == "checkpoint":
-            raise is_checkpoint(path)
-        if document.get("holds") != "summary" or class_named(name) is None:
-            raise damaged_file(path, "it does not say which summary it holds", container.is_newer(document))
-        if name != cls.__name__:
-            raise ValueError(f"{path} holds a {name}, not a {cls.__name__}; use lowdim.summaries.{name}.load(path).")
-        make(document, layout, declared=True)
-
-    def make(document: dict[str, Any], arrays: Any, declared: bool) -> Any:
-        try:
-            rebuild = container.declared if declared else container.rebuild
-            return cls._from_tree(rebuild(document, arrays), declared)
-        except _DAMAGE as error:
-            raise damaged_file(path, error, container.is_newer(document)) from error
-
-    return make(*container.read(path, check), declared=False)
 
 
 def class_named(name: Any) -> type[Summary] | None:
@@ -249,16 +209,19 @@ def check_values(summary: Summary) -> None:
     or have the wrong sign."""
     for name in summary._layout():
         value = getattr(summary, name)
-        if value is not None and not all_finite_by_pieces(_numbers(value)):
+        if value is None:
+            continue
+        numbers = _numbers(value)
+        if not all_finite_by_pieces(numbers):
             raise ValueError(f"{name} contains NaN or infinity")
-    for name in summary.nonnegative:
-        value = getattr(summary, name)
-        if value is not None and _numbers(value).size and _numbers(value).min() < 0:
-            raise ValueError(f"{name} has the negative entry {_numbers(value).min():g}")
-    for name in summary.symmetric:
-        value = getattr(summary, name)
-        if value is not None:
-            _check_symmetric(name, _numbers(value))
+        if name in summary.nonnegative and numbers.size and numbers.min() < 0:
+            raise ValueError(f"{name} has the negative entry {numbers.min():g}")
+        if name in summary.symmetric:
+            allowed, difference = _ROUNDING * largest_magnitude(numbers), asymmetry(numbers)
+            if not difference <= allowed:
+                raise ValueError(f"{name} is not symmetric: it differs from its transpose by up to {difference:.3g}")
+            if (smallest := float(np.diagonal(numbers).min())) < -allowed:
+                raise ValueError(f"{name} has the negative diagonal entry {smallest:.3g}")
 
 
 def _numbers(value: Any) -> np.ndarray:
@@ -279,16 +242,6 @@ def _check_shape(name: str, value: Any, shape: tuple[int | None, ...], kinds: st
         raise ValueError(f"{name} has shape {got}, and must have shape ({wanted})")
     if not shape and not np.isfinite(numbers):
         raise ValueError(f"{name} contains NaN or infinity")
-
-
-def _check_symmetric(name: str, S: np.ndarray) -> None:
-    """Raise an error unless a matrix is symmetric and its diagonal is not negative, up to rounding."""
-    allowed = _ROUNDING * largest_magnitude(S)
-    difference, smallest = asymmetry(S), float(np.diagonal(S).min())
-    if not difference <= allowed:
-        raise ValueError(f"{name} is not symmetric: it differs from its transpose by up to {difference:.3g}")
-    if smallest < -allowed:
-        raise ValueError(f"{name} has the negative diagonal entry {smallest:.3g}")
 
 
 def _check_complete(summary: Summary, layout: Layout) -> None:
@@ -346,7 +299,7 @@ class Summary(ABC):
     #: `_sizes` says ("*" is any length), nothing for a number, and "-" for text and for other summaries.
     state: ClassVar[dict[str, str]]
     #: Names of the attributes that are added up when summaries are merged; sums that are not made are None.
-    sums: ClassVar[tuple[str, ...]] = ()
+    _sums: ClassVar[tuple[str, ...]] = ()
     #: Names in `state` that were added after the first files were written, so that files may lack them. They keep the
     #: values of an empty summary then.
     added: ClassVar[tuple[str, ...]] = ()
@@ -381,6 +334,10 @@ class Summary(ABC):
     def threaded_blas(self) -> bool:
         """Whether the product of one block is large enough to keep a threaded BLAS busy by itself."""
         return False
+
+    def _is_wide(self) -> bool:
+        """Whether products of all pairs of columns of a block keep a threaded BLAS busy."""
+        return self._sizes()["p"] > NARROW
 
     def update(self, block: Array, weights: Array | None = None) -> None:
         """Add the rows of `block`, a dense array or a CSR array; row i counts `weights[i]` times. Rows of weight zero
@@ -446,7 +403,7 @@ class Summary(ABC):
     def _merged(self, other: Self) -> Changes:
         """What changes when `other` is added, which has the same parameters. Arrays that belong to either summary must
         not be overwritten."""
-        return self._plus({name: part for name in self.sums if (part := getattr(other, name)) is not None})
+        return self._plus({name: part for name in self._sums if (part := getattr(other, name)) is not None})
 
     def _set_names(self, names: Names) -> None:
         """Set the names of the columns, which have been checked."""
@@ -459,7 +416,7 @@ class Summary(ABC):
 
     def restore(self, other: Self) -> None:
         """Take over the sums of another summary with the same parameters, in place of those so far."""
-        self.__dict__.update(other.snapshot().__dict__)
+        self.__dict__ = other.snapshot().__dict__
 
     def _plus(self, sums: Changes) -> Changes:
         """What changes when these sums of further rows are added to those so far, which are None before the first."""
@@ -501,7 +458,30 @@ class Summary(ABC):
         numbers must be finite, and signs and counts must be possible, so that a damaged file is refused here and does
         not lead to wrong results later. The memory taken is about the size of the file.
         """
-        return read_summary(path, cls)
+
+        def check(document: dict[str, Any], layout: Any) -> None:
+            name = document.get("class")
+            if document.get("holds") in ("model", "result"):
+                raise ValueError(f"{path} holds a {document['holds']}, not a {cls.__name__}; use lowdim.load(path).")
+            if document.get("holds") == "checkpoint":
+                raise is_checkpoint(path)
+            if document.get("holds") != "summary" or class_named(name) is None:
+                raise damaged_file(path, "it does not say which summary it holds", container.is_newer(document))
+            if name != cls.__name__:
+                raise ValueError(
+                    f"{path} holds a {name}, not a {cls.__name__}; use lowdim.summaries.{name}.load(path)."
+                )
+            make(document, layout, declared=True)
+
+        def make(document: dict[str, Any], arrays: Any, declared: bool) -> Any:
+            try:
+                rebuild = container.declared if declared else container.rebuild
+                return cls._from_tree(rebuild(document, arrays), declared)
+            except _DAMAGE as error:
+                raise damaged_file(path, error, container.is_newer(document)) from error
+
+        # It is made twice: before the arrays are read, from their shapes, and from the arrays.
+        return make(*container.read(path, check), declared=False)
 
     def __sizeof__(self) -> int:
         """The bytes of everything that it holds. Dask sends tasks where most bytes are, and watches the memory of its
@@ -593,32 +573,6 @@ def check_squares(squares: Array) -> None:
         raise NonFiniteBlock
 
 
-def row_at_mean(mean: Array, weight: float) -> Array:
-    """The row sqrt(weight) mean, whose squares and products are the difference between the second moments about zero
-    and those about the mean; an error if its squares are not finite."""
-    row = mean * math.sqrt(weight)
-    try:
-        with np.errstate(over="ignore"):
-            check_squares(row * row)
-    except NonFiniteBlock:
-        raise ValueError(
-            "center=False: the squares of the entries are not finite. Multiply the rows by a small number, or centre "
-            "them."
-        ) from None
-    return row
-
-
-def is_far(s: Array, squares: Array, weight: float) -> bool:
-    """Whether the shift is a bad one: the mean of some column is more than ten standard deviations away from it.
-
-    `s` and `squares` are the sums of x - shift and (x - shift)^2 in each column. If the shift is far from the mean,
-    subtracting s^2 / weight from the squares cancels leading digits, so that a better shift is needed.
-    """
-    xp = namespace(squares)
-    spread = squares - s * s / weight
-    return bool(xp.any(spread < 0.01 * squares))
-
-
 def products_in_range(Z: Array, groups: Sequence[int] = ()) -> Array:
     """Z^T Z; in float64 if the squares of all columns, or of one of their groups, are out of the range of float32."""
     P = Z.T @ Z
@@ -628,7 +582,7 @@ def products_in_range(Z: Array, groups: Sequence[int] = ()) -> Array:
         squares = xp.linalg.diagonal(P)
         edges = pairwise(accumulate(groups or (P.shape[0],), initial=0))
         if not all(low < float(xp.max(squares[i:j])) < high for i, j in edges):
-            Z = astype(Z, wide_dtype(xp, device(P)))
+            Z = astype(Z, wide_dtype(P))
             P = Z.T @ Z
     return P
 

@@ -7,6 +7,7 @@ vectors is computed there, because a device takes as long to begin with an opera
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
@@ -50,12 +51,6 @@ _FAR_SAMPLES = 0.2
 _SMALL = 512
 
 
-def slice_rows(p: int, narrow: bool) -> int:
-    """The number of rows of a slice with p columns, in float32 if `narrow`."""
-    rows = max(2 * p, _SLICE_BYTES // (p * (4 if narrow else 8)))
-    return rows if p <= _NARROW else min(rows, max(2 * p, _SLICE_ROWS))
-
-
 @np.errstate(all="ignore")
 def products_of_samples(block: Array, sample_weight: Array | None, means: Any) -> Array:
     """Inner products of samples over the features of a block, which are its rows, in the widest dtype of the device.
@@ -66,7 +61,7 @@ def products_of_samples(block: Array, sample_weight: Array | None, means: Any) -
     in float64.
     """
     xp, n = namespace(block), block.shape[1]
-    widest = wide_dtype(xp, device(block))
+    widest = wide_dtype(block)
     w = xp.ones(n, dtype=widest, device=device(block)) if sample_weight is None else astype(sample_weight, widest)
     low, high = FLOAT32_SQUARES
     dtype, centre = block.dtype, max(block.shape) < _SMALL
@@ -91,26 +86,35 @@ def products_of_samples(block: Array, sample_weight: Array | None, means: Any) -
 def _sum_of_products(block: Array, dtype: Any, means: Any) -> Array:
     """Z^T Z for the rows of a block, less their `means`; those of a slice are computed in `dtype`, and added up in the
     widest one."""
-    xp, (m, n) = namespace(block), block.shape
-    widest = wide_dtype(xp, device(block))
-    rows = slice_rows(n, dtype == xp.float32)
-    P: Any = None
-    for i in range(0, m, rows):
-        Z = block[i : min(i + rows, m), :]
-        Z = astype(Z if means is None else Z - means(Z), dtype)
-        found = [astype(product, widest) for product in parts_of_product(Z, widest)]
-        P = found if P is None else [a + b for a, b in zip(P, found, strict=True)]
-    return joined_parts(P)
+
+    def of_slice(at: slice) -> list[Array]:
+        Z = block[at, :]
+        return parts_of_product(astype(Z if means is None else Z - means(Z), dtype))
+
+    return joined_parts(_added_up(block, dtype, of_slice))
 
 
-def parts_of_product(Z: Array, widest: Any) -> list[Array]:
-    """Z^T Z in the dtype of Z, or the sum of several such products in `widest`. If Z has many columns, only its upper
-    half of rows, and the right half of the lower ones: the left half is known from the upper one by symmetry."""
+def _added_up(block: Array, dtype: Any, of_slice: Callable[[slice], list[Array]]) -> list[Array]:
+    """The sums, in the widest dtype, of what `of_slice` gives for slices of the rows, which it computes in `dtype`."""
+    n, p = block.shape
+    widest = wide_dtype(block)
+    rows = max(2 * p, _SLICE_BYTES // (p * (4 if dtype == namespace(block).float32 else 8)))
+    rows = rows if p <= _NARROW else min(rows, max(2 * p, _SLICE_ROWS))
+    total: list[Array] = []
+    for i in range(0, n, rows):
+        found = [astype(part, widest) for part in of_slice(slice(i, min(i + rows, n)))]
+        total = [a + b for a, b in zip(total, found, strict=True)] if total else found
+    return total
+
+
+def parts_of_product(Z: Array) -> list[Array]:
+    """Z^T Z in the dtype of Z, or the sum of several such products in the widest one. If Z has many columns, only its
+    upper half of rows, and the right half of the lower ones: the left half is known from the upper one by symmetry."""
     p = Z.shape[1]
     if p >= _HALVES_FROM and multiplies_parts(Z):
         left, right = Z[:, : p // 2], Z[:, p // 2 :]
         return [left.T @ Z, right.T @ right]
-    return [Z.T @ Z if p > _NARROW else tall_product(Z, Z, widest)]
+    return [Z.T @ Z if p > _NARROW else tall_product(Z, Z, wide_dtype(Z))]
 
 
 def tall_product(X: Array, Y: Array, dtype: Any = None) -> Array:
@@ -170,7 +174,7 @@ def device_sums(
     or if rows are multiplied in another dtype.
     """
     xp = namespace(block)
-    widest = wide_dtype(xp, device(block))
+    widest = wide_dtype(block)
     dtype = widest if so_far.wide else block.dtype
     narrow = np.dtype(np.float32 if block.dtype == xp.float32 else np.float64)
     shift, moves = _shift_for(block, so_far, narrow), 0
@@ -208,7 +212,7 @@ def _shift_for(block: Array, so_far: Any, dtype: np.dtype) -> np.ndarray | None:
         shift, squares = to_host([so_far.mean, xp.linalg.diagonal(so_far.scatter)])
         near = so_far.weight * shift**2 <= squares
     else:
-        rows = _rows(block, slice(0, min(_PILOT_ROWS, block.shape[0])), wide_dtype(xp, device(block)))
+        rows = _rows(block, slice(0, min(_PILOT_ROWS, block.shape[0])), wide_dtype(block))
         found = [xp.mean(rows, axis=0), xp.var(rows, axis=0), xp.max(rows, axis=0), xp.min(rows, axis=0)]
         mean, variance, largest, smallest = to_host(found)
         near, shift = mean**2 <= variance, np.where(largest == smallest, largest, mean)
@@ -217,25 +221,17 @@ def _shift_for(block: Array, so_far: Any, dtype: np.dtype) -> np.ndarray | None:
 
 def _sums_about(shift: np.ndarray | None, block: Array, weights: Array | None, dtype: Any) -> tuple[Array, Array]:
     """Sums and products about the shift. Those of a slice are computed in `dtype`, and added up in float64."""
-    n, p = block.shape
-    xp = namespace(block)
-    widest = wide_dtype(xp, device(block))
-    rows = slice_rows(p, dtype == xp.float32)
     c = None if shift is None else asarray_like(shift, block, dtype=dtype)
-    s: Any = None
-    P: Any = None
-    for i in range(0, n, rows):
-        part = slice(i, min(i + rows, n))
-        Z = _rows(block, part, dtype)
+
+    def of_slice(at: slice) -> list[Array]:
+        Z = _rows(block, at, dtype)
         if c is not None:
             Z = Z - c
-        w = None if weights is None else astype(weights[part], dtype)
-        s_part = astype(column_sums(Z, w), widest)
-        if w is not None:
-            Z = Z * xp.sqrt(w)[:, None]
-        P_part = [astype(product, widest) for product in parts_of_product(Z, widest)]
-        s = s_part if s is None else s + s_part
-        P = P_part if P is None else [a + b for a, b in zip(P, P_part, strict=True)]
+        w = None if weights is None else astype(weights[at], dtype)
+        s = column_sums(Z, w)
+        return [s, *parts_of_product(Z if w is None else Z * namespace(Z).sqrt(w)[:, None])]
+
+    s, *P = _added_up(block, dtype, of_slice)
     return s, joined_parts(P)
 
 

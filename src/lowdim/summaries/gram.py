@@ -6,7 +6,6 @@ which is centred separately, so it can be accumulated over blocks of features as
 
 from __future__ import annotations
 
-import threading
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
@@ -15,6 +14,7 @@ import numpy as np
 from .._core.arrays import (
     Array,
     Scratch,
+    SharedScratch,
     asarray_like,
     astype,
     dense,
@@ -25,7 +25,7 @@ from .._core.arrays import (
     wide_dtype,
 )
 from ..linalg import FLOAT32_SQUARES, divisor, is_constant, r_factor, require_rows, require_size
-from .base import CACHE_BYTES, NARROW, Changes, Summary, check_squares, products_in_range
+from .base import CACHE_BYTES, Changes, Summary, check_squares, products_in_range, row_weights
 from .device import products_of_samples
 
 #: Products about a point have lost too many digits if less than this share of the squares is variance.
@@ -57,8 +57,8 @@ def centred_features(
         Z, mean = block, xp.zeros_like(block[:, :1])
     scale = xp.ones_like(Z[:, 0])
     if ddof is not None:
-        Z = astype(Z, wide_dtype(xp, device(Z)))
-        w = xp.ones_like(Z[0, :]) if sample_weight is None else astype(sample_weight, Z.dtype)
+        Z = astype(Z, wide_dtype(Z))
+        w = row_weights(Z[0, :], sample_weight)
         squares = (Z * Z) @ w
         check_squares(squares)
         scale = standard_deviations(squares, mean[:, 0], Z.shape[1], float(xp.sum(w)), ddof)
@@ -184,12 +184,9 @@ class Gram(Summary):
         return some
 
     def from_products(self, known: Gram) -> Self | None:
-        # Products of features that are divided by their standard deviations, or not centred, are others.
-        return (
-            None
-            if self.ddof is not None or not self.centre
-            else cast("Self | None", known.reweighted(self.sample_weight))
-        )
+        # Roots, and products of features that are divided by their standard deviations or not centred, are others.
+        same = type(self) is Gram and self.ddof is None and self.centre
+        return cast("Self", known.reweighted(self.sample_weight)) if same else None
 
     def reweighted(self, sample_weight: Array | None) -> Gram | None:
         """The same products with other weights of the samples, which only `centred` uses.
@@ -199,7 +196,7 @@ class Gram(Summary):
         """
         P = self.product
         xp = namespace(P)
-        w = xp.ones_like(P[:, 0]) if sample_weight is None else astype(sample_weight, P.dtype)
+        w = row_weights(P[:, 0], sample_weight)
         total, offset = float(w @ xp.linalg.diagonal(P)), float(w @ (P @ w)) / float(xp.sum(w))
         if total - offset < _NEAR_ROWS * total:
             return None
@@ -210,7 +207,7 @@ class Gram(Summary):
     @property
     def threaded_blas(self) -> bool:
         """Whether there are enough samples for the product of a block to keep all BLAS threads busy."""
-        return self.n_samples > NARROW
+        return self._is_wide()
 
     @property
     def slices_on_device(self) -> bool:  # type: ignore[override]
@@ -248,7 +245,7 @@ class Gram(Summary):
                 Z = self._standardized(Z, mean, self.ddof)
         P = products_in_range(Z)
         check_squares(namespace(P).linalg.diagonal(P))
-        return astype(P, wide_dtype(namespace(P), device(P)))
+        return astype(P, wide_dtype(P))
 
     def _sparse_product(self, block: Any) -> Array:
         """The product of a sparse block of features, in float64."""
@@ -285,8 +282,8 @@ class Gram(Summary):
     def _standardized(self, Z: Array, mean: Array, ddof: int) -> Array:
         """Centred features divided by their standard deviation, in place for NumPy arrays."""
         xp = namespace(Z)
-        Z = astype(Z, wide_dtype(xp, device(Z)))
-        w = xp.ones_like(Z[0, :]) if self.sample_weight is None else astype(self.sample_weight, Z.dtype)
+        Z = astype(Z, wide_dtype(Z))
+        w = row_weights(Z[0, :], self.sample_weight)
         weight = float(xp.sum(w))
         # If the mean is large, its rounding error may be as large as the standard deviation: correct the squares.
         rest = (Z @ w) / weight
@@ -323,9 +320,6 @@ class GramRoot(Gram):
         """Rows are copied to float64 as a whole."""
         return False
 
-    def from_products(self, known: Gram) -> Self | None:
-        return None
-
     def centred(self) -> Array:
         """R^T R."""
         return self.product.T @ self.product
@@ -338,7 +332,7 @@ class GramRoot(Gram):
 
     def _product_of(self, block: Array) -> Array:
         xp = namespace(block)
-        block = astype(block, wide_dtype(xp, device(block)))
+        block = astype(block, wide_dtype(block))
         Z, _, _ = centred_features(block, self.sample_weight, self.ddof, self.centre)
         check_squares(xp.sum(Z * Z, axis=1))
         if self.sample_weight is not None:
@@ -403,10 +397,7 @@ class StandardizedGrams(Summary):
         self.product: Any = None
         self.log_scale: Any = None
 
-    @property
-    def threaded_blas(self) -> bool:
-        """Whether there are enough samples for the product of a block to keep all BLAS threads busy."""
-        return self.training.shape[1] > NARROW
+    threaded_blas = Gram.threaded_blas
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(CACHE_BYTES // 4 // (n_columns * 8), 4 * n_columns)
@@ -492,7 +483,7 @@ class FeatureProducts:
     def __init__(self, weights: Array | None, ddof: int, right: Array) -> None:
         xp = namespace(right)
         n = right.shape[0]
-        self._local, self._weights = threading.local(), weights
+        self._scratch, self._weights = SharedScratch(), weights
         ones = xp.ones(n, dtype=right.dtype, device=device(right))
         w = ones if weights is None else astype(weights, right.dtype)
         self.total_weight_ = float(n) if weights is None else float(xp.sum(w))
@@ -526,10 +517,8 @@ class FeatureProducts:
         left = squares - self._squares_of(mean, squares)
         shift = xp.zeros_like(mean)
         if not bool(xp.all(left > _NEAR * squares)):
-            if not hasattr(self._local, "scratch"):
-                self._local.scratch = Scratch()
-            shift = feature_means(block, self._weights, self._local.scratch)[:, 0]
-            products, squares = self._sums_of(self._local.scratch.difference(block, shift[:, None]))
+            shift = feature_means(block, self._weights, self._scratch)[:, 0]
+            products, squares = self._sums_of(self._scratch.difference(block, shift[:, None]))
             mean = products[:, -1] / self.total_weight_
             left = xp.clip(squares - self._squares_of(mean, squares), 0.0, None)
         moved = products[:, :-1] - mean[:, None] * astype(self._sums, block.dtype)[None, :]

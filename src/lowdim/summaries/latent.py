@@ -22,16 +22,7 @@ from .._core.arrays import (
     wide_dtype,
 )
 from ..errors import NonFiniteBlock
-from .base import (
-    CACHE_BYTES,
-    Changes,
-    Summary,
-    check_squares,
-    merged_mean,
-    row_weights,
-    total_weight,
-    two_sum,
-)
+from .base import CACHE_BYTES, Changes, Summary, check_squares, merged_mean, row_weights, total_weight, two_sum
 from .moments import Moments
 
 # Symmetric k x k tables of which one half is stored, and inverses of many of them at once.
@@ -44,48 +35,31 @@ def pairs(k: int) -> tuple[np.ndarray, np.ndarray]:
     return np.tril_indices(k)
 
 
-@lru_cache(maxsize=64)
-def _places(k: int) -> np.ndarray:
-    """The index in the packed table of each entry (i, j) of the full table."""
-    i, j = np.divmod(np.arange(k * k), k)
-    low, high = np.minimum(i, j), np.maximum(i, j)
-    return high * (high + 1) // 2 + low
-
-
 def pairs_like(k: int, like: Array) -> tuple[Array, Array]:
     """`pairs` in the namespace and on the device of `like`."""
-    return _sent("rows", k, like), _sent("columns", k, like)
+    return _table("rows", k, like), _table("columns", k, like)
 
 
-def _sent(which: str, k: int, like: Array) -> Array:
-    """Indices of a table, or the packed unit matrix, in the namespace and on the device of `like`. They are sent to a
+def _table(which: str, k: int, like: Array) -> Array:
+    """Indices of a table, or the packed unit matrix, in the namespace and on the device of `like`. They are moved to a
     device once, because that takes as long as an operation that uses them."""
-    xp, where = namespace(like), str(device(like))
-    found = _kept.get((which, k, xp, where))
-    if found is None:
-        i, j = pairs(k)
-        tables = {
-            "rows": i,
-            "columns": j,
-            "halves": i * k + j,
-            "places": _places(k),
-            "identity": (i == j).astype(float),
-        }
-        found = asarray_like(tables[which], like)
+    key = which, k, namespace(like), str(device(like))
+    if key not in _kept:
         if len(_kept) >= _MOST_KEPT:
             _kept.clear()
-        _kept[which, k, xp, where] = found
-    return found
+        i, j = pairs(k)
+        rows, columns = np.divmod(np.arange(k * k), k)
+        low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+        # The place of an entry of the packed table in the full one, and that of an entry of the full table in it.
+        tables = {"rows": i, "columns": j, "halves": i * k + j, "places": high * (high + 1) // 2 + low}
+        tables["identity"] = (i == j).astype(float)
+        _kept[key] = asarray_like(tables[which], like)
+    return _kept[key]
 
 
-#: What was sent, by its name, the size of the table, the namespace, and the name of the device; at most so many.
+#: Tables by their name, size, namespace, and the name of the device; at most so many.
 _kept: dict[tuple[str, int, Any, str], Array] = {}
 _MOST_KEPT = 64
-
-
-def identity(k: int, like: Array) -> Array:
-    """The packed unit matrix, (k(k+1)/2, 1), in the dtype of `like`."""
-    return astype(_sent("identity", k, like), like.dtype)[:, None]
 
 
 def multiplicity(k: int, like: Array) -> Array:
@@ -97,13 +71,13 @@ def multiplicity(k: int, like: Array) -> Array:
 def unpack(packed: Array, k: int) -> Array:
     """(k(k+1)/2, b) -> (k, k, b)."""
     xp = namespace(packed)
-    return xp.reshape(xp.take(packed, _sent("places", k, packed), axis=0), (k, k, packed.shape[1]))
+    return xp.reshape(xp.take(packed, _table("places", k, packed), axis=0), (k, k, packed.shape[1]))
 
 
 def pack(full: Array) -> Array:
     """(k, k, b) -> (k(k+1)/2, b)."""
     xp, k = namespace(full), full.shape[0]
-    return xp.take(xp.reshape(full, (k * k, full.shape[2])), _sent("halves", k, full), axis=0)
+    return xp.take(xp.reshape(full, (k * k, full.shape[2])), _table("halves", k, full), axis=0)
 
 
 def pack_outer(v: Array) -> Array:
@@ -154,7 +128,7 @@ def invert_positive(A: Array) -> tuple[Array, Array]:
 _FEW = 0.04
 
 
-def observed_entries(block: Array, unstored: bool) -> DenseEntries | StoredEntries:
+def observed_entries(block: Array, unstored: bool) -> DenseEntries:
     """The entries of `block` that were observed, in float64."""
     if unstored and is_sparse(block):
         return StoredEntries(block)
@@ -175,12 +149,12 @@ class DenseEntries:
 
     def __init__(self, block: Array) -> None:
         xp = namespace(block)
-        x = astype(block, wide_dtype(xp, device(block)))
-        self._holes = xp.isnan(x)
-        self._x = xp.where(self._holes, xp.zeros_like(x), x)
+        x = astype(block, wide_dtype(block))
+        self._missing = xp.isnan(x)
+        self._x = xp.where(self._missing, xp.zeros_like(x), x)
         if not all_finite(self._x):
             raise NonFiniteBlock
-        self.mask = astype(~self._holes, x.dtype)
+        self.mask = astype(~self._missing, x.dtype)
         self.z = self._x
 
     def weights_like(self) -> Array:
@@ -189,7 +163,7 @@ class DenseEntries:
 
     def known(self) -> Array:
         """Which entries were observed, (b, p)."""
-        return ~self._holes
+        return ~self._missing
 
     def values(self) -> Array:
         """The entries themselves, zero where not observed, (b, p)."""
@@ -201,19 +175,23 @@ class DenseEntries:
 
     def across(self, table: Array) -> Array:
         """sum_d table_d m_id for each row i: (m, p) -> (m, b)."""
-        return table @ self.mask.T
+        return self._times(self.mask, table)
 
     def across_values(self, table: Array) -> Array:
         """sum_d table_d z_id for each row i: (m, p) -> (m, b)."""
-        return table @ self.z.T
+        return self._times(self.z, table)
 
     def down(self, table: Array) -> Array:
         """sum_i table_i m_id for each column d: (m, b) -> (m, p)."""
-        return table @ self.mask
+        return self._times(self.mask.T, table)
 
     def down_values(self, table: Array) -> Array:
         """sum_i table_i z_id for each column d: (m, b) -> (m, p)."""
-        return table @ self.z
+        return self._times(self.z.T, table)
+
+    def _times(self, M: Array, table: Array) -> Array:
+        """table M^T."""
+        return table @ M.T
 
     def squares(self, weights: Array) -> Array:
         """sum_i weight_i z_id^2 for each column d."""
@@ -225,7 +203,7 @@ class DenseEntries:
         return (rest * rest) @ (1.0 / noise)
 
 
-class StoredEntries:
+class StoredEntries(DenseEntries):
     """A sparse block whose unstored entries are missing, as are stored NaN."""
 
     def __init__(self, block: Any) -> None:
@@ -242,7 +220,7 @@ class StoredEntries:
         #: The column of each entry, as an index that NumPy need not convert, and the number of entries of each row.
         self._columns, self._lengths = block.indices.astype(np.intp), np.diff(block.indptr)
         self.mask = self._like(np.ones_like(x))
-        self._z = self._like(x)
+        self.z = self._like(x)
 
     def weights_like(self) -> Array:
         return np.empty(self._block.shape[0])
@@ -256,25 +234,16 @@ class StoredEntries:
     def centre(self, mean: Array, scale: Array) -> None:
         z = self._x - self._of_entries(mean)
         z /= self._of_entries(scale)
-        self._z = self._like(z)
+        self.z = self._like(z)
 
-    def across(self, table: Array) -> Array:
-        return np.ascontiguousarray((self.mask @ np.ascontiguousarray(table.T)).T)
-
-    def across_values(self, table: Array) -> Array:
-        return np.ascontiguousarray((self._z @ np.ascontiguousarray(table.T)).T)
-
-    def down(self, table: Array) -> Array:
-        return np.ascontiguousarray((self.mask.T @ np.ascontiguousarray(table.T)).T)
-
-    def down_values(self, table: Array) -> Array:
-        return np.ascontiguousarray((self._z.T @ np.ascontiguousarray(table.T)).T)
+    def _times(self, M: Array, table: Array) -> Array:
+        return np.ascontiguousarray((M @ np.ascontiguousarray(table.T)).T)
 
     def squares(self, weights: Array) -> Array:
-        return self._like(self._z.data**2).T @ weights
+        return self._like(self.z.data**2).T @ weights
 
     def misfit(self, loadings: Array, scores: Array, noise: Array) -> Array:
-        rest = self._z.data.copy()
+        rest = self.z.data.copy()
         for w, u in zip(loadings, scores, strict=True):
             explained = self._of_entries(w)
             explained *= np.repeat(u, self._lengths)
@@ -424,7 +393,8 @@ class LatentGaussian:
 
     def _invert(self, packed: Array) -> tuple[Array, Array]:
         """(I + sum)^{-1} as (k, k, b), and ln det(I + sum)."""
-        return invert_positive(unpack(packed + identity(self.k, packed), self.k))
+        identity = astype(_table("identity", self.k, packed), packed.dtype)[:, None]
+        return invert_positive(unpack(packed + identity, self.k))
 
 
 class LatentSummary(Summary):
@@ -452,6 +422,17 @@ class LatentSummary(Summary):
 
     def _empty(self) -> Self:
         return type(self)(self.model, **{name: getattr(self, name) for name in self._choices()})
+
+    def _expected(self, block: Array, weights: Array | None) -> tuple[DenseEntries, Array, Array, Array, float]:
+        """The observed entries of a block; posterior means and covariances, weights, and the log-likelihood of its
+        rows."""
+        entries = observed_entries(block, self.unstored)
+        u, covariance, log_density = self.model.expect(entries)
+        w = row_weights(u[0, :], weights)
+        loglike = float(w @ log_density)
+        if not math.isfinite(loglike):
+            raise NonFiniteBlock
+        return entries, u, covariance, w, loglike
 
     @classmethod
     def _choices(cls) -> tuple[str, ...]:
@@ -502,7 +483,7 @@ class Latent(LatentSummary):
     """
 
     parameters = (*LatentSummary.parameters, "informed")
-    sums = ("second", "covariances", "cross", "squares", "scores", "loglike")
+    _sums = ("second", "covariances", "cross", "squares", "scores", "loglike")
     state = LatentSummary.state | dict(
         informed="", second="qp", covariances="hp", cross="vp", squares="p", scores="q", loglike=""
     )
@@ -550,29 +531,18 @@ class Latent(LatentSummary):
         return self
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        entries = observed_entries(block, self.unstored)
-        u, covariance, log_density = self.model.expect(entries)
+        entries, u, covariance, w, loglike = self._expected(block, weights)
         xp = namespace(u)
-        w = row_weights(u[0, :], weights)
         v = with_one(u)
         second = pack_outer(v)
         half = covariance.shape[0]
         second[:half, :] += covariance
         if weights is not None:
             second, covariance, v = second * w, covariance * w, v * w
-        loglike = float(w @ log_density)
-        if not math.isfinite(loglike):
-            raise NonFiniteBlock
         q = second.shape[0]
         tables = entries.down(xp.concat([second, covariance]) if self.informed else second)
-        by_values, squares = entries.down_values(v), entries.squares(w)
-        sums = {
-            "second": tables[:q, :],
-            "cross": by_values,
-            "squares": squares,
-            "scores": xp.sum(second, axis=1),
-            "loglike": loglike,
-        }
+        sums = {"second": tables[:q, :], "cross": entries.down_values(v), "squares": entries.squares(w)}
+        sums |= {"scores": xp.sum(second, axis=1), "loglike": loglike}
         return self._plus(sums | {"covariances": tables[q:, :]} if self.informed else sums)
 
     def _unmade(self) -> tuple[str, ...]:
@@ -623,7 +593,7 @@ class Completed(LatentSummary):
     (2.0, -7.342)
     """
 
-    sums = ("weight", "total", "second", "loglike")
+    _sums = ("weight", "total", "second", "loglike")
     state = LatentSummary.state | dict(weight="", total="p", second="pp", loglike="")
     nonnegative = (*LatentSummary.nonnegative, "weight")
     symmetric = ("second",)
@@ -636,25 +606,20 @@ class Completed(LatentSummary):
         self.loglike = 0.0
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        entries = observed_entries(block, self.unstored)
-        u, covariance, log_density = self.model.expect(entries)
+        entries, u, covariance, w, loglike = self._expected(block, weights)
         xp, k = namespace(u), self.model.k
         known = entries.known()
         guess = u.T @ self.loadings
         z = xp.where(known, (entries.values() - self.mean) / self.scale, guess)
-        w = row_weights(u[0, :], weights)
         root = xp.sqrt(w)[:, None]
-        holes = astype(~known, z.dtype) * root
+        missing = astype(~known, z.dtype) * root
         L = xp.linalg.cholesky(xp.permute_dims(unpack(covariance, k), (2, 0, 1)))
-        spread = xp.matrix_transpose(L) @ self.loadings * holes[:, None, :]
+        spread = xp.matrix_transpose(L) @ self.loadings * missing[:, None, :]
         spread = xp.reshape(spread, (-1, z.shape[1]))
         z = z * root
         second = z.T @ z + spread.T @ spread
         identity = xp.eye(z.shape[1], dtype=z.dtype, device=device(z))
-        second = second + identity * (xp.sum(holes * holes, axis=0) * self.noise)
-        loglike = float(w @ log_density)
-        if not math.isfinite(loglike):
-            raise NonFiniteBlock
+        second = second + identity * (xp.sum(missing * missing, axis=0) * self.noise)
         return self._plus({"weight": float(xp.sum(w)), "total": root[:, 0] @ z, "second": second, "loglike": loglike})
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
@@ -696,6 +661,7 @@ class Observed(Summary):
     state = dict.fromkeys(("n_features", "unstored", "components", "n_rows", "weight", "surplus"), "") | dict.fromkeys(
         ("count", "mean", "rest", "squares"), "p"
     )
+    _sums = ("n_rows", "weight", "surplus")
     optional = ("components",)
     nonnegative = ("components", "weight", "surplus", "count", "squares")
     takes_nan = True
@@ -737,15 +703,10 @@ class Observed(Summary):
     def _merged(self, other: Self) -> Changes:
         if other.count is None:
             return {}
-        sums = {name: getattr(other, name) for name in self._numbers()}
-        return self._plus(sums) | self._with_entries(other.count, other.mean, other.rest, other.squares)
+        return super()._merged(other) | self._with_entries(other.count, other.mean, other.rest, other.squares)
 
     def _unmade(self) -> tuple[str, ...]:
         return ("components", "surplus") if self.components is None else ()
-
-    def _numbers(self) -> tuple[str, ...]:
-        """The names of the sums that are numbers."""
-        return ("n_rows", "weight") if self.components is None else ("n_rows", "weight", "surplus")
 
     def _with_entries(self, count: Array, shift: Array, step: Array, squares: Array) -> Changes:
         """What changes with entries of mean `shift + step` and sums of squares `squares` about it."""

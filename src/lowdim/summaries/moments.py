@@ -18,7 +18,6 @@ from .._core.arrays import (
     astype,
     column_sums,
     dense,
-    device,
     eps,
     has_columns_in_one_piece,
     is_array,
@@ -32,20 +31,7 @@ from .._core.arrays import (
 from .._core.threads import add_products, mirror_upper
 from ..errors import NonFiniteBlock
 from ..linalg import FLOAT64_EPS, divisor, require_rows
-from .base import (
-    CACHE_BYTES,
-    NARROW,
-    Changes,
-    Summary,
-    between_weight,
-    check_squares,
-    is_far,
-    merged_mean,
-    products_in_range,
-    row_at_mean,
-    total_weight,
-    two_sum,
-)
+from .base import CACHE_BYTES, Changes, Summary, check_squares, merged_mean, products_in_range, total_weight, two_sum
 from .device import device_sums
 
 
@@ -55,19 +41,16 @@ class MeanSummary(Summary):
     parameters: ClassVar[tuple[str, ...]] = ("n_features",)
     nonnegative: ClassVar[tuple[str, ...]] = ("weight",)
     #: The name of the attribute that holds the second moments.
-    second: ClassVar[str]
-
-    def __init__(self, n_features: int) -> None:
-        self.n_features = int(n_features)
-        self.n_rows, self.weight = 0, 0.0
-        self.mean: Any = None
-        self.rest: Any = None
-        setattr(self, self.second, None)
+    _second: ClassVar[str]
+    n_features: int
+    n_rows, weight = 0, 0.0
+    mean: Any = None
+    rest: Any = None
 
     def _merged(self, other: Self) -> Changes:
         if other.weight == 0.0:
             return {}
-        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, getattr(other, self.second))
+        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, getattr(other, self._second))
 
     def _with_rows(self, n: int, weight: float, shift: Array, step: Array, second: Array) -> Changes:
         """What changes with rows of mean `shift + step` and these second moments about it."""
@@ -77,7 +60,7 @@ class MeanSummary(Summary):
             mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
             second = self._joined(second, d, between_weight(self.weight, weight))
         counts = {"n_rows": self.n_rows + n, "weight": self.weight + weight}
-        return counts | {"mean": mean, "rest": rest, self.second: second}
+        return counts | {"mean": mean, "rest": rest, self._second: second}
 
     def _joined(self, second: Array, d: Array, between: float) -> Array:
         """The second moments so far and those of further rows about the common mean; d is the difference of the means,
@@ -105,7 +88,7 @@ class ScatterSummary(MeanSummary):
     scatter: Any
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
-        super().__init__(n_features)
+        self.n_features = int(n_features)
         self.groups = (self.n_features,) if groups is None else tuple(int(g) for g in groups)
         if sum(self.groups) != self.n_features or min(self.groups) < 1:
             raise ValueError(
@@ -115,7 +98,7 @@ class ScatterSummary(MeanSummary):
     @property
     def threaded_blas(self) -> bool:
         """Whether there are enough columns for the product of a block to keep all BLAS threads busy."""
-        return self.n_features > NARROW
+        return self._is_wide()
 
     def covariance(self, ddof: int = 1) -> Array:
         """scatter / (weight - ddof)."""
@@ -124,6 +107,26 @@ class ScatterSummary(MeanSummary):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_rows} rows of weight {self.weight:g}, {self.n_features} columns)"
+
+
+def between_weight(weight: float, other_weight: float) -> float:
+    """w_1 w_2 / (w_1 + w_2): the factor of d d^T in the scatter of two sets of rows about their common mean."""
+    return weight / (weight + other_weight) * other_weight
+
+
+def row_at_mean(mean: Array, weight: float) -> Array:
+    """The row sqrt(weight) mean, whose squares and products are the difference between the second moments about zero
+    and those about the mean; an error if its squares are not finite."""
+    row = mean * math.sqrt(weight)
+    try:
+        with np.errstate(over="ignore"):
+            check_squares(row * row)
+    except NonFiniteBlock:
+        raise ValueError(
+            "center=False: the squares of the entries are not finite. Multiply the rows by a small number, or centre "
+            "them."
+        ) from None
+    return row
 
 
 #: Sparse blocks that store more than this fraction of their entries are made dense, because that is then faster.
@@ -209,7 +212,9 @@ class Moments(ScatterSummary):
     symmetric = ("scatter",)
     takes_pieces = True
     slices_on_device = True
-    second = "scatter"
+    _second = "scatter"
+    scatter: Any = None
+    product_eps = FLOAT64_EPS
     state = dict(
         n_features="", groups="*", wide="", n_rows="", weight="", mean="p", rest="p", scatter="pp", product_eps=""
     )
@@ -217,7 +222,6 @@ class Moments(ScatterSummary):
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
         super().__init__(n_features, groups=groups)
         self.wide = wide
-        self.product_eps = FLOAT64_EPS
         self._scratch = Scratch()
 
     @classmethod
@@ -391,6 +395,17 @@ class Moments(ScatterSummary):
         return counts | {"mean": mean, "rest": rest, "scatter": scatter}
 
 
+def is_far(s: Array, squares: Array, weight: float) -> bool:
+    """Whether the shift is a bad one: the mean of some column is more than ten standard deviations away from it.
+
+    `s` and `squares` are the sums of x - shift and (x - shift)^2 in each column. If the shift is far from the mean,
+    subtracting s^2 / weight from the squares cancels leading digits, so that a better shift is needed.
+    """
+    xp = namespace(squares)
+    spread = squares - s * s / weight
+    return bool(xp.any(spread < 0.01 * squares))
+
+
 def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """As `Moments._dense_sums`, for a sparse block. The shift is zero, except for columns where that would lose digits.
     There are few of these: if a column is stored in a share a of the rows, (sum w x)^2 / weight is at most a sum w x^2,
@@ -457,10 +472,8 @@ class FourthMoments(Moments):
     nonnegative = (*Moments.nonnegative, "fourth")
     state = Moments.state | dict(third="p", fourth="")
 
-    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
-        super().__init__(n_features, groups=groups, wide=wide)
-        self.third: Any = None
-        self.fourth: Any = 0.0
+    third: Any = None
+    fourth: Any = 0.0
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         one = self.fresh()
@@ -558,7 +571,7 @@ def _real_numbers(name: str, values: Any) -> Array:
         raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}; pass {name}.real if that is meant.")
     if isinstance(values, np.ndarray) and values.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}; convert it: {name}.astype(float).")
-    return astype(values, wide_dtype(namespace(values), device(values)))
+    return astype(values, wide_dtype(values))
 
 
 def _check_finite(name: str, values: Array) -> None:
@@ -587,8 +600,11 @@ class Columns(MeanSummary):
 
     state = dict(n_features="", n_rows="", weight="", mean="p", rest="p", squares="p")
     nonnegative = ("weight", "squares")
-    second = "squares"
-    squares: Any
+    _second = "squares"
+    squares: Any = None
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = int(n_features)
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         weight = total_weight(block, weights)
@@ -619,7 +635,7 @@ class Columns(MeanSummary):
 
     def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
         xp = namespace(block)
-        wide = wide_dtype(xp, device(block))
+        wide = wide_dtype(block)
         w = None if weights is None else astype(weights, wide)
         shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
         s, squares = _column_sums_about(shift, block, w)
@@ -637,7 +653,7 @@ class Columns(MeanSummary):
 
 def _column_sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
     """Sums and sums of squares of a dense block about the shift, in float64."""
-    Z = astype(block - shift, wide_dtype(namespace(block), device(block)))
+    Z = astype(block - shift, wide_dtype(block))
     return column_sums(Z, weights), column_sums(Z * Z, weights)
 
 

@@ -15,7 +15,6 @@ from .._core.arrays import (
     astype,
     column_sums,
     dense,
-    device,
     namespace,
     to_host,
     to_numpy,
@@ -97,7 +96,7 @@ class ScoreMoments(Summary):
     """
 
     parameters = ("A", "mean", "density", "curved", "measured", "narrow")
-    sums = ("weight", "n_rows", "products", "slopes", "curvature", "energy", "fourth")
+    _sums = ("weight", "n_rows", "products", "slopes", "curvature", "energy", "fourth")
     state = dict(
         A="pk", mean="p", density_in_words="-", curved="", measured="", narrow="", weight="", n_rows=""
     ) | dict(products="kk", slopes="k", curvature="kk", energy="k", fourth="k")
@@ -181,7 +180,7 @@ class ScoreMoments(Summary):
         is very far from zero. Whitened rows, whose mean is zero, are multiplied as they are.
         """
         xp = namespace(block)
-        wide = wide_dtype(xp, device(block))
+        wide = wide_dtype(block)
         dtype = xp.float32 if self.narrow else wide
         unmixed_in = dtype if block.dtype == xp.float32 else wide
         if not isinstance(block, np.ndarray):

@@ -5,18 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Self
 
-from .._core.arrays import Array, Scratch, astype, column_sums, dense, device, namespace, wide_dtype
+from .._core.arrays import Array, Scratch, astype, column_sums, dense, namespace, wide_dtype
 from ..errors import NonFiniteBlock
 from ..linalg import r_factor
-from .base import (
-    CACHE_BYTES,
-    Changes,
-    Summary,
-    check_squares,
-    row_at_mean,
-    total_weight,
-)
-from .moments import Moments, ScatterSummary
+from .base import CACHE_BYTES, Changes, Summary, check_squares, total_weight
+from .moments import Moments, ScatterSummary, row_at_mean
 
 
 class Triangle(ScatterSummary):
@@ -59,8 +52,8 @@ class Triangle(ScatterSummary):
     """
 
     state = dict(n_features="", groups="*", n_rows="", weight="", mean="p", rest="p", rows="*p")
-    second = "rows"
-    rows: Any
+    _second = "rows"
+    rows: Any = None
     #: Whether the rows themselves were computed from products, which have lost the digits of small directions.
     squared: ClassVar[bool] = False
 
@@ -90,7 +83,7 @@ class Triangle(ScatterSummary):
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         xp = namespace(block)
         block = dense(block)
-        block = astype(block, wide_dtype(xp, device(block)))
+        block = astype(block, wide_dtype(block))
         weight = total_weight(block, weights)
         first = block[0, :]
         Z = block - first
@@ -152,7 +145,7 @@ class Sketch(Summary):
     """
 
     parameters = ("V", "mean", "implicit")
-    sums = ("product",)
+    _sums = ("product",)
     state = dict(V="pb", mean="p", implicit="", product="pb")
 
     def __init__(self, V: Array, mean: Array, *, implicit: bool = False) -> None:
@@ -184,7 +177,7 @@ class Sketch(Summary):
             P = P - mean[:, None] * xp.sum(Y, axis=0)[None, :]
         if not bool(xp.all(xp.isfinite(xp.sum(P, axis=0)))):
             raise NonFiniteBlock
-        P = astype(P, wide_dtype(xp, device(P)))
+        P = astype(P, wide_dtype(P))
         if self.product is not None:
             P += self.product
         return {"product": P}

@@ -310,7 +310,7 @@ class Tiles:
         if isinstance(self.X, np.ndarray) or is_sparse(self.X):
             return np.empty(shape)
         xp = namespace(self.X)
-        return xp.empty(shape, dtype=wide_dtype(xp, device(self.X)), device=device(self.X))
+        return xp.empty(shape, dtype=wide_dtype(self.X), device=device(self.X))
 
     def empty_tiles(self, count: int, size: int) -> Array:
         """An uninitialised array for `count` tiles."""

@@ -116,7 +116,7 @@ class OfCovariance:
     def __init__(self, R: Array) -> None:
         xp, large = namespace(R), R.shape[0] >= _ON_DEVICE_FROM
         # A device that computes in float64 finds eigenpairs of large matrices faster than the host.
-        faster = large and not isinstance(R, np.ndarray) and wide_dtype(xp, device(R)) == xp.float64
+        faster = large and not isinstance(R, np.ndarray) and wide_dtype(R) == xp.float64
         self._on_device = R if faster else None
         self.R, self.p = to_numpy(R), R.shape[0]
 

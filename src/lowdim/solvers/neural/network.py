@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._core.arrays import Array, asarray_like, astype, dense, device, namespace, to_numpy, wide_dtype
+from ..._core.schema import Instance, Maybe, Numbers, Real, Text, TupleOf
 from ...errors import needs_memory
 from ...summaries.latent import LatentGaussian, observed_entries
 from ...summaries.moments import Moments
@@ -47,13 +48,13 @@ class Network:
         The logarithm of the variance of v given u, in a variational auto-encoder.
     """
 
-    mean: Array
-    unit: float
-    widths: Array
-    encoder: Any
-    decoder: Any
-    gaussian: LatentGaussian
-    log_noise: float | None = None
+    mean: Array = field(metadata={"kind": Numbers("p")})
+    unit: float = field(metadata={"kind": Real("positive")})
+    widths: Array = field(metadata={"kind": Numbers("*", sign="positive")})
+    encoder: Any = field(metadata={"kind": Instance("models.Path")})
+    decoder: Any = field(metadata={"kind": Instance("models.Path")})
+    gaussian: LatentGaussian = field(metadata={"kind": Instance("models.LatentGaussian", shares="p")})
+    log_noise: float | None = field(default=None, metadata={"kind": Maybe(Real())})
 
     @property
     def k(self) -> int:
@@ -105,9 +106,9 @@ class Network:
         """Squared distances of rows to their reconstructions, over the known entries; in float64 if squares of float32
         rows may be out of range."""
         found = self.errors_of_units(block)
-        xp, factor = namespace(found), self.unit**2
+        factor = self.unit**2
         if not _FLOAT32_FACTORS[0] < factor < _FLOAT32_FACTORS[1]:
-            found = astype(found, wide_dtype(xp, device(found)))
+            found = astype(found, wide_dtype(found))
         return found * factor
 
     def errors_of_units(self, block: Array) -> Array:
@@ -206,11 +207,11 @@ class Path:
         A name of the table `ACTIVATIONS`.
     """
 
-    matrix: Array
-    offset: Array
-    weights: tuple[Array, ...] = ()
-    biases: tuple[Array, ...] = ()
-    activation: str = "silu"
+    matrix: Array = field(metadata={"kind": Numbers("i", "o")})
+    offset: Array = field(metadata={"kind": Numbers("o")})
+    weights: tuple[Array, ...] = field(default=(), metadata={"kind": TupleOf(Numbers("*", "*"))})
+    biases: tuple[Array, ...] = field(default=(), metadata={"kind": TupleOf(Numbers("*"))})
+    activation: str = field(default="silu", metadata={"kind": Text(ACTIVATIONS)})
 
     def __call__(self, V: Array) -> Array:
         """f(v) for each row v of V, in the dtype of V."""

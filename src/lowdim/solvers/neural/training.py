@@ -546,7 +546,7 @@ class _Training:
         self, coder: CoderModule, supply: Supply, start: Network, options: Any, seed: int, like: Tensor, progress: Any
     ) -> None:
         self._coder, self._supply, self._options, self._like = coder, supply, options, like
-        self._progress, self._wide = progress, wide_dtype(torch, like.device)
+        self._progress, self._wide = progress, wide_dtype(like)
         self._p, self._unit = int(start.mean.shape[0]), start.unit
         self._random = np.random.default_rng((seed, 4))
         self._noise = torch.Generator(device=like.device).manual_seed(seed)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import summaries
-from ..._core.arrays import Array, asarray_like, astype, count_true, device, is_sparse, namespace, to_numpy, wide_dtype
+from ..._core.arrays import Array, asarray_like, astype, count_true, is_sparse, namespace, to_numpy, wide_dtype
 from ...errors import needs_columns
 from ...linalg import (
     FLOAT32_EPS,
@@ -182,7 +182,7 @@ class _Lift:
             return self._of_sparse(block)
         xp = namespace(block)
         if self._wide:
-            block = astype(block, wide_dtype(xp, device(block)))
+            block = astype(block, wide_dtype(block))
         if xp is not np and self._centre and self._ddof is None:
             return self._on_device(block)
         Z, mean, scale = centred_features(block, self._weights, self._ddof, self._centre)
