@@ -100,7 +100,9 @@ class Krylov(Solver):
         mean = columns.mean
         columns = request.about(columns)
         require_size(columns.squares, mean, columns.weight, each=request.standardize)
-        scale = scales(columns.squares, columns.mean, columns.weight, request)
+        scale = None
+        if request.standardize:
+            scale = scales(columns.squares, columns.mean, columns.weight, request.ddof)
         xp = namespace(columns.mean)
         if float(xp.max(columns.squares)) == 0.0:
             return _without_variance(columns, scale, k, request.center)
