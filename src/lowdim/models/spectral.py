@@ -33,7 +33,7 @@ from ..selection.folds import count_rows as count_repeated
 from ..selection.folds import folds_for, folds_of, shuffle_folds
 from ..selection.rules import ALIASES, RULES, Choice, Rule, rule_of
 from ..solvers import spectra
-from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, repeated_rows, total_weight
+from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, total_weight
 from ..solvers.spectra.covariance import Solver
 from ..sources.base import Source
 from ..summaries.base import require_seen
@@ -210,9 +210,11 @@ def count_rows(rows: Rows, ddof: int, fixed: bool = False) -> int | None:
     """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`; it
     advises to change that unless it is `fixed`."""
     n = counted_rows(rows)
-    if n is not None:
-        require_rows(n, total_weight(rows) or 0.0, ddof, fixed)
-    return repeated_rows(rows)
+    if n is None:
+        return None
+    weight = total_weight(rows) or 0.0
+    require_rows(n, weight, ddof, fixed)
+    return max(n, int(weight))
 
 
 def count_pairs(n_components: Any, n: int | None, p: int, *, of_rows: bool = False) -> int | None:

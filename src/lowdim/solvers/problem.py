@@ -22,8 +22,6 @@ from ..summaries.base import Summary
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 
-# The results of solvers, as frozen records.
-
 
 class Status(Enum):
     """How a solve ended; the value describes it in words.
@@ -142,11 +140,6 @@ class Spectrum:
     def variances(self, ddof: int) -> np.ndarray:
         """Eigenvalues of the covariance with divisor weight - ddof."""
         return self.values / divisor(self.weight, ddof)
-
-
-def count_to_reach(spectrum: Any, proportion: float) -> int:
-    """The smallest number of pairs whose proportion of variance reaches `proportion` (up to rounding)."""
-    return leading_count(spectrum.values, spectrum.total, proportion)
 
 
 def leading_count(values: Array, total: float, proportion: float) -> int:

@@ -18,7 +18,7 @@ from ...kernels import Kernel, as_kernel
 from ...linalg import signs
 from ...sources.base import Traits
 from ...summaries.sample import Sample
-from ..problem import Plan, Problem, RowsLike, cheapest_solver, count_to_reach, is_auto
+from ..problem import Plan, Problem, RowsLike, cheapest_solver, is_auto, leading_count
 from .exact import DenseKernel, ExactKernel, KrylovKernel
 from .maps import Features, FourierFeatures, Nystrom
 from .matrix import Components, KernelJob, KernelSolver, SampledRows, array_like, memory_allowed
@@ -63,8 +63,6 @@ class KernelRequest:
     n_examples: int = 0
     #: Whether rows are objects that only the kernel can interpret, not numbers.
     objects: bool = False
-    #: The module `lowdim.solvers.spectra`, which finds the eigenpairs of explicit features.
-    spectra: Any = None
 
 
 class KernelProblem(Problem[Components]):
@@ -113,11 +111,11 @@ class KernelProblem(Problem[Components]):
                 some = sample.rows[:_MEDIAN]
                 some = some if isinstance(rows.empty(0), np.ndarray) else array_like(some, rows.empty(0))
                 job = replace(job, kernel=job.kernel.fitted(some, sample.weights[:_MEDIAN]))
-            sampled = SampledRows(job, sample, request.seed, request.spectra)
+            sampled = SampledRows(job, sample, request.seed)
             found, plan = self.solve_planned(plan, job, rows, sampled, again=again)
             if found.values.shape[0] == 0:
                 raise no_positive_eigenvalue("the centred kernel matrix")
-            k = None if request.share is None else count_to_reach(found, request.share)
+            k = None if request.share is None else leading_count(found.values, found.total, request.share)
             found = _leading(found, k, rows, sample)
         examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
         passes = found.passes + (sample is not None)

@@ -16,6 +16,7 @@ from ...errors import choice, never_observed, no_variance, read_once
 from ...linalg import require_size
 from ...summaries.latent import Completed, Latent, LatentGaussian, Observed, pack, unpack
 from ...summaries.moments import Moments
+from .. import spectra
 from ..problem import Cost, Plan, Request, RowsLike, Spectrum, Status, check_share, check_whole, checked_plan
 from .acceleration import Anderson, AndersonThenQuasiNewton, QuasiNewton, steps_left
 from .base import LatentFit, LatentJob, LatentRequest, LatentSolver, check_components
@@ -180,7 +181,7 @@ class EM(LatentSolver):
             else:
                 # A start need not be accurate, so the planned solver runs, and no more accurate one follows.
                 asked = Request(k=k, ddof=0, seed=request.seed)
-                spectrum: Spectrum = request.spectra.plan(filled, asked).solver.solve(filled, asked)
+                spectrum: Spectrum = spectra.plan(filled, asked).solver.solve(filled, asked)
                 first, passes = starts.spectral(spectrum), 1 + spectrum.passes
         step = _step(request)
         summary: Callable[[LatentGaussian], Any] = partial(Latent, unstored=unstored, informed=not request.bayes)
@@ -303,7 +304,7 @@ class _Starts:
         sd = np.sqrt(np.diagonal(R))
         completed = _use_completed_rows(self._observed, request.k)
         floor = request.floor if completed else max(request.floor, _START_FLOOR)
-        found = Newton(floor=floor).solve(R / sd / sd[:, None], request.k, request.seed)
+        found = Newton(floor=floor).minimise(OfCovariance(R / sd / sd[:, None]), request.k, request.seed)
         return self._model(found.loadings, found.psi)
 
     def _with_loadings(self, W: np.ndarray) -> LatentGaussian:

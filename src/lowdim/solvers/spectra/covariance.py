@@ -163,8 +163,6 @@ def _squares(spectrum: Spectrum) -> float:
 #: Shrinkages by name.
 SHRINKAGE: dict[str, Any] = {"ledoit-wolf": ledoit_wolf, "oas": oas}
 
-# Singular values of the R factor of the rows.
-
 
 @dataclass(frozen=True)
 class Triangle(Solver):
