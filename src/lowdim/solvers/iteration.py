@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,12 +22,24 @@ _LOOK_ALWAYS = 256
 _PROBE_STEPS = 4
 
 
-def check_limits(limits: Any) -> None:
-    """Raise an error for invalid options."""
-    for name in ("block", "steps", "max_steps"):
-        if getattr(limits, name) is not None:
-            check_whole(limits, name)
-    check_share(limits, "tol")
+@dataclass(frozen=True)
+class LanczosOptions:
+    """The options of a solver that iterates with `Lanczos`."""
+
+    block: int | None = None
+    tol: float = 1e-8
+    steps: int | None = None
+    max_steps: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("block", "steps", "max_steps"):
+            if getattr(self, name) is not None:
+                check_whole(self, name)
+        check_share(self, "tol")
+
+    def block_size(self, k: int) -> int:
+        """Number of vectors per step: by default at least k, so that no copy of an eigenvalue can be missed."""
+        return self.block or 8 * math.ceil(k / 8)
 
 
 @dataclass(frozen=True)
@@ -47,10 +60,10 @@ class Ritz:
 class Lanczos:
     """The iteration, which extends a basis Q with T = Q^T S Q by one block at a time.
 
-    `limits` has its stopping rules `tol`, `steps` and `max_steps`, see `check_limits`.
+    `limits` has its stopping rules `tol`, `steps` and `max_steps`.
     """
 
-    def __init__(self, limits: Any, k: int, b: int, seed: int, floor: float) -> None:
+    def __init__(self, limits: LanczosOptions, k: int, b: int, seed: int, floor: float) -> None:
         self.limits, self.k, self.b, self.floor = limits, k, b, floor
         self.random = np.random.default_rng(seed)
         # A block thinner than k, or one that has reached an invariant subspace, can miss copies of a repeated
