@@ -234,7 +234,8 @@ class Objective:
         self.weight = sums.weight
         totals = (sums.products, sums.slopes, sums.energy, sums.fourth, sums.curvature)
         means: list[Any] = [None if total is None else total / sums.weight for total in totals]
-        self._last = Point(W, *means, narrow=narrow, epsilon=epsilon)
+        products, slopes, energy, fourth, curvature = means
+        self._last = Point(W, products, slopes, energy, fourth, curvature, narrow, epsilon)
         return self._last
 
 
