@@ -121,9 +121,11 @@ class KernelJob(Job):
 
 @dataclass(frozen=True)
 class SampledRows:
-    """The request to a solver after a sample of the rows was drawn: see `KernelSolver.components`."""
+    """The request to a solver after the job was planned and a sample of the rows was drawn."""
 
+    #: The job, whose kernel has values for all its parameters.
     job: KernelJob
+    plan: Plan
     sample: Sample | None
     seed: int
 
