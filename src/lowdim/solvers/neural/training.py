@@ -193,22 +193,18 @@ class HeldOut:
             products = _bits(X.data) * self._factors[X.indices]
             sums = np.concatenate([[0], np.cumsum(products)])
             return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+        X = X if hasattr(X, "view") else to_numpy(X)
         xp = namespace(X)
-        if xp is np or not hasattr(X, "view"):
-            return np.sum(_bits(to_numpy(X)) * self._factors, axis=1)
-        # Rows on a device: only the sums are copied to the host.
-        factors = xp.asarray(self._factors, device=X.device)
-        whole = dtype_like(np.int32 if X.dtype == xp.float32 else np.int64, X)
-        bits = xp.astype((X + 0.0).view(whole), xp.int64)
-        bits = bits ^ ((bits >> 32) & 0xFFFFFFFF)
-        return to_numpy(xp.sum(bits * factors, axis=1))
+        # Of rows on a device, only the sums are copied to the host.
+        return to_numpy(xp.sum(_bits(X) * xp.asarray(self._factors, device=X.device), axis=1))
 
 
-def _bits(values: np.ndarray) -> np.ndarray:
+def _bits(values: Array) -> Array:
     """The bits of floats as whole numbers; those of -0.0 are those of 0.0. The upper half is added to the lower one,
     which is zero for small whole numbers."""
-    values = np.ascontiguousarray(values + 0.0)
-    bits = values.view(np.int32 if values.dtype == np.float32 else np.int64).astype(np.int64)
+    xp = namespace(values)
+    whole = dtype_like(np.int32 if values.dtype == xp.float32 else np.int64, values)
+    bits = astype((values + 0.0).view(whole), xp.int64)
     return bits ^ ((bits >> 32) & 0xFFFFFFFF)
 
 
