@@ -15,7 +15,7 @@ from lowdim import PCA, PPCA, AutoEncoder
 from lowdim.errors import RankWarning
 from lowdim.reading.rows import Rows
 from lowdim.solvers import Adam, Status, neural
-from lowdim.solvers.neural.network import expectation_points
+from lowdim.solvers.neural.network import Design, NeuralRequest, expectation_points
 from lowdim.sources.opening import open_source
 
 GALLERY = Path(__file__).parents[2] / "gallery" / "data"
@@ -102,7 +102,7 @@ def test_training_from_elsewhere_finds_the_principal_subspace(variational):
         decoder=replace(start.decoder, matrix=random.standard_normal((2, 6))),
         log_noise=0.0 if variational else None,
     )
-    request = neural.NeuralRequest(neural.Design(2, variational=variational), start=moved)
+    request = NeuralRequest(Design(2, variational=variational), start=moved)
     fit, _ = neural.solve(
         Rows(open_source(X)), request, Adam(rate=3e-2, batch=400, held_out=0.0, max_epochs=400, patience=25)
     )

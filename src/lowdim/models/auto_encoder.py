@@ -17,7 +17,7 @@ from .._core.arrays import Array, asarray_like, in_range, to_numpy
 from .._core.schema import Instance, ListOf, Numbers, Real, Whole
 from ..errors import ConvergenceWarning, RankWarning, choice, one_row, warn_user
 from ..reading.rows import Rows
-from ..solvers import latent, neural, spectra
+from ..solvers import latent, neural
 from ..solvers.latent.base import LatentFit, LatentRequest
 from ..solvers.neural.network import (
     ACTIVATIONS,
@@ -223,7 +223,7 @@ class AutoEncoder(Model):
         """The request for the linear solution, with as many components as rows and columns allow."""
         n = repeated_rows(rows)
         k = min(design.k, rows.shape[1] if n is None else min(n, rows.shape[1]))
-        return LatentRequest(k, tied=True, floor=_FLOOR, by_column=False, seed=self._seed(), spectra=spectra)
+        return LatentRequest(k, tied=True, floor=_FLOOR, by_column=False, seed=self._seed())
 
     def _fit_rows(self, rows: Rows) -> None:
         design, later = self._design(rows.shape[1]), None

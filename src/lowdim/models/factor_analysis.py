@@ -27,7 +27,7 @@ from ..selection.criteria import Eigenvalues
 from ..selection.fold_scores import HeldOutScorer, PermutationOptions
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
-from ..solvers import latent, spectra
+from ..solvers import latent
 from ..solvers.latent import LATENT_SOLVERS
 from ..solvers.latent.base import (
     LatentFit,
@@ -316,7 +316,7 @@ class FactorAnalysis(LatentModel):
         X, _, sample_weight = self._by_name(X, None, fitted=True, hold=True, sample_weight=sample_weight)
         source = with_known_length(self._open(X, reset=False, method="misfit"), "for a test with missing values")
         rows = self._rows(source, sample_weight)
-        found = latent.saturated(rows, spectra, unstored=self.missing == "unstored", seed=self._seed())
+        found = latent.saturated(rows, unstored=self.missing == "unstored", seed=self._seed())
         if found.n_rows != self.n_samples_:
             raise other_rows_than_fit(found.n_rows, self.n_samples_)
         each = to_numpy(self.score_samples(source)).astype(np.float64)
@@ -378,8 +378,7 @@ class FactorAnalysis(LatentModel):
         return self
 
     def _latent_request(self, k: int) -> LatentRequest:
-        unstored = self.missing == "unstored"
-        request = LatentRequest(k, False, self._floor(), unstored=unstored, seed=self._seed(), spectra=spectra)
+        request = LatentRequest(k, False, self._floor(), unstored=self.missing == "unstored", seed=self._seed())
         known = self.__dict__.get("_start")
         return request if known is None or len(known["start"]) != self.n_features_in_ else replace(request, **known)
 

@@ -41,7 +41,6 @@ from ..reading.map import RowMap
 from ..reading.rows import Rows
 from ..selection.kernel_width import SAMPLED_ROWS, compare_widths
 from ..solvers import kernel as kernel_solvers
-from ..solvers import spectra
 from ..solvers.kernel import KernelRequest
 from ..solvers.kernel.matrix import Components, KernelSolver, memory_allowed
 from ..solvers.kernel.preimages import PREIMAGES, FixedPoint, LearnedMap, Ridge
@@ -382,7 +381,6 @@ class KernelPCA(Model):
             sample_seed=self._seed(),
             n_examples=(self.preimage if isinstance(self.preimage, Ridge) else Ridge()).rows,
             objects=rows.source.kind == "objects",
-            spectra=spectra,
         )
 
     def _given_kernel(self) -> Kernel | None:

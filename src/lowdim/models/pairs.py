@@ -33,6 +33,7 @@ from ..reading.rows import Rows
 from ..reading.summarize import check_weights, weights_for
 from ..solvers import pairs
 from ..solvers.pairs.reductions import (
+    REDUCTIONS,
     ComponentsFunction,
     CovarianceReduction,
     Reduction,
@@ -439,7 +440,7 @@ class PairModel(Model):
 
     def _can_partial_fit(self) -> bool:
         # What is no reduction at all is for `fit` to refuse.
-        known = pairs.REDUCTIONS.get(self.solver) if isinstance(self.solver, str) else None
+        known = REDUCTIONS.get(self.solver) if isinstance(self.solver, str) else None
         return can_partial_fit(self, self.solver if isinstance(self.solver, Reduction) else known)
 
     def _take_names(self, summary: Any) -> None:

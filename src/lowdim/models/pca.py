@@ -28,7 +28,7 @@ from ..reading.rows import Rows
 from ..selection.fold_scores import HeldOutScorer, PermutationOptions
 from ..selection.scorers import PrincipalScorer, SpectralScorer
 from ..solvers import spectra
-from ..solvers.problem import Plan, Spectrum, count_to_reach, with_passes
+from ..solvers.problem import Plan, Spectrum, leading_count, with_passes
 from ..solvers.spectra.covariance import Solver
 from ..sources.derived import mean_of_results
 from .base import first_components
@@ -337,7 +337,7 @@ class PCA(SpectralModel):
         if isinstance(self.n_components, str):
             k = self._apply_rule(self.n_components, spectrum)
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
-            k = count_to_reach(spectrum, float(self.n_components) + self._beyond_share)
+            k = leading_count(spectrum.values, spectrum.total, float(self.n_components) + self._beyond_share)
         return spectrum.truncated(with_variance(spectrum, k) if self.whiten and self._drops_flat else k)
 
     def _k(self, n: int | None, p: int) -> int | None:

@@ -211,7 +211,6 @@ class PPCA(LatentModel):
             bayes=self.prior == "vb",
             unstored=self.missing == "unstored",
             seed=self._seed(),
-            spectra=spectra,
         )
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:

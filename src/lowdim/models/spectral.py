@@ -21,7 +21,7 @@ from ..errors import (
 from ..linalg import divisor, most_components, require_rows
 from ..reading.rows import Rows
 from ..solvers import spectra
-from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, repeated_rows, total_weight
+from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, total_weight
 from ..solvers.spectra.covariance import Solver
 from ..summaries.base import require_seen
 from .base import Model, add_rows, can_partial_fit, copy_of
@@ -204,9 +204,11 @@ def count_rows(rows: Rows, ddof: int, fixed: bool = False) -> int | None:
     """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`; it
     advises to change that unless it is `fixed`."""
     n = counted_rows(rows)
-    if n is not None:
-        require_rows(n, total_weight(rows) or 0.0, ddof, fixed)
-    return repeated_rows(rows)
+    if n is None:
+        return None
+    weight = total_weight(rows) or 0.0
+    require_rows(n, weight, ddof, fixed)
+    return max(n, int(weight))
 
 
 def with_variance(spectrum: Spectrum, k: int) -> int:

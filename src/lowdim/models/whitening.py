@@ -18,7 +18,7 @@ from ..features import affine
 from ..linalg import divisor, have_digits, r_factor
 from ..reading.rows import Rows
 from ..solvers import spectra
-from ..solvers.problem import Request, Spectrum, count_to_reach
+from ..solvers.problem import Request, Spectrum, leading_count
 from ..solvers.spectra.covariance import SHRINKAGE, Solver
 from ..summaries.moments import FourthMoments, Moments
 from ..table import numbered
@@ -290,7 +290,7 @@ class Whitening(SpectralModel):
         k = self.n_components
         if k is None:
             return int(spectrum.values.shape[0])
-        return int(k) if k >= 1 else count_to_reach(spectrum, float(k))
+        return int(k) if k >= 1 else leading_count(spectrum.values, spectrum.total, float(k))
 
     def _whole_rank(self, spectrum: Spectrum) -> int:
         """The numerical rank, with a warning or an error if it is too small."""

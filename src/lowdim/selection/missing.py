@@ -22,7 +22,7 @@ from ..errors import MissingValues, UndeterminedCovariance, constant_with_holes,
 from ..reading.map import map_rows
 from ..reading.rows import Rows
 from ..reading.summarize import check_weights, weights_for
-from ..solvers import latent, spectra
+from ..solvers import latent
 from ..solvers.latent.base import LatentFit, LatentRequest
 from ..solvers.latent.em import EM
 from ..solvers.problem import Status
@@ -70,7 +70,7 @@ def eigenvalues_with_holes(
 
     Raises an `UndeterminedCovariance` if there is no such covariance.
     """
-    found = latent.saturated(rows, spectra, unstored=unstored, seed=seed)
+    found = latent.saturated(rows, unstored=unstored, seed=seed)
     return _eigenvalues_of(found.covariance, found.weight, standardize, ddof), found.passes
 
 
@@ -218,7 +218,7 @@ def _log_densities(g: LatentGaussian, unstored: bool, block: Any) -> Any:
 
 
 def _request(k: int, standardize: bool, seed: int) -> LatentRequest:
-    return LatentRequest(k, tied=True, floor=_FLOOR, by_column=bool(standardize), seed=seed, spectra=spectra)
+    return LatentRequest(k, tied=True, floor=_FLOOR, by_column=bool(standardize), seed=seed)
 
 
 def _variances(observed: Observed, tied: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from .. import summaries
-from ..solvers import latent, spectra
+from ..solvers import latent
 from ..sources.base import Source
 from ..sources.opening import by_name
 from ..summaries.base import names_of_tables
@@ -166,7 +166,7 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
     rows, found = complete_or_holes(X, sample_weight, of_complete, "for correlations")
     if found is not None:
         return found
-    return _with_holes(latent.saturated(rows, spectra), _labels(rows.names, rows.shape[1]))
+    return _with_holes(latent.saturated(rows), _labels(rows.names, rows.shape[1]))
 
 
 def _labels(names: Any, p: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,12 +22,24 @@ _LOOK_ALWAYS = 256
 _PROBE_STEPS = 4
 
 
-def check_limits(limits: Any) -> None:
-    """Raise an error for invalid options."""
-    for name in ("block", "steps", "max_steps"):
-        if getattr(limits, name) is not None:
-            check_whole(limits, name)
-    check_share(limits, "tol")
+@dataclass(frozen=True)
+class LanczosOptions:
+    """The options of a solver that iterates with `Lanczos`."""
+
+    block: int | None = None
+    tol: float = 1e-8
+    steps: int | None = None
+    max_steps: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("block", "steps", "max_steps"):
+            if getattr(self, name) is not None:
+                check_whole(self, name)
+        check_share(self, "tol")
+
+    def block_size(self, k: int) -> int:
+        """Number of vectors per step: by default at least k, so that no copy of an eigenvalue can be missed."""
+        return self.block or 8 * math.ceil(k / 8)
 
 
 @dataclass(frozen=True)
@@ -47,13 +60,18 @@ class Ritz:
 class Lanczos:
     """The iteration, which extends a basis Q with T = Q^T S Q by one block at a time.
 
-    `limits` has its stopping rules `tol`, `steps` and `max_steps`, see `check_limits`.
+    `limits` has its stopping rules `tol`, `steps` and `max_steps`.
     """
 
-    def __init__(self, limits: Any, k: int, b: int, seed: int, floor: float) -> None:
+    def __init__(self, limits: LanczosOptions, k: int, b: int, seed: int, floor: float) -> None:
         self.limits, self.k, self.b, self.floor = limits, k, b, floor
-        self.check = _ConvergenceCheck(block_is_thin=self.b < k)
         self.random = np.random.default_rng(seed)
+        # A block thinner than k, or one that has reached an invariant subspace, can miss copies of a repeated
+        # eigenvalue: all residuals are small, and yet the result is wrong. Random directions orthogonal to the basis
+        # reveal such copies, so a doubtful result is accepted once its residuals have stayed small for a few steps
+        # after such directions were tried.
+        self._doubtful, self._tried, self._calm = b < k, False, 0
+        self._wants_random = False
 
     def run(self, action: Any, like: Array, start: Array | None = None, n_out: int | None = None) -> Ritz:
         """The first `n_out` (default k) eigenpairs of a symmetric matrix.
@@ -79,7 +97,7 @@ class Lanczos:
             T[:m, before:m] = C
             T[before:m, :m] = T[:m, before:m].T
             if replaced:
-                self.check.note_random_directions()
+                self._doubtful = self._tried = True
             full = m + V.shape[1] > room
             exhausted = V.shape[1] == 0
             if not (full or exhausted or m >= next_look or step in (self.limits.steps, self.limits.max_steps)):
@@ -89,7 +107,7 @@ class Lanczos:
             theta, U = (a[..., ::-1] for a in np.linalg.eigh(T[:m, :m]))
             residuals = np.linalg.norm(R @ U[before:m, : self.k], axis=0)
             status = self._status(theta, residuals, step, m, exhausted)
-            if status is None and self.check.wants_probe:
+            if status is None and self._wants_random:
                 # Random directions orthogonal to the basis replace the next block.
                 noise = asarray_like(self.random.standard_normal(tuple(V.shape)), V, dtype=V.dtype)
                 V, left_behind = orthonormal_block(noise, Q[:, :m], self.random)[0], float(residuals.max())
@@ -124,39 +142,21 @@ class Lanczos:
         if steps is not None:
             return Status.FIXED_STEPS if step >= steps else None
         bound = np.maximum(self.limits.tol * theta[: self.k], self.floor * max(theta[0], 0.0))
-        if self.check.is_converged(bool(np.all(residuals <= bound))):
+        if self._is_converged(bool(np.all(residuals <= bound))):
             return Status.CONVERGED
         return Status.NOT_CONVERGED if step >= self.limits.max_steps else None
 
-
-class _ConvergenceCheck:
-    """Decides whether small residuals mean convergence.
-
-    A block thinner than k, or one that has reached an invariant subspace, can miss copies of a repeated eigenvalue: all
-    residuals are small, and yet the result is wrong. Random directions orthogonal to the basis reveal such copies, so
-    the result is accepted once its residuals have stayed small for a few steps after such directions were added.
-    """
-
-    def __init__(self, block_is_thin: bool) -> None:
-        self._doubtful = block_is_thin
-        self._tried = False
-        self._calm = 0
-        self.wants_probe = False
-
-    def note_random_directions(self) -> None:
-        """Note that the last step added random directions to the basis."""
-        self._doubtful = self._tried = True
-
-    def is_converged(self, small_residuals: bool) -> bool:
-        """Whether to stop; called each time the residuals have been computed. Sets `wants_probe`."""
-        self.wants_probe = False
+    def _is_converged(self, small_residuals: bool) -> bool:
+        """Whether to stop; called each time the residuals have been computed. Decides whether to try random
+        directions next."""
+        self._wants_random = False
         if not small_residuals:
             self._calm, self._tried = 0, False
             return False
         if not self._doubtful:
             return True
         if not self._tried:
-            self.wants_probe = self._tried = True
+            self._wants_random = self._tried = True
             return False
         self._calm += 1
         return self._calm > _PROBE_STEPS

@@ -23,8 +23,6 @@ from ..summaries.base import Summary
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 
-# The results of solvers, as frozen records.
-
 
 class Status(Enum):
     """How a solve ended; the value describes it in words.
@@ -143,11 +141,6 @@ class Spectrum:
     def variances(self, ddof: int) -> np.ndarray:
         """Eigenvalues of the covariance with divisor weight - ddof."""
         return self.values / divisor(self.weight, ddof)
-
-
-def count_to_reach(spectrum: Any, proportion: float) -> int:
-    """The smallest number of pairs whose proportion of variance reaches `proportion` (up to rounding)."""
-    return leading_count(spectrum.values, spectrum.total, proportion)
 
 
 def leading_count(values: Array, total: float, proportion: float) -> int:
@@ -594,21 +587,20 @@ class Problem(Generic[R]):
         """The plan for rows that can be read only once, so that no more accurate solver can follow."""
         return plan
 
+    def planned(self, rows: Any, request: Any, asked: Any) -> tuple[Any, Plan]:
+        """The job of solving these rows, and its plan."""
+        job = self.job(rows, request)
+        return job, self.plan_job(job, asked)
+
     def solve(self, rows: Any, request: Any, asked: Any = "auto") -> tuple[R, Plan]:
         """The result of the solver `asked` for; with "auto", more accurate solvers follow until it is resolved."""
-        job = self.job(rows, request)
-        plan, again = self.plan_job(job, asked), is_auto(asked)
-        if again and not job.traits.rereadable:
+        (job, plan), auto, passes = self.planned(rows, request, asked), is_auto(asked), 0
+        again = auto and job.traits.rereadable
+        if auto and not again:
             plan = self.plan_stream(plan, job, rows, request)
-        return self.solve_planned(plan, job, rows, request, again=again)
-
-    def solve_planned(self, plan: Plan, job: Any, rows: Any, request: Any, *, again: bool) -> tuple[R, Plan]:
-        """The result of the planned solver; if `again`, more accurate solvers follow until it is resolved. Both the
-        result and the plan have the passes of all of them."""
-        passes = 0
         while True:
             found, finer = plan.solver.solve(rows, request), None
-            if again and job.traits.rereadable and found.status in _IMPROVABLE:
+            if again and found.status in _IMPROVABLE:
                 found = plan.solver._confirmed(found, rows, request)
                 finer = finer_plan(plan, found.status, job)
             passes += found.passes

@@ -11,7 +11,8 @@ from lowdim import PPCA, open_source
 from lowdim.errors import ConvergenceWarning
 from lowdim.reading.rows import Rows
 from lowdim.solvers import EM, Status
-from lowdim.solvers.latent.em import Iterate, MaximumLikelihood, QuasiNewton, _Derivatives, iterate, steps_left
+from lowdim.solvers.latent.acceleration import QuasiNewton, _Derivatives, steps_left
+from lowdim.solvers.latent.em import Iterate, MaximumLikelihood, iterate
 from lowdim.summaries import Latent, LatentGaussian, Observed
 from models.ppca_rows import HOLES, rows
 from oracles import observed_loglike

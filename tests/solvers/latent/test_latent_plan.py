@@ -10,7 +10,7 @@ import lowdim
 from inputs import with_holes
 from lowdim import PPCA, FactorAnalysis, Moments, open_source, summarize
 from lowdim.reading.rows import Rows
-from lowdim.solvers import EM, LATENT_SOLVERS, Newton, Status, latent, spectra
+from lowdim.solvers import EM, LATENT_SOLVERS, Newton, Status, latent
 from lowdim.solvers.latent.base import ClosedForm, LatentJob, LatentRequest
 
 RNG = np.random.default_rng(3)
@@ -56,7 +56,7 @@ def test_a_plan_does_not_look_for_holes():
 def test_the_door_for_rows_and_for_moments(name):
     """Both ways lead to the same likelihood."""
     solver = LATENT_SOLVERS[name]()
-    request = LatentRequest(2, tied=False, floor=1e-6, spectra=spectra)
+    request = LatentRequest(2, tied=False, floor=1e-6)
     fit, plan = latent.solve(Rows(open_source(X)), request, solver)
     again, from_summary = latent.solve_summary(summarize(X, Moments(6, wide=True)), request, name)
     assert plan.solver == from_summary.solver == solver
@@ -109,7 +109,7 @@ JOBS = {
 
 @pytest.mark.parametrize("kind", list(JOBS))
 def test_auto_takes_the_cheapest_solver_that_can_do_the_job(kind):
-    job = LatentJob(120, 6, 2, open_source(X).traits, *kind, spectra)
+    job = LatentJob(120, 6, 2, open_source(X).traits, *kind)
     assert type(latent.PROBLEM.choose(job, "auto")) is JOBS[kind]
     for solver in (Newton(), EM(), ClosedForm()):
         tied, bayes, complete = kind

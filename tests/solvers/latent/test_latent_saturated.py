@@ -7,7 +7,7 @@ from inputs import with_holes
 from lowdim import Moments, summarize
 from lowdim.errors import UndeterminedCovariance
 from lowdim.reading.rows import Rows
-from lowdim.solvers import latent, spectra
+from lowdim.solvers import latent
 from lowdim.solvers.latent.base import independent_loglike, saturated_loglike
 from lowdim.sources.opening import open_source
 from oracles import gaussian_with_holes
@@ -17,7 +17,7 @@ X = RNG.standard_normal((120, 5)) @ RNG.standard_normal((5, 5)) * [1.0, 5.0, 0.1
 
 
 def saturated(table, weights=None):
-    return latent.saturated(Rows(open_source(table), weights), spectra)
+    return latent.saturated(Rows(open_source(table), weights))
 
 
 def test_complete_rows_have_their_sample_covariance():

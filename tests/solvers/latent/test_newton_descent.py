@@ -34,7 +34,7 @@ TABLES = REAL | MADE
 def test_no_random_start_ends_at_a_better_optimum(what):
     """Thirty starts are far more than the search takes."""
     R, k = TABLES[what]
-    found = Newton().solve(R, k)
+    found = Newton().minimise(OfCovariance(R), k)
     assert found.status is Status.CONVERGED
     search, random = descent(R, k), np.random.default_rng(1)
     ends = [search.run(random.uniform(0.05, 0.95, len(R))).objective for _ in range(30)]
@@ -118,7 +118,7 @@ def test_random_starts_as_many_as_asked():
         random = np.random.default_rng(0)
         starts = [np.log(random.uniform(0.05, 0.95, len(R))) for _ in range(n_init + 1)]
         assert [any(np.array_equal(start, y) for y in counted) for start in starts] == [True] * n_init + [False]
-    assert found.objective <= Newton(n_init=0).solve(R, k).objective + 1e-12
+    assert found.objective <= Newton(n_init=0).minimise(OfCovariance(R), k).objective + 1e-12
 
 
 @pytest.mark.parametrize("k", [1, 3])

@@ -130,7 +130,10 @@ class Unmixer:
         for i, W in enumerate(starts):
             # Every second start skips the initial steps, because these prefer sources far from Gaussian, which do not
             # always have the highest likelihood.
-            end = self._search(W, quick, on_sample) if i % 2 == 0 else self._iterate(W, quick)
+            if i % 2 == 0:
+                end = self._search(W, quick, on_sample)
+            else:
+                end = self.solver.run(quick, W, np.zeros(len(W), dtype=bool), self.request.extended)
             if many and end.status is Status.NOT_CONVERGED and end.n_iter < self.solver.max_iter:
                 # No step made progress, possibly because of rounding in float32 or because of the sample.
                 ends = end, self._search(W, careful, None)
@@ -149,16 +152,11 @@ class Unmixer:
         if on_sample is not None:
             W, flipped, near = self._improve_on_sample(on_sample, W, flipped)
         if near:
-            return self._iterate(W, objective, flipped)
+            return solver.run(objective, W, flipped, extended)
         steps = min(_FIRST_STEPS if density.prefers_rotations or solver.ortho else 0, solver.max_iter)
         W, flipped, steps = first_steps(objective, W, flipped, extended, solver.tol, steps, scaled=not solver.ortho)
         answer = solver.run(objective, W, flipped, extended, spent=steps)
         return replace(answer, n_iter=steps + answer.n_iter)
-
-    def _iterate(self, W: np.ndarray, objective: Objective, flipped: np.ndarray | None = None) -> Unmixing:
-        """The result of the solver from W, without initial steps."""
-        flipped = np.zeros(len(W), dtype=bool) if flipped is None else flipped
-        return self.solver.run(objective, W, flipped, self.request.extended)
 
     def _improve_on_sample(
         self, objective: Objective, W: np.ndarray, flipped: np.ndarray

@@ -24,9 +24,6 @@ from ...summaries.sample import Sample
 from ...summaries.scores import ScoreMoments
 from ..problem import AnySolver, Cost, Job, RowsLike, Spectrum, Status, check_whole
 
-# The whitening matrix of rows, from their spectrum.
-
-
 #: The whitening is corrected if rounding may change the covariance of whitened rows by more than this, in units of the
 #: tolerance.
 _WHITE = 1e-2
@@ -233,15 +230,11 @@ class Objective:
         rows, A, origin = self._rows, self._whitening.T @ W.T, self._mean
         if narrow and self._narrow_rows is not None:
             rows, A, origin = self._narrow_rows, W.T, np.zeros(len(W))
-        moments = ScoreMoments(A, origin, self.density, curved=curved, measured=measured, narrow=narrow)
-        sums = rows.summarize(moments)
+        sums = rows.summarize(ScoreMoments(A, origin, self.density, curved=curved, measured=measured, narrow=narrow))
         self.weight = sums.weight
-
-        def mean(total: np.ndarray | None) -> Any:
-            return None if total is None else total / sums.weight
-
-        products, slopes, energy = mean(sums.products), mean(sums.slopes), mean(sums.energy)
-        fourth, curvature = mean(sums.fourth), mean(sums.curvature)
+        totals = (sums.products, sums.slopes, sums.energy, sums.fourth, sums.curvature)
+        means: list[Any] = [None if total is None else total / sums.weight for total in totals]
+        products, slopes, energy, fourth, curvature = means
         self._last = Point(W, products, slopes, energy, fourth, curvature, narrow, epsilon)
         return self._last
 
@@ -679,9 +672,6 @@ def status_of_end(converged: bool, block: GaussianBlock) -> Status:
     if not converged:
         return Status.NOT_CONVERGED
     return Status.UNDETERMINED if block else Status.CONVERGED
-
-
-# The result of independent component analysis: the solution of highest likelihood, with ordered and signed sources.
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ...kernels import Kernel, as_kernel
 from ...linalg import signs
 from ...sources.base import Traits
 from ...summaries.sample import Sample
-from ..problem import Plan, Problem, RowsLike, cheapest_solver, count_to_reach, is_auto
+from ..problem import Plan, Problem, RowsLike, cheapest_solver, is_auto, leading_count
 from .exact import DenseKernel, ExactKernel, KrylovKernel
 from .maps import Features, FourierFeatures, Nystrom
 from .matrix import Components, KernelJob, KernelSolver, SampledRows, array_like, memory_allowed
@@ -63,8 +63,6 @@ class KernelRequest:
     n_examples: int = 0
     #: Whether rows are objects that only the kernel can interpret, not numbers.
     objects: bool = False
-    #: The module `lowdim.solvers.spectra`, which finds the eigenpairs of explicit features.
-    spectra: Any = None
 
 
 class KernelProblem(Problem[Components]):
@@ -84,6 +82,9 @@ class KernelProblem(Problem[Components]):
         plan: Plan = cheapest_solver(job, sensible).plan(job)
         return plan
 
+    def planned(self, rows: RowsLike, request: SampledRows, asked: str | KernelSolver) -> tuple[KernelJob, Plan]:
+        return request.job, request.plan
+
     def solve(
         self, rows: RowsLike, request: KernelRequest, asked: str | KernelSolver = "auto"
     ) -> tuple[Components, Plan]:
@@ -91,9 +92,9 @@ class KernelProblem(Problem[Components]):
 
         First a sample of the rows is drawn if `job.draws_sample`. Passes are counted with it.
         """
-        job, again = self.job(rows, request), is_auto(asked)
+        job = self.job(rows, request)
         plan = self.plan_job(job, asked)
-        hours = plan.solver.hours(job) if again and isinstance(plan.solver, ExactKernel) else 0.0
+        hours = plan.solver.hours(job) if is_auto(asked) and isinstance(plan.solver, ExactKernel) else 0.0
         if hours > 1.0:
             warn_user(
                 f"exact components of a kernel of {job.rows} rows will take about {hours:.0f} hours; solver='nystrom' "
@@ -113,11 +114,10 @@ class KernelProblem(Problem[Components]):
                 some = sample.rows[:_MEDIAN]
                 some = some if isinstance(rows.empty(0), np.ndarray) else array_like(some, rows.empty(0))
                 job = replace(job, kernel=job.kernel.fitted(some, sample.weights[:_MEDIAN]))
-            sampled = SampledRows(job, sample, request.seed, request.spectra)
-            found, plan = self.solve_planned(plan, job, rows, sampled, again=again)
+            found, plan = super().solve(rows, SampledRows(job, plan, sample, request.seed), asked)
             if found.values.shape[0] == 0:
                 raise no_positive_eigenvalue("the centred kernel matrix")
-            k = None if request.share is None else count_to_reach(found, request.share)
+            k = None if request.share is None else leading_count(found.values, found.total, request.share)
             found = _leading(found, k, rows, sample)
         examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
         passes = found.passes + (sample is not None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from ...errors import needs_all_rows, not_symmetric
 from ...features import Same, Scaled, SomeColumns
 from ...linalg import eigh_descending, orthonormal_block, rank_cut, require_normal
 from ...summaries.sample import Sample
-from ..iteration import Lanczos, check_limits
+from ..iteration import Lanczos, LanczosOptions
 from ..problem import Cost, RowsLike, Status
 from .matrix import TILE, Components, KernelJob, KernelMatrix, KernelSolver, Tiles, kernel_columns, tile_rows
 
@@ -199,7 +198,7 @@ class DenseKernel(ExactKernel):
 
 
 @dataclass(frozen=True)
-class KrylovKernel(ExactKernel):
+class KrylovKernel(LanczosOptions, ExactKernel):
     """The first k eigenpairs of G from its products with blocks of vectors.
 
     Parameters
@@ -235,18 +234,7 @@ class KrylovKernel(ExactKernel):
 
     name = "krylov"
     on_host = "a sample of the rows, a corner of the kernel matrix and small matrices of the iteration"
-    block: int | None = None
-    tol: float = 1e-8
-    steps: int | None = None
-    max_steps: int = 200
     keep: bool = True
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-
-    def block_size(self, k: int) -> int:
-        """The number of vectors per step."""
-        return self.block or 8 * math.ceil(k / 8)
 
     def eigenpairs(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         assert k is not None, "refusal() rejects jobs without a number of components"

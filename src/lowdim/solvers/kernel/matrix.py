@@ -32,10 +32,8 @@ from ...errors import kernel_not_finite, read_once
 from ...kernels import Gaussian, Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS
 from ...summaries.sample import Sample
+from .. import spectra
 from ..problem import AnySolver, Cost, Job, Plan, RowsLike, Status
-
-# The memory that kernel PCA may use in addition to the rows.
-
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -123,12 +121,13 @@ class KernelJob(Job):
 
 @dataclass(frozen=True)
 class SampledRows:
-    """The request to a solver after a sample of the rows was drawn: see `KernelSolver.components`."""
+    """The request to a solver after the job was planned and a sample of the rows was drawn."""
 
+    #: The job, whose kernel has values for all its parameters.
     job: KernelJob
+    plan: Plan
     sample: Sample | None
     seed: int
-    spectra: Any
 
 
 class KernelSolver(AnySolver):
@@ -165,7 +164,7 @@ class KernelSolver(AnySolver):
 
     def solve(self, rows: RowsLike, request: SampledRows) -> Components:
         """Components of the rows, of which a sample was drawn."""
-        return self.components(rows, request.job, request.sample, request.seed, request.spectra)
+        return self.components(rows, request.job, request.sample, request.seed, spectra)
 
     @abstractmethod
     def components(self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: Any) -> Components:
@@ -197,9 +196,6 @@ class KernelSolver(AnySolver):
             f"solver={self.name!r} on {job.rows} rows would need {needed}, and memory={allowed} is allowed. "
             f"{self.memory_advice(job)}"
         )
-
-
-# The result of kernel PCA: the record that all its solvers return.
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -27,9 +26,6 @@ LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newto
 PROBLEM = LatentProblem(LATENT_SOLVERS)
 plan, solve, solve_summary = PROBLEM.plan, PROBLEM.solve, PROBLEM.solve_summary
 empty_summary = PROBLEM.empty_summary
-
-# The saturated model of rows with missing entries.
-
 
 #: The likelihood has one maximum in practice, and a chi-square is a difference of two of them.
 _EM = EM(tol=1e-6, n_init=0)
@@ -65,7 +61,7 @@ class Saturated:
         )
 
 
-def saturated(rows: RowsLike, spectra: Any, *, unstored: bool = False, seed: int = 0) -> Saturated:
+def saturated(rows: RowsLike, *, unstored: bool = False, seed: int = 0) -> Saturated:
     """The mean and covariance of maximum likelihood, by EM; about ten to twenty passes, n p^3 operations for each.
 
     Probabilistic PCA with p - 1 components of p columns can have any covariance: its noise variance is the smallest
@@ -86,7 +82,7 @@ def saturated(rows: RowsLike, spectra: Any, *, unstored: bool = False, seed: int
     assert observed.surplus is not None
     variances = squares / count
     independent = -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
-    request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed, spectra=spectra)
+    request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed)
     fit, _ = _EM.fit_holes(rows, request, replace(PROBLEM.job(rows, request), complete=False))
     if fit.status is Status.UNDETERMINED:
         raise UndeterminedCovariance(

@@ -22,6 +22,7 @@ from ...errors import (
 from ...linalg import most_components, rank_cut
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
+from .. import spectra
 from ..problem import (
     AnySolver,
     Cost,
@@ -189,8 +190,6 @@ class LatentRequest:
     #: Whether entries that sparse rows do not store are missing.
     unstored: bool = False
     seed: int = 0
-    #: The module `lowdim.solvers.spectra`, which finds eigenpairs for the solvers that need them.
-    spectra: Any = field(default=None, compare=False)
     #: Noise variances near those of the solution, (p,), as fractions of the variances of their columns; or None.
     start: np.ndarray | None = field(default=None, compare=False)
     #: Whether the solution is expected near `start`, so that few other starts are tried.
@@ -206,8 +205,6 @@ class LatentJob(Job):
     bayes: bool = False
     #: Whether no entry is known to be missing.
     complete: bool = True
-    #: The module `lowdim.solvers.spectra`, which finds eigenpairs for the solvers that need them.
-    spectra: Any = None
     #: Whether only products of rows are known, and not the rows or a root of their scatter.
     squared: bool = False
 
@@ -291,7 +288,7 @@ class LatentSolver(AnySolver):
         """Fit a summary of complete rows; with one noise variance per column, tell how far the model is from it."""
         if isinstance(summary, Triangle) and self.starts_from is Moments:
             summary = summary.moments()
-        fit = self.fit_moments(summary, request, request.spectra)
+        fit = self.fit_moments(summary, request, spectra)
         return fit if request.tied else replace(fit, misfit=misfit_of(summary, fit))
 
 
@@ -327,12 +324,11 @@ class ClosedForm(LatentSolver):
 
     def plan(self, job: LatentJob, why: str = "") -> Plan:
         """The plan of the solver of spectra, whose work is nearly all of it."""
-        assert job.spectra is not None, "the job of the closed form needs a way to find eigenpairs"
-        plan = job.spectra.plan_job(_eigenpairs(job), self.by)
+        plan = spectra.plan_job(_eigenpairs(job), self.by)
         return replace(plan, why=why) if why else plan
 
     def fit_rows(self, rows: RowsLike, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
-        spectrum, plan = request.spectra.solve(rows, _spectral(request), self.by)
+        spectrum, plan = spectra.solve(rows, _spectral(request), self.by)
         return closed_form(spectrum, rows.shape[1]), plan
 
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: Any) -> LatentFit:
@@ -340,7 +336,7 @@ class ClosedForm(LatentSolver):
         return closed_form(replace(spectrum, passes=1), moments.n_features)
 
     def fit_summary(self, summary: Any, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
-        spectrum, plan = request.spectra.solve_summary(summary, _spectral(request))
+        spectrum, plan = spectra.solve_summary(summary, _spectral(request))
         return closed_form(replace(spectrum, passes=1), summary.n_features), plan
 
 
@@ -392,9 +388,6 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
     )
 
 
-# The choice of a solver, and the model by it.
-
-
 @dataclass(frozen=True)
 class LatentProblem(Problem[LatentFit]):
     """The latent Gaussian model of maximum likelihood; the closed form is requested by a solver of spectra."""
@@ -404,12 +397,11 @@ class LatentProblem(Problem[LatentFit]):
     def job(self, rows: RowsLike, request: LatentRequest) -> LatentJob:
         """The job of fitting these rows. They are assumed to be complete unless they surely have holes."""
         complete = not (request.unstored and rows.traits.sparse)
-        return LatentJob(*rows.shape, request.k, rows.traits, request.tied, request.bayes, complete, request.spectra)
+        return LatentJob(*rows.shape, request.k, rows.traits, request.tied, request.bayes, complete)
 
     def summary_job(self, summary: Any, request: LatentRequest) -> LatentJob:
         n, p, squared = summary.n_rows, summary.n_features, isinstance(summary, Moments)
-        more = {"tied": request.tied, "bayes": request.bayes, "spectra": request.spectra}
-        return LatentJob(n, p, request.k, squared=squared, **more)
+        return LatentJob(n, p, request.k, tied=request.tied, bayes=request.bayes, squared=squared)
 
     def plan_job(self, job: LatentJob, asked: Any = "auto") -> Plan:
         plan = checked_plan(self.choose(job, asked), job)

@@ -154,10 +154,6 @@ class Newton(LatentSolver):
             starts = (random.uniform(0.05, 0.95, objective.p) for _ in range(self.n_init))
             return descent.best(first, starts, agreeing=self.n_init + 2)
 
-    def solve(self, R: np.ndarray, k: int, seed: int = 0) -> FactorSolution:
-        """Uniquenesses and loadings for a correlation matrix `R` without constant columns."""
-        return self.minimise(OfCovariance(R), k, seed)
-
 
 @dataclass(frozen=True)
 class NewtonCG(Newton):

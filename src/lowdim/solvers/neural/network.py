@@ -165,9 +165,6 @@ def expectation_points(k: int) -> np.ndarray:
     return np.concatenate([half, -half])
 
 
-# The activations of hidden layers, and their table.
-
-
 def _tanh(H: Array) -> Array:
     return namespace(H).tanh(H)
 
@@ -427,9 +424,6 @@ class NeuralSolver(AnySolver):
     def window_rows(self, job: NeuralJob) -> int:
         """The number of rows of a stream that are read before training begins; 0 if it need not be cut."""
         return 0
-
-
-# The auto-encoder without hidden layers, which needs no training: its optimum is the solution of PCA.
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,6 @@ from .network import (
     expectation_points,
 )
 
-# Training of an auto-encoder by stochastic gradients.
-
-
 #: The window of rows that are shuffled together has at most this many bytes, unless its size is given.
 _WINDOW_BYTES = 256 << 20
 
@@ -129,7 +126,22 @@ class Adam(NeuralSolver):
         job = NeuralJob(*rows.shape, request.design.k, rows.traits, request.design)
         # The first window of a stream is one window, whatever its size is.
         size = self.window_rows(job) if later is None else int(rows.shape[0] or 0)
-        return train(rows, request, self, size, () if later is None else later)
+        start, design = request.start, request.design
+        assert start is not None, "a request without a start can be planned but not solved"
+        like = as_tensor(rows.empty(0))
+        check_modules(design, rows.shape[1], like)
+        supply = Supply(rows, start, self.held_out, size, request.seed, like)
+        coder = CoderModule(start, design, like)
+        training = _Training(coder, supply, start, self, request.seed, like, rows.progress)
+        with _seeded(request, like):
+            status = training.run(() if later is None else later)
+        network = start
+        if training.moved:
+            encoder, decoder = (path.path(rows.empty(0), rows.dtype) for path in (coder.encoder, coder.decoder))
+            log_noise = None if coder.log_noise is None else float(coder.log_noise.detach())
+            network = replace(start, encoder=encoder, decoder=decoder, log_noise=log_noise)
+        losses = training.loss, training.training_loss
+        return NeuralFit(network, *losses, status, supply.passes, supply.n_held_out, training.n_later)
 
 
 # Few rows in a fixed order, of which equal ones are merged.
@@ -181,22 +193,18 @@ class HeldOut:
             products = _bits(X.data) * self._factors[X.indices]
             sums = np.concatenate([[0], np.cumsum(products)])
             return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+        X = X if hasattr(X, "view") else to_numpy(X)
         xp = namespace(X)
-        if xp is np or not hasattr(X, "view"):
-            return np.sum(_bits(to_numpy(X)) * self._factors, axis=1)
-        # Rows on a device: only the sums are copied to the host.
-        factors = xp.asarray(self._factors, device=X.device)
-        whole = dtype_like(np.int32 if X.dtype == xp.float32 else np.int64, X)
-        bits = xp.astype((X + 0.0).view(whole), xp.int64)
-        bits = bits ^ ((bits >> 32) & 0xFFFFFFFF)
-        return to_numpy(xp.sum(bits * factors, axis=1))
+        # Of rows on a device, only the sums are copied to the host.
+        return to_numpy(xp.sum(_bits(X) * xp.asarray(self._factors, device=X.device), axis=1))
 
 
-def _bits(values: np.ndarray) -> np.ndarray:
+def _bits(values: Array) -> Array:
     """The bits of floats as whole numbers; those of -0.0 are those of 0.0. The upper half is added to the lower one,
     which is zero for small whole numbers."""
-    values = np.ascontiguousarray(values + 0.0)
-    bits = values.view(np.int32 if values.dtype == np.float32 else np.int64).astype(np.int64)
+    xp = namespace(values)
+    whole = dtype_like(np.int32 if values.dtype == xp.float32 else np.int64, values)
+    bits = astype((values + 0.0).view(whole), xp.int64)
     return bits ^ ((bits >> 32) & 0xFFFFFFFF)
 
 
@@ -518,32 +526,11 @@ _GAIN_RATE = 30.0
 _TOGETHER = 4096
 
 
-def train(rows: RowsLike, request: NeuralRequest, options: Any, size: int, later: Iterable[Any] = ()) -> NeuralFit:
-    """Train the network of the request on rows, in windows of `size`, and then on `later` windows of a stream."""
-    start = request.start
-    assert start is not None, "a request without a start can be planned but not solved"
-    like = as_tensor(rows.empty(0))
-    check_modules(request.design, rows.shape[1], like)
-    supply = Supply(rows, start, options.held_out, size, request.seed, like)
-    coder = CoderModule(start, request.design, like)
-    training = _Training(coder, supply, start, options, request.seed, like, rows.progress)
-    with _seeded(request, like):
-        status = training.run(later)
-    network = start
-    if training.moved:
-        encoder, decoder = (path.path(rows.empty(0), rows.dtype) for path in (coder.encoder, coder.decoder))
-        log_noise = None if coder.log_noise is None else float(coder.log_noise.detach())
-        network = replace(start, encoder=encoder, decoder=decoder, log_noise=log_noise)
-    return NeuralFit(
-        network, training.loss, training.training_loss, status, supply.passes, supply.n_held_out, training.n_later
-    )
-
-
 class _Training:
     """A coder that is trained, its best state so far, and the rate of its steps."""
 
     def __init__(
-        self, coder: CoderModule, supply: Supply, start: Network, options: Any, seed: int, like: Tensor, progress: Any
+        self, coder: CoderModule, supply: Supply, start: Network, options: Adam, seed: int, like: Tensor, progress: Any
     ) -> None:
         self._coder, self._supply, self._options, self._like = coder, supply, options, like
         self._progress, self._wide = progress, wide_dtype(like)

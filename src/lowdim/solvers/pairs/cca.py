@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -19,9 +19,6 @@ from ...table import Table, Tabular, numbered
 from ..problem import EIGH_WORK, Cost, Status
 from .reductions import Reduction, Tables, TablesJob
 from .views import CanonicalFit, Combinations, LiftedVectors, View, Views
-
-# Canonical correlations of two or more tables, from their coordinates.
-
 
 #: Eigenvectors over all tables have unit length; the part of a table in one is rounding if it is shorter than this.
 _NO_PART = 1e-10
@@ -163,9 +160,6 @@ def column_structure(lifted: LiftedVectors, k: int, *, scaled: bool, sign: Array
     return ColumnStructure(sign, scale, R * sign[None, :], extra, deviation)
 
 
-# Tests of how many canonical correlations are significant.
-
-
 @dataclass(frozen=True, repr=False)
 class CanonicalTests(Tabular):
     """Tests of the hypotheses that correlation k and all later ones are zero, one entry for each k."""
@@ -251,19 +245,6 @@ def canonical_tests(correlations: np.ndarray, n: float, p: int, q: int) -> Canon
 _SQUARE, _NARROW = 13, 6
 
 
-class KernelLike(Protocol):
-    """The interface of a kernel; implemented by `lowdim.kernels.Kernel`."""
-
-    #: Whether centred kernel matrices do not change if all rows are shifted, so that any origin may be used.
-    shift_free: Any
-
-    def fitted(self, X: Any, weights: Any = None) -> Any:
-        """The kernel with all its parameters, those that were not given estimated from the rows."""
-
-    def __call__(self, A: Any, B: Any = None) -> Any:
-        """The kernel matrix of the rows of A with those of B (default: A)."""
-
-
 @dataclass(frozen=True, eq=False)
 class KernelReduction(Reduction):
     """A_i = U diag(s) from the centred kernel matrix U diag(s^2) U^T of table i.
@@ -273,8 +254,8 @@ class KernelReduction(Reduction):
     """
 
     name = "gram"
-    #: One kernel for each table.
-    kernels: tuple[KernelLike, ...]
+    #: One kernel for each table: a `lowdim.kernels.Kernel`, or what has its methods `fitted` and `__call__`.
+    kernels: tuple[Any, ...]
     #: The name of the model in messages.
     model: str = "KernelCCA"
 
@@ -349,7 +330,7 @@ class KernelView(View):
     negative: float
 
 
-def kernel_view(kernel: KernelLike, A: Any, weights: np.ndarray | None) -> KernelView:
+def kernel_view(kernel: Any, A: Any, weights: np.ndarray | None) -> KernelView:
     """Coordinates U diag(s) of the rows A, from their centred kernel matrix U diag(s^2) U^T."""
     kernel = kernel.fitted(A, weights)
     # Columns far from zero would lose digits, so the mean is subtracted if the kernel allows it.

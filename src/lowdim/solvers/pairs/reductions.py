@@ -122,9 +122,6 @@ class TablesSolution:
         return self.fit.status
 
 
-# Base class of the reductions of tables.
-
-
 class Reduction(AnySolver):
     """A solver that reduces the rows of tables to few coordinates that keep all inner products between columns.
 
@@ -298,9 +295,6 @@ def views_of_root(
     return tuple(views)
 
 
-# Coordinates from the R factor of all tables side by side.
-
-
 @dataclass(frozen=True)
 class TriangleReduction(Reduction):
     """Coordinates A = R, the triangular factor of the QR decomposition of all tables side by side: nothing is squared.
@@ -343,9 +337,6 @@ class TriangleReduction(Reduction):
     def is_sensible(self, job: TablesJob) -> bool:
         """If rows are few, and their inner products, which are cheaper, cannot be computed."""
         return job.is_wide and not job.allows_gram
-
-
-# Coordinates from the covariance of all tables side by side.
 
 
 @dataclass(frozen=True)
@@ -418,9 +409,6 @@ class CovarianceReduction(Reduction):
         if not self.wide and job.traits.itemsize < 8:
             return CovarianceReduction(wide=True)
         return TriangleReduction()
-
-
-# Coordinates from the inner products of rows, for fewer rows than columns.
 
 
 @dataclass(frozen=True)
@@ -544,9 +532,6 @@ def _view_of_narrow(rows: RowsLike, scaled: bool, ddof: int, weight: float, name
     table = np.where(deviation > 0, table / divisors(deviation, scaled), 0.0)
     unit = float(np.abs(table).max()) or 1.0
     return View.of(table / unit, unit, lift)
-
-
-# The choice of a reduction, and the components by it.
 
 
 #: Reductions by shorthand.

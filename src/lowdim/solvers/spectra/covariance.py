@@ -66,15 +66,10 @@ class Solver(AnySolver):
         raise TypeError(f"solver={self.name!r} keeps no summary of the rows.")
 
 
-def scales(squares: Array, mean: Array, weight: float, request: Request) -> Array | None:
-    """The standard deviations to divide the columns by, or None if they are not standardized.
-
-    They are one for columns that are constant or vary only by rounding.
-    """
-    if not request.standardize:
-        return None
+def scales(squares: Array, mean: Array, weight: float, ddof: int) -> Array:
+    """The standard deviations to divide the columns by: one for those that are constant or vary only by rounding."""
     xp = namespace(squares)
-    sd = xp.sqrt(squares / divisor(weight, request.ddof))
+    sd = xp.sqrt(squares / divisor(weight, ddof))
     return xp.where(is_constant(sd, astype(mean, sd.dtype)), xp.ones_like(sd), sd)
 
 
@@ -113,10 +108,11 @@ def tail_and_residual(
     if rest > 0.0:
         D = S - vectors.T @ scaled
         asked += [xp.sum(D * D), xp.sum((D @ D) * D)] if cubes else [xp.sum(D * D)]
-    worst, *traces = map(float, to_host([xp.asarray(number) for number in asked]))
+    worst, *traces = map(float, to_host(list(map(xp.asarray, asked))))
     residual = math.sqrt(worst) / (float(values[0]) or eps(S))
-    powers = [max(trace, 0.0) / rest**i for i, trace in enumerate(traces, 2)]
-    tail = Tail(rest, powers[0], powers[1] if cubes else None) if powers else Tail()
+    tail = Tail()
+    if traces:
+        tail = Tail(rest, max(traces[0], 0.0) / rest**2, max(traces[1], 0.0) / rest**3 if cubes else None)
     return tail.plus(values[k:]), residual
 
 
@@ -167,8 +163,6 @@ def _squares(spectrum: Spectrum) -> float:
 #: Shrinkages by name.
 SHRINKAGE: dict[str, Any] = {"ledoit-wolf": ledoit_wolf, "oas": oas}
 
-# Singular values of the R factor of the rows.
-
 
 @dataclass(frozen=True)
 class Triangle(Solver):
@@ -211,8 +205,9 @@ class Triangle(Solver):
         xp = namespace(R)
         squares = xp.sum(R * R, axis=0)
         require_size(squares, mean, summary.weight, each=request.standardize)
-        scale = scales(squares, summary.mean, summary.weight, request)
-        if scale is not None:
+        scale = None
+        if request.standardize:
+            scale = scales(squares, summary.mean, summary.weight, request.ddof)
             R = R / scale[None, :]
         unit = float(xp.max(xp.abs(R))) or 1.0
         R = R / unit
@@ -310,9 +305,10 @@ class Covariance(Solver):
             # Vectors are looked at on the host: a device would wait for each question.
             squares, seen = to_host([xp.linalg.diagonal(S), seen])
             require_size(squares, seen, summary.weight, each=request.standardize)
-            scale = scales(squares, seen if request.center else np.zeros_like(seen), summary.weight, request)
-            if scale is not None:
-                scale = asarray_like(scale, S)
+            scale = None
+            if request.standardize:
+                origin = seen if request.center else np.zeros_like(seen)
+                scale = asarray_like(scales(squares, origin, summary.weight, request.ddof), S)
                 S = S / scale[:, None] / scale[None, :]
                 squares = to_numpy(xp.linalg.diagonal(S))
             unit = float(squares.max()) or 1.0

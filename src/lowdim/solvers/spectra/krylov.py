@@ -12,7 +12,7 @@ from ..._core.threads import single_threaded_blas
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, require_normal, require_rows, require_size, with_complement
 from ...summaries.moments import Columns
 from ...summaries.triangle import Sketch
-from ..iteration import Lanczos, check_limits
+from ..iteration import Lanczos, LanczosOptions
 from ..problem import Cost, Job, Request, RowsLike, Spectrum, Status, Tail
 from .covariance import Covariance, Solver, is_resolved, scales
 
@@ -33,7 +33,7 @@ _SPARSE_SLOWNESS = 40.0
 
 
 @dataclass(frozen=True)
-class Krylov(Solver):
+class Krylov(LanczosOptions, Solver):
     """Maximise w^T S w over a growing block Krylov space span(V, S V, S^2 V, ...).
 
     Parameters
@@ -80,17 +80,8 @@ class Krylov(Solver):
     on_host = "small matrices of the iteration"
     one_pass = False
     finds_all = False
-    block: int | None = None
     tol: float = 1e-5
-    steps: int | None = None
     max_steps: int = 500
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-
-    def block_size(self, k: int) -> int:
-        """Number of vectors per step: by default at least k, so that no copy of an eigenvalue can be missed."""
-        return self.block or 8 * math.ceil(k / 8)
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
         p, k = rows.shape[1], request.k
@@ -100,7 +91,9 @@ class Krylov(Solver):
         mean = columns.mean
         columns = request.about(columns)
         require_size(columns.squares, mean, columns.weight, each=request.standardize)
-        scale = scales(columns.squares, columns.mean, columns.weight, request)
+        scale = None
+        if request.standardize:
+            scale = scales(columns.squares, columns.mean, columns.weight, request.ddof)
         xp = namespace(columns.mean)
         if float(xp.max(columns.squares)) == 0.0:
             return _without_variance(columns, scale, k, request.center)
