@@ -61,32 +61,30 @@ def windows(
     random places of the table. NaN is a missing value; infinity is refused.
     """
     progress = watcher(progress)
-    blocks = _blocks(source, weights, size, random)
-    while (window := _next_window(blocks, size, progress)) is not None:
-        yield window
-
-
-def _next_window(blocks: Iterator[tuple[Array, Array | None]], size: int, progress: Progress | None) -> Window | None:
-    """The next window, or None if there are no more blocks. Each window is told as a pass of its own, since other
-    passes may come between two of them."""
     held: list[tuple[Array, Array | None]] = []
     count = 0
-    for block, counts in blocks:
+    for block, counts in _blocks(source, weights, size, random):
         check_stop()
         if progress is not None:
             if not held:
+                # Each window is told as a pass of its own, since other passes may come between two of them.
                 progress.begin("Window", None, size)
             progress.step()
         held.append((block, counts))
         count += int(block.shape[0])
         if count >= size:
-            break
-    if not held:
-        return None
+            yield _window(held, progress)
+            held, count = [], 0
+    if held:
+        yield _window(held, progress)
+
+
+def _window(held: list[tuple[Array, Array | None]], progress: Progress | None) -> Window:
+    """The window of some blocks and their weights."""
     if progress is not None:
         progress.end()
-    weights = None if held[0][1] is None else concat_rows([counts for _, counts in held])
-    return Window(concat_rows([block for block, _ in held]), weights)
+    blocks, weights = zip(*held, strict=True)
+    return Window(concat_rows(list(blocks)), None if weights[0] is None else concat_rows(list(weights)))
 
 
 def _blocks(

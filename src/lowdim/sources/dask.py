@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, pairwise
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -70,7 +71,7 @@ def _tasks(parts: Sequence[Source], task: Task, along: Array | None = None) -> l
     scheduler, and differ each time: the rows may have changed."""
     from dask import delayed
 
-    run, once = delayed(_Opening(task), pure=False), uuid4().hex
+    run, once = delayed(partial(_open_and_run, task), pure=False), uuid4().hex
     return [
         run(*_recipe_of(part), start, piece, dask_key_name=f"lowdim-rows-{once}-{start}")
         for part, start, piece in with_rows(parts, along)
@@ -90,15 +91,10 @@ def _recipe_of(part: Source) -> tuple[Any, list[Any]]:
     return part.elsewhere(place), partitions
 
 
-@dataclass(frozen=True)
-class _Opening:
-    """A task that first makes its part, of partitions that Dask has computed: tasks of their own for that would be work
-    for the scheduler."""
-
-    task: Task
-
-    def __call__(self, recipe: Any, partitions: list[Any], start: int, along: Array | None) -> Any:
-        return self.task(made(recipe, partitions), start, along)
+def _open_and_run(task: Task, recipe: Any, partitions: list[Any], start: int, along: Array | None) -> Any:
+    """Make a part, of partitions that Dask has computed, and run its task: further tasks for that would be work for the
+    scheduler."""
+    return task(made(recipe, partitions), start, along)
 
 
 def _merging(merge: Merge) -> Merge:
@@ -489,9 +485,5 @@ def _lengths(X: Any, framed: bool) -> list[int]:
     if not framed and not np.isnan(X.shape[0]):
         return [int(n) for n in X.chunks[0]]
     column = X[[X.columns[0]]] if framed else X
-    count = dask.delayed(_n_rows, pure=False)
+    count = dask.delayed(lambda block: int(block.shape[0]), pure=False)
     return list(dask.compute(*[count(block) for block in np.ravel(column.to_delayed())]))
-
-
-def _n_rows(block: Any) -> int:
-    return int(block.shape[0])

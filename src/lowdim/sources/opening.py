@@ -135,26 +135,17 @@ class SourceKind(NamedTuple):
 def _is_stream(X: Any) -> bool:
     """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
-        return len(X) > 0 and not is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or _has_columns(X[0]))
+        has_columns = len(X) > 0 and (getattr(X[0], "ndim", None) == 2 or is_table(X[0]) or is_arrow_object(X[0]))
+        return has_columns and not is_delayed(X[0])
     # Whatever has keys is no sequence of blocks: it would give the keys.
     if isinstance(X, str | bytes) or hasattr(X, "keys") or is_delayed(X) or is_column(X):
         return False
     return callable(X) or hasattr(X, "__iter__")
 
 
-def _has_columns(X: Any) -> bool:
-    """True for tables in memory and for everything that speaks Arrow."""
-    return is_table(X) or is_arrow_object(X)
-
-
 def _is_nested_list(X: Any) -> bool:
     """True for a list of numbers or of lists of numbers."""
     return isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and is_delayed(X[0]))
-
-
-def _is_array_like(X: Any) -> bool:
-    """True for objects that NumPy can convert to an array."""
-    return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
 def _open_list(X: Any) -> Source:
@@ -165,17 +156,6 @@ def _open_list(X: Any) -> Source:
             "lowdim.scan(X)."
         )
     return ArraySource(np.asarray(X))
-
-
-def _open_stored_rows(X: Any) -> Source:
-    source = _open_store_object(X)
-    source.require_two_axes()
-    return source
-
-
-def _named_on_device(X: OnDevice) -> Any:
-    table = named_table(X.rows)
-    return None if table is None else SentTable(table, X.to)
 
 
 def _dask_target(y: Any) -> Source:
@@ -222,7 +202,7 @@ SOURCES: list[SourceKind] = [
     SourceKind(
         lambda X: isinstance(X, OnDevice),
         lambda X: open_sent(open_source(rows_in_main_memory(X.rows)), X.to),
-        _named_on_device,
+        lambda X: None if (table := named_table(X.rows)) is None else SentTable(table, X.to),
         target=lambda X: open_sent(_open_column(rows_in_main_memory(X.rows)), X.to),
         keeping=lambda X, **how: open_sent(open_keeping(X.rows, **how), X.to),
         once=lambda X: can_be_read_once(X.rows),
@@ -255,8 +235,8 @@ SOURCES: list[SourceKind] = [
         keeping=lambda X, **how: _arrow_object(X).open(how["names"], _aside(**how)),
         once=when_called("arrow", "is_arrow_stream"),
     ),
-    SourceKind(is_store_object, _open_stored_rows, target=_open_store_object),
-    SourceKind(_is_array_like, becomes=np.asarray),
+    SourceKind(is_store_object, partial(_open_store_object, vectors=False), target=_open_store_object),
+    SourceKind(lambda X: hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X), becomes=np.asarray),
     SourceKind(
         _is_stream,
         lambda X: StreamSource(X, open_source),

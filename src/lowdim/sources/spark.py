@@ -9,6 +9,7 @@ import builtins
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -162,18 +163,16 @@ class SparkColumn(CarriedColumn):
 
 def base_of(source: Source) -> Any:
     """The source of the data frame that the rows of all tables of a source are read from."""
-    found = {id(base): base for member in source.members for base in [_base_of_table(member)]}
+    found: dict[int, Any] = {}
+    for base in source.members:
+        while not isinstance(base, SparkSource):
+            base = base.parent if isinstance(base, ColumnsSource) else base.origin
+            if base is None:
+                raise errors.no_order("tables that are not columns of a data frame of Spark")
+        found[id(base)] = base
     if len(found) > 1:
         raise errors.no_order("two tables")
     return next(iter(found.values()))
-
-
-def _base_of_table(source: Any) -> Any:
-    while not hasattr(source, "layout"):
-        source = source.parent if isinstance(source, ColumnsSource) else source.origin
-        if source is None:
-            raise errors.no_order("tables that are not columns of a data frame of Spark")
-    return source
 
 
 # Sums of a column of a data frame of Spark.
@@ -419,7 +418,7 @@ class SparkEngine(Engine):
         n = n_tasks = base.n_tasks
         if told is not None:
             told(n)
-        joined = n_tasks < base.n_partitions
+        joined = n_tasks < base.counts.n_partitions
         if joined:
             others.append(functions.spark_partition_id().alias(_PARTITION))
         rows = base.selected(base.sent, *others)
@@ -568,18 +567,17 @@ class SparkSource(Source):
         """Set the attributes that follow from the layout."""
         self._sample = sample = self.layout.sample()
         self.names, self.kind, self.dtype = self.layout.names, "spark", sample.dtype
-        self.traits = replace(
-            Traits(engine=SPARK, by_feature=False, in_memory=False, itemsize=sample.traits.itemsize),
-            sparse=self.layout.stored is not None,
-            stored=self.layout.stored or 1.0,
-        )
+        stored = self.layout.stored
+        how = {"engine": SPARK, "by_feature": False, "in_memory": False, "itemsize": sample.traits.itemsize}
+        self.traits = Traits(**how, sparse=stored is not None, stored=stored or 1.0)
 
     @property
     def shape(self) -> Any:  # type: ignore[override]
         return _Shape(self)
 
     @cached_property
-    def _counts(self) -> _Counts:
+    def counts(self) -> _Counts:
+        """The numbers of rows and partitions, from one job."""
         from pyspark.sql import functions
 
         # Vectors are looked at only where they need not be computed for that.
@@ -600,14 +598,9 @@ class SparkSource(Source):
         return bool(self.frame.storageLevel.useMemory)
 
     @property
-    def n_partitions(self) -> int:
-        """One more than the largest number of a partition that has rows."""
-        return self._counts.n_partitions
-
-    @property
     def sent(self) -> Form:
         """The form in which rows are sent to be summed up."""
-        return self.layout.all_dense() if self._counts.all_dense else self.layout
+        return self.layout.all_dense() if self.counts.all_dense else self.layout
 
     @cached_property
     def n_tasks(self) -> int:
@@ -617,7 +610,7 @@ class SparkSource(Source):
         0.1 s to begin a task in Python, in which a core sums up 50 MB of rows. Where rows are computed when they are
         read, all partitions are left to Spark, since that may take any time.
         """
-        n, parts, _ = self._counts
+        n, parts, _ = self.counts
         at_least = math.ceil(n * self.layout.total_width * self.traits.itemsize * self.traits.stored / _TASK_BYTES)
         if parts <= at_least or not self._is_kept:
             return parts
@@ -646,8 +639,7 @@ class SparkSource(Source):
 
     def with_column(self, column: SparkColumn) -> SparkSource:
         """The same rows with one more column of numbers, the last one."""
-        other = SparkSource.__new__(SparkSource)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._carried = (*self._carried, column)
         name = f"lowdim label {len(self._carried)}"
         other.layout = replace(self.layout, carried=(*self.layout.carried, name))
@@ -674,7 +666,7 @@ class _Shape(Sequence[Any]):
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, int) and i % 2:
             return self._source.layout.total_width
-        return (self._source._counts.n, self._source.layout.total_width)[i]
+        return (self._source.counts.n, self._source.layout.total_width)[i]
 
     def __len__(self) -> int:
         return 2

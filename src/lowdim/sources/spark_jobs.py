@@ -7,7 +7,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from threading import Event
@@ -247,8 +247,44 @@ def _culprit(source: Any) -> tuple[str | None, int | None]:
     """
     if source is None:
         return None, None
-    with _uncached(source.frame):
-        return _found(_Search(source.frame), list(source.layout.columns))
+    from pyspark.sql import functions
+
+    frame, end, number = source.frame, time.monotonic() + _SEARCH, functions.spark_partition_id()
+
+    def largest(rows: Any, entry: Any) -> Any:
+        return collected(rows.agg(functions.max(entry)), 1, seconds=end - time.monotonic())[0][0]
+
+    def fails(columns: Sequence[str], first: int | None = None, last: int | None = None) -> bool:
+        """Whether Spark fails to compute columns, in all partitions or in those from `first` to before `last`."""
+        rows = frame if first is None else frame.where((number >= first) & (number < last))
+        entries = functions.xxhash64(functions.lit(0), *(_entry(rows, name) for name in columns))
+        try:
+            with _without_log():
+                largest(rows, entries)
+        except Exception as error:
+            if not _failed_to_compute(error):
+                raise
+            return True
+        return False
+
+    names, column, partition = list(source.layout.columns), None, None
+    with _uncached(frame), suppress(TimeoutError):
+        # What fails without the columns is not their computation.
+        if fails([]) or not fails(names):
+            return None, None
+        while len(names) > 1:
+            half = names[: len(names) // 2]
+            names = half if fails(half) else names[len(half) :]
+        column = names[0]
+        first, last = 0, 1 + int(largest(frame.select(number.alias("part")), "part"))
+        # Where Spark computes columns before it leaves out rows, partitions cannot be told apart.
+        if fails(names, last, last):
+            return column, None
+        while last - first > 1:
+            middle = (first + last) // 2
+            first, last = (first, middle) if fails(names, first, middle) else (middle, last)
+        partition = first
+    return column, partition
 
 
 @contextmanager
@@ -263,66 +299,6 @@ def _uncached(frame: Any) -> Iterator[None]:
     finally:
         if cached:
             frame.persist(level)
-
-
-def _found(search: _Search, names: list[str]) -> tuple[str | None, int | None]:
-    """The column of these, and the first partition, that cannot be computed."""
-    column: str | None = None
-    partition: int | None = None
-    try:
-        # What fails without the columns is not their computation.
-        if search.fails([], None) or not search.fails(names, None):
-            return None, None
-        while len(names) > 1:
-            half = names[: len(names) // 2]
-            names = half if search.fails(half, None) else names[len(half) :]
-        column = names[0]
-        first, last = 0, search.n_partitions()
-        # Where Spark computes columns before it leaves out rows, partitions cannot be told apart.
-        if search.fails(names, (last, last)):
-            return column, None
-        while last - first > 1:
-            middle = (first + last) // 2
-            first, last = (first, middle) if search.fails(names, (first, middle)) else (middle, last)
-        partition = first
-    except TimeoutError:
-        pass
-    return column, partition
-
-
-class _Search:
-    """Jobs that compute some columns in some partitions, for at most a minute."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame, self._end = frame, time.monotonic() + _SEARCH
-
-    def n_partitions(self) -> int:
-        """One more than the largest number of a partition that has rows."""
-        from pyspark.sql import functions
-
-        last = self._frame.select(functions.spark_partition_id().alias("part")).agg(functions.max("part"))
-        return 1 + int(collected(last, 1, seconds=self._left())[0][0])
-
-    def fails(self, columns: Sequence[str], partitions: tuple[int, int] | None) -> bool:
-        """Whether Spark fails to compute columns in the partitions from the first number to before the second."""
-        from pyspark.sql import functions
-
-        frame = self._frame
-        if partitions is not None:
-            number = functions.spark_partition_id()
-            frame = frame.where((number >= partitions[0]) & (number < partitions[1]))
-        entries = functions.xxhash64(functions.lit(0), *(_entry(frame, name) for name in columns))
-        try:
-            with _without_log():
-                collected(frame.agg(functions.max(entries)), 1, seconds=self._left())
-        except Exception as error:
-            if not _failed_to_compute(error):
-                raise
-            return True
-        return False
-
-    def _left(self) -> float:
-        return self._end - time.monotonic()
 
 
 @contextmanager

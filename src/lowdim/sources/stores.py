@@ -561,9 +561,8 @@ class NumberChoice:
     @classmethod
     def of(cls, columns: Any, exclude: Any) -> NumberChoice:
         """The choice that the arguments of `scan` stand for."""
-        every = columns is None or (isinstance(columns, str) and columns == "numeric")
-        chosen = None if every else _listed(columns, "columns")
-        return cls(chosen, None if exclude is None else _listed(exclude, "exclude"))
+        every = isinstance(columns, str) and columns == "numeric"
+        return cls(None if every else _listed(columns, "columns"), _listed(exclude, "exclude"))
 
     def without(self, names: Sequence[int]) -> NumberChoice:
         """The same choice without further columns."""
@@ -572,9 +571,8 @@ class NumberChoice:
     def among(self, contents: Contents) -> list[int]:
         """The numbers of the chosen columns, from 0."""
         p = len(contents.names)
-        chosen = list(range(p)) if self.columns is None else _numbers(self.columns, p, "columns")
-        left_out = [] if self.exclude is None else _numbers(self.exclude, p, "exclude")
-        left_out += _numbers(self.further, p, "without")
+        chosen = _numbers(slice(None) if self.columns is None else self.columns, p, "columns")
+        left_out = {*_numbers(self.exclude or (), p, "exclude"), *_numbers(self.further, p, "without")}
         chosen = [j for j in chosen if j not in left_out]
         if not chosen:
             raise array_columns_out_of_range("columns", self.columns, p)
@@ -588,9 +586,9 @@ class NumberChoice:
         return text if self.exclude is None else f"{text} without {_text(self.exclude)}"
 
 
-def _listed(choice: Any, argument: str) -> Numbers:
-    """A choice of columns as a tuple of numbers, or a slice."""
-    if isinstance(choice, slice):
+def _listed(choice: Any, argument: str) -> Numbers | None:
+    """A choice of columns as a tuple of numbers, or a slice; None if there is no choice."""
+    if choice is None or isinstance(choice, slice):
         return choice
     alone = isinstance(choice, numbers.Integral | str) or not hasattr(choice, "__iter__")
     each = [choice] if alone else list(choice)
@@ -645,6 +643,10 @@ zarr_files = partial(StoredArrays, ZarrArray)
 hdf5_files = partial(StoredArrays, Hdf5Array)
 
 
-def open_store_object(X: Any) -> StoreSource:
-    """The rows of an array of Zarr, or of a dataset of h5py, that the user has opened."""
-    return StoreSource([OpenedArray(X)])
+def open_store_object(X: Any, vectors: bool = True) -> StoreSource:
+    """The rows of an array of Zarr, or of a dataset of h5py, that the user has opened. With `vectors`, it may have one
+    axis."""
+    source = StoreSource([OpenedArray(X)])
+    if not vectors:
+        source.require_two_axes()
+    return source
