@@ -9,17 +9,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from .. import errors
 from .._core.arrays import empty_columns
-from ..errors import (
-    bad_ndim,
-    column_label,
-    empty,
-    exhausted_stream,
-    inexact_integer,
-    missing_extra,
-    needs_second_reading,
-    other_length,
-)
 from .array import EXACT, InexactInteger, may_be_inexact, require_exact
 from .base import BlockMemory, Source, Traits, fits_easily, read_ahead
 from .derived import StoredSource
@@ -196,7 +187,7 @@ class ArrowSource(StoredSource):
                 yield buffer[i:j], None if table is None else table.slice(i, j - i)
             done += filled
         if self._n_read not in (None, done):
-            raise other_length(done, self._n_read)
+            raise errors.other_length(done, self._n_read)
         self._n_read = done
 
     def _buffers(self, capacity: int, names: Sequence[str]) -> Generator[tuple[np.ndarray, Any], None, None]:
@@ -217,7 +208,7 @@ class ArrowSource(StoredSource):
                         fill(buffer[filled : filled + count, j], piece.column(j))
                     except InexactInteger as found:
                         row = self.row_label(self._start + done + filled + found.index)
-                        raise inexact_integer(found.value, row, column_label(j, self._names)) from None
+                        raise errors.inexact_integer(found.value, row, errors.column_label(j, self._names)) from None
                 if names:
                     kept.append(piece.select(list(names)))
                 start, filled = start + count, filled + count
@@ -248,7 +239,7 @@ def pyarrow(purpose: str) -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        raise missing_extra(purpose, "pyarrow", "files") from error
+        raise errors.missing_extra(purpose, "pyarrow", "files") from error
     return pyarrow
 
 
@@ -284,7 +275,7 @@ class ArrowObject(Contents):
 
     def column(self, name: str) -> np.ndarray:
         if not self.again:
-            raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
+            raise errors.needs_second_reading(f"for the column {name!r}, which is read before the rows")
         return self.source([]).column(name)
 
     def dtype(self, columns: Sequence[str]) -> Any:
@@ -311,7 +302,7 @@ class Stream(ArrowObject):
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         if self._rest is None:
-            raise exhausted_stream("on the second reading")
+            raise errors.exhausted_stream("on the second reading")
         rest, self._rest = self._rest, None
         if self.first is not None:
             yield self.first
@@ -330,7 +321,7 @@ class Held(ArrowObject):
             # An object that exports a single array, which must be one of structs: a table.
             array = pa.array(X)
             if not pa.types.is_struct(array.type):
-                raise bad_ndim(1, (len(array),))
+                raise errors.bad_ndim(1, (len(array),))
             self._table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
         super().__init__(X, self._table.schema)
         self.n_rows = self._table.num_rows
@@ -415,9 +406,9 @@ class ArrowObjectSource(ArrowSource):
         super().__init__(columns, [read.schema.field(name).type for name in columns], n, rereadable=read.again)
         self._read = read
         if isinstance(read, Stream) and read.first is None:
-            raise exhausted_stream("while a minimum of 1 is required")
+            raise errors.exhausted_stream("while a minimum of 1 is required")
         if n == 0:
-            raise empty(0, len(columns), (0, len(columns)))
+            raise errors.empty(0, len(columns), (0, len(columns)))
 
     @property
     def first_block(self) -> Source:
@@ -431,4 +422,4 @@ class ArrowObjectSource(ArrowSource):
             n += batch.num_rows
             yield batch.select(list(names))
         if n == 0:
-            raise empty(0, len(self._names), (0, len(self._names)))
+            raise errors.empty(0, len(self._names), (0, len(self._names)))

@@ -368,7 +368,7 @@ class ArrowFilesSource(ArrowSource):
         found = format.found
         self._found, self._format = found, format
         check_unchanged(found.files)
-        self._schemas = [self._checked(i, columns) for i in range(len(found.files))]
+        self._schemas = [self._require(i, columns, numbers=True) for i in range(len(found.files))]
         kinds = {schema.field(name).type for schema in self._schemas for name in columns}
         counts = format.counts()
         if counts is not None and sum(counts) == 0:
@@ -386,17 +386,8 @@ class ArrowFilesSource(ArrowSource):
             n_bytes = int(self.shape[0] or 0) * self.shape[1] * self.traits.itemsize
             self.traits = replace(self.traits, part_bytes=n_bytes)
 
-    def _checked(self, i: int, columns: Sequence[str]) -> Any:
-        """The schema of a file, after a check that it has all columns, and that they are numbers."""
-        schema = self._require(i, columns)
-        numeric = numeric_columns(schema)
-        others = set(columns) - set(numeric)
-        if others:
-            raise not_numbers(self._found.paths[i], [name for name in columns if name in others], numeric)
-        return schema
-
-    def _require(self, i: int, names: Sequence[str]) -> Any:
-        """The schema of a file, after a check that it has these columns."""
+    def _require(self, i: int, names: Sequence[str], *, numbers: bool = False) -> Any:
+        """The schema of a file, after a check that it has these columns and, with `numbers`, that they are numbers."""
         schema = self._format.schema_of(i)
         known = set(schema.names)
         missing = [name for name in names if name not in known]
@@ -409,6 +400,10 @@ class ArrowFilesSource(ArrowSource):
         twice = [name for name in dict.fromkeys(names) if len(schema.get_all_field_indices(name)) > 1]
         if twice:
             raise duplicate_columns(self._found.paths[i], twice)
+        numeric = numeric_columns(schema) if numbers else names
+        others = set(names) - set(numeric)
+        if others:
+            raise not_numbers(self._found.paths[i], [name for name in names if name in others], numeric)
         return schema
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Any, Any]]:

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .._core import __version__
 from .._core.arrays import Array, Beside, astype, digest, is_sparse, namespace, to_numpy
 from .._core.devices import Destination
 from .._core.threads import free_bytes
-from ..errors import MissingValues, cannot_keep, column_label, other_version, too_large
+from ..errors import MissingValues, cannot_keep, column_label, too_large
 
 if TYPE_CHECKING:
     from .derived import CarriedColumn
@@ -91,21 +90,6 @@ class Engine(ABC):
     @abstractmethod
     def in_turn(self, source: Source, task: Task) -> Iterator[Callable[[], Any]]:
         """For each part, in order, a function that computes the result of `task` and returns it to this process."""
-
-
-@dataclass(frozen=True)
-class SameVersion:
-    """A function that a worker calls only if it has the lowdim of the process that sent the function."""
-
-    function: Callable[..., Any]
-    #: The worker in messages.
-    where: str
-    version: str = __version__
-
-    def __call__(self, *arguments: Any) -> Any:
-        if self.version != __version__:
-            raise other_version(self.version, __version__, self.where)
-        return self.function(*arguments)
 
 
 def adjacent(lengths: Sequence[int], least: int) -> list[list[int]]:

@@ -16,13 +16,7 @@ from functools import cache, cached_property, partial
 from itertools import groupby, islice
 from typing import Any
 
-from ..errors import (
-    csv_encoding,
-    csv_header,
-    duplicate_columns,
-    open_quote,
-    unreadable_file,
-)
+from .. import errors
 from .arrow import numeric_columns
 from .arrow_files import ArrowFiles
 
@@ -143,18 +137,18 @@ def first_line(path: str) -> tuple[str, bool]:
     with opened(path) as file:
         line = file.readline(_HEADER_BYTES)
     if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        raise csv_encoding(path, "UTF-32")
+        raise errors.csv_encoding(path, "UTF-32")
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise csv_encoding(path, "UTF-16")
+        raise errors.csv_encoding(path, "UTF-16")
     if b"\0" in line:
-        raise csv_encoding(path, "UTF-16 or UTF-32, or is no text")
+        raise errors.csv_encoding(path, "UTF-16 or UTF-32, or is no text")
     try:
         # Lines may also end with a single "\r".
         text, *rest = re.split("[\r\n]", line.decode("utf-8-sig"), maxsplit=1)
     except UnicodeDecodeError:
-        raise csv_encoding(path, "another encoding than UTF-8") from None
+        raise errors.csv_encoding(path, "another encoding than UTF-8") from None
     if not text:
-        raise csv_header(path, [])
+        raise errors.csv_header(path, [])
     return text, bool(rest)
 
 
@@ -311,10 +305,10 @@ class CsvFiles(ArrowFiles):
                     "character: write this one again, or leave it out."
                 )
             if all(is_number(name) for name in names):
-                raise csv_header(path, names)
+                raise errors.csv_header(path, names)
             twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
             if twice:
-                raise duplicate_columns(path, twice, can_leave_out=False)
+                raise errors.duplicate_columns(path, twice, can_leave_out=False)
             self._refuse_open_quote(i)
             self._headers[i] = names, ends
         return self._headers[i]
@@ -330,7 +324,7 @@ class CsvFiles(ArrowFiles):
             odd = has_odd_quotes(file.path, 3 * _BLOCK_BYTES)
             line = line_of_open_quote(file.path, self._separator) if odd else None
         if line is not None:
-            raise unreadable_file(file.path, f" in line {line}", open_quote())
+            raise errors.unreadable_file(file.path, f" in line {line}", errors.open_quote())
 
     def _header(self, i: int) -> list[str]:
         """The names of the columns of file i."""
@@ -478,7 +472,7 @@ class CsvFiles(ArrowFiles):
             open_line = line_of_open_quote(path, self._separator)
         except (OSError, EOFError, csv.Error, zlib.error) as error:
             return "", error
-        return None if open_line is None else (f" in line {open_line}", open_quote())
+        return None if open_line is None else (f" in line {open_line}", errors.open_quote())
 
     def _count_sound(self, i: int, names: Sequence[str]) -> int:
         """The number of rows of file i in blocks before the first one in which these columns cannot be read."""

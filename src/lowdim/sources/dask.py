@@ -22,7 +22,7 @@ from .. import errors
 from .._core import __version__
 from .._core.arrays import Array, concat_rows, is_sparse, namespace
 from ..errors import bad_ndim, empty
-from .base import Call, Engine, Merge, Place, SameVersion, Source, Task, Tick, adjacent, in_a_tree, made, with_rows
+from .base import Call, Engine, Merge, Place, Source, Task, Tick, adjacent, in_a_tree, made, with_rows
 from .scan import Contents
 from .stream import StreamSource
 
@@ -45,8 +45,8 @@ class DaskEngine(Engine):
         if client is None:
             level = _tasks(parts, task, along)
             return _with_threads(in_a_tree(level, _merging(merge)), level, tick)
-        level = _tasks(parts, _checked(task if tick is None else _Telling(task, _topic(client))), along)
-        return _with_workers(client, in_a_tree(level, _merging(_checked(merge))), parts, level, tick)
+        level = _tasks(parts, _Checked(task if tick is None else _Telling(task, _topic(client))), along)
+        return _with_workers(client, in_a_tree(level, _merging(_Checked(merge))), parts, level, tick)
 
     def mapped(self, source: Source, task: Task, like: Array, names: Any, *, replaces: bool = False) -> Any:
         """A Dask array; its rows have the shape and type of those of `like`."""
@@ -55,12 +55,12 @@ class DaskEngine(Engine):
         _client()
         parts = source.parts(1)
         rest = tuple(like.shape[1:])
-        pieces = zip(_tasks(parts, _checked(task)), parts, strict=True)
+        pieces = zip(_tasks(parts, _Checked(task)), parts, strict=True)
         arrays = (da.from_delayed(piece, (part.shape[0], *rest), meta=like[:0]) for piece, part in pieces)
         return da.concatenate(list(arrays), axis=0)
 
     def in_turn(self, source: Source, task: Task) -> Iterator[Callable[[], Any]]:
-        return (lazy.compute for lazy in _tasks(source.parts(1), _checked(task)))
+        return (lazy.compute for lazy in _tasks(source.parts(1), _Checked(task)))
 
 
 DASK = DaskEngine()
@@ -105,8 +105,17 @@ def _merging(merge: Merge) -> Merge:
     return lambda results: join(results, dask_key_name=f"lowdim-merge-{uuid4().hex}")
 
 
-def _checked(function: Callable[..., Any]) -> SameVersion:
-    return SameVersion(function, "a worker of Dask")
+@dataclass(frozen=True)
+class _Checked:
+    """A function that a worker calls only if it has the lowdim of the process that sent the function."""
+
+    function: Callable[..., Any]
+    version: str = __version__
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.version != __version__:
+            raise errors.other_version(self.version, __version__, "a worker of Dask")
+        return self.function(*arguments)
 
 
 # ---- In this process
