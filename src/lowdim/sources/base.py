@@ -42,7 +42,8 @@ FAN_IN = 8
 
 
 #: What an engine runs for each part, and for results that are merged.
-Task, Merge = Callable[..., Any], Callable[[list[Any]], Any]
+Task = Callable[..., Any]
+Merge = Callable[[list[Any]], Any]
 #: Is called when a part has been summed up, or is None.
 Tick = Callable[[], None] | None
 
@@ -536,9 +537,9 @@ def _error_at_largest(
     """The error that `build` makes for the first entry with the largest measure, given its row, column and table in the
     source; None if the measures are all zero."""
     if namespace(block) is not np:
-        row = _row_of_largest(block, weights, measure)
-        block, row_numbers = block[row, :], row_numbers[row]
-        weights = None if weights is None else weights[row]
+        one = _row_of_largest(block, weights, measure)
+        block, row_numbers = block[one, :], row_numbers[one]
+        weights = None if weights is None else weights[one]
     values, place = _entries(block, weights)
     measures = measure(values)
     index = int(np.argmax(measures))

@@ -307,9 +307,9 @@ class DaskSource(Source):
             # With known lengths, the array can also be read by columns.
             self._X = X = X.copy()
             X._chunks = (tuple(lengths), X.chunks[1])
-        self._delayed = list(np.ravel(X.to_delayed()))
-        self._edges = list(accumulate(lengths, initial=0))
-        n, p = self._edges[-1], sample.shape[1]
+        n, p, edges = sum(lengths), sample.shape[1], pairwise(accumulate(lengths, initial=0))
+        delayed = zip(np.ravel(X.to_delayed()), edges, strict=True)
+        self._pieces = [_Piece(block, 0, j - i, j - i, i) for block, (i, j) in delayed]
         if n == 0:
             raise empty(n, p, (n, p))
         self.shape = (n, p)
@@ -317,7 +317,7 @@ class DaskSource(Source):
         self.traits = replace(sample.traits, by_feature=not framed, in_memory=False, n_bytes=0, engine=DASK)
 
     def blocks(self, rows: int) -> Iterator[Array]:
-        read = (block for part in self.parts(1) for block in _computed(part).blocks(rows))
+        read = (block for part in self.parts(1) for block in part.blocks(rows))
         if rows < int(self.shape[0] or 0):
             yield from read
         else:
@@ -330,15 +330,12 @@ class DaskSource(Source):
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         """One source for each partition that has rows, whatever `k` is, or for several with fewer than `least` rows."""
-        lengths = [j - i for i, j in pairwise(self._edges)]
-        groups = adjacent(lengths, least)
-        pieces = ([self._piece(i, 0, lengths[i]) for i in group] for group in groups)
-        return [self._inherit(_PartSource(self, some)) for some in pieces]
+        groups = adjacent([piece.length for piece in self._pieces], least)
+        return [self._inherit(_PartSource(self, [self._pieces[i] for i in group])) for group in groups]
 
     def between(self, i: int, j: int) -> Source:
-        edges = enumerate(pairwise(self._edges))
-        pieces = [self._piece(number, max(i - s, 0), min(j, e) - s) for number, (s, e) in edges]
-        return self._inherit(_PartSource(self, [piece for piece in pieces if piece.start < piece.stop]))
+        cut = (p._replace(start=max(i - p.first, 0), stop=min(j - p.first, p.length)) for p in self._pieces)
+        return self._inherit(_PartSource(self, [piece for piece in cut if piece.start < piece.stop]))
 
     def features(self) -> Source:
         if not self.traits.by_feature:
@@ -352,10 +349,6 @@ class DaskSource(Source):
 
     def empty(self, *shape: int) -> Array:
         return self._sample.empty(*shape)
-
-    def _piece(self, number: int, start: int, stop: int) -> _Piece:
-        first, end = self._edges[number : number + 2]
-        return _Piece(self._delayed[number], start, stop, end - first, first)
 
 
 class _Piece(NamedTuple):

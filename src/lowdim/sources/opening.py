@@ -135,8 +135,10 @@ class SourceKind(NamedTuple):
 def _is_stream(X: Any) -> bool:
     """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
-        has_columns = len(X) > 0 and (getattr(X[0], "ndim", None) == 2 or is_table(X[0]) or is_arrow_object(X[0]))
-        return has_columns and not is_delayed(X[0])
+        first = X[0] if X else None
+        return not is_delayed(first) and (
+            getattr(first, "ndim", None) == 2 or is_table(first) or is_arrow_object(first)
+        )
     # Whatever has keys is no sequence of blocks: it would give the keys.
     if isinstance(X, str | bytes) or hasattr(X, "keys") or is_delayed(X) or is_column(X):
         return False

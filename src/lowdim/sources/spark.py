@@ -568,7 +568,7 @@ class SparkSource(Source):
         self._sample = sample = self.layout.sample()
         self.names, self.kind, self.dtype = self.layout.names, "spark", sample.dtype
         stored = self.layout.stored
-        how = {"engine": SPARK, "by_feature": False, "in_memory": False, "itemsize": sample.traits.itemsize}
+        how: Any = {"engine": SPARK, "by_feature": False, "in_memory": False, "itemsize": sample.traits.itemsize}
         self.traits = Traits(**how, sparse=stored is not None, stored=stored or 1.0)
 
     @property
