@@ -17,11 +17,11 @@ from .._core.arrays import Array, all_finite, concat_rows, copy_to_numpy, to_num
 from .._core.devices import placed_like
 from .._core.threads import Progress, watcher
 from ..errors import NonFiniteBlock
-from ..sources.base import Source, unusable_block_error
+from ..sources.base import Source, unusable_block_error, with_rows
 from ..sources.beside import ColumnsSource, aligned
 from ..sources.on_device import resident
 from ..sources.opening import open_source
-from .summarize import count_blocks, edges, parts_of, rows_to_map
+from .summarize import count_blocks, parts_of, rows_to_map
 
 # `map_rows`: a function of each block of rows, and the results stacked.
 
@@ -91,7 +91,7 @@ def map_rows(
             i += len(piece)
             tick()
 
-    todo = [partial(run, part, start) for part, (start, _) in zip(parts, edges(parts), strict=True)]
+    todo = [partial(run, part, start) for part, start, _ in with_rows(parts, None)]
     for _ in threads.run_in_parallel(todo, n_threads=threads.available()):
         pass
     return out
@@ -285,7 +285,7 @@ class _Job:
         if engine is not None:
             return (partial(_computed, compute) for compute in engine.in_turn(self.source, reader.pieces))
         if len(parts) > 1:
-            return (partial(reader.pieces, part, i, None) for part, (i, _) in zip(parts, edges(parts), strict=True))
+            return (partial(reader.pieces, *each) for each in with_rows(parts, None))
         return (partial(reader.piece, self.source, *block) for block in reader.blocks(self.source, 0))
 
 

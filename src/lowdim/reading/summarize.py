@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import accumulate, cycle, islice, pairwise
+from itertools import cycle, islice
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from .._core.arrays import Array, asarray_like, to_numpy
 from .._core.devices import placed_like, placed_on_host
 from .._core.threads import Progress, watcher
 from ..errors import NonFiniteBlock, bad_weights, no_order
-from ..sources.base import Engine, Source, Tick, unusable_block_error
+from ..sources.base import Engine, Source, Tick, unusable_block_error, with_rows
 from ..sources.derived import CarriedColumn, in_order
 from ..sources.on_device import resident
 from ..sources.opening import by_name, open_source
@@ -85,11 +85,6 @@ def parts_of(source: Source, threaded_blas: bool) -> tuple[int, list[Source]]:
     k = n_threads * min(max(1, n_bytes // (n_threads * _PART_BYTES)), _PARTS_PER_THREAD)
     parts = source.parts(k)
     return (k, parts) if len(parts) > 1 else (1, [source])
-
-
-def edges(parts: list[Source]) -> Iterator[tuple[int, int]]:
-    """The first row of each part, and the first row after it."""
-    return pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
 
 
 def count_blocks(parts: list[Source], rows: int) -> int | None:
@@ -375,9 +370,9 @@ def _add_in_shards(
 
 def _parts_to_add(parts: list[Source], weights: Array | None, rows: int, first: int) -> Pieces:
     """Pieces for each part from number `first` on, with its weights."""
-    for number, (part, (i, j)) in enumerate(zip(parts, edges(parts), strict=True)):
+    for number, (part, row, some) in enumerate(with_rows(parts, weights)):
         if number >= first:
-            yield partial(_add_part, part, None if weights is None else weights[i:j], i, rows, number)
+            yield partial(_add_part, part, some, row, rows, number)
 
 
 def _add_part(

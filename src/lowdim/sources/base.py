@@ -109,10 +109,14 @@ def adjacent(lengths: Sequence[int], least: int) -> list[list[int]]:
     return groups
 
 
+def edges(parts: Sequence[Source]) -> Iterator[tuple[int, int]]:
+    """The first row of each part, and the first row after it."""
+    return pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
+
+
 def with_rows(parts: Sequence[Source], along: Array | None) -> Iterator[tuple[Source, int, Array | None]]:
     """The arguments of a task for each part, in order."""
-    edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
-    for part, (i, j) in zip(parts, edges, strict=True):
+    for part, (i, j) in zip(parts, edges(parts), strict=True):
         yield part, i, None if along is None else along[i:j]
 
 
@@ -349,7 +353,8 @@ class DerivedSource(Source):
         return [self.of_other(part) for part in self.parent.parts(k, least)]
 
     def elsewhere(self, place: Callable[[Any], Any]) -> Any:
-        return Call(type(self), [self.parent.elsewhere(place), *map(place, self._arguments)])
+        arguments = [self.parent.elsewhere(place), *map(place, self._arguments)]
+        return Call(_made_again, [type(self), self.table, arguments])
 
     def empty(self, *shape: int) -> Array:
         return self.parent.empty(*shape)
@@ -404,6 +409,13 @@ _EASILY = 0.25
 def fits_easily(n: int, p: int, itemsize: int) -> bool:
     """Whether a table of n rows and p columns takes only a small part of the free memory."""
     return n * p * itemsize <= _EASILY * free_bytes()
+
+
+def _made_again(kind: type[DerivedSource], table: str, arguments: list[Any]) -> Source:
+    """A task: a derived source of a partition."""
+    source = kind(*arguments)
+    source.table = table
+    return source
 
 
 def cut(n: int, k: int) -> list[tuple[int, int]]:

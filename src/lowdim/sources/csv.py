@@ -244,7 +244,8 @@ class CsvFiles(ArrowFiles):
 
     def _begin(self) -> None:
         #: The names of the columns of the files that were opened so far, and whether a line ends there.
-        self._headers: dict[int, tuple[list[str], bool]] = {}
+        self._headers: dict[int, list[str]] = {}
+        self._ends: dict[int, bool] = {}
         with self.opening(0):
             line, _ = first_line(self.found.paths[0])
         self._separator = separator_of(line)
@@ -285,8 +286,8 @@ class CsvFiles(ArrowFiles):
         ):
             yield reader
 
-    def _opened_header(self, i: int) -> tuple[list[str], bool]:
-        """The names of the columns of file i, and whether their line has an end."""
+    def _header(self, i: int) -> list[str]:
+        """The names of the columns of file i."""
         if i not in self._headers:
             path = self.found.paths[i]
             with self.opening(i):
@@ -310,7 +311,7 @@ class CsvFiles(ArrowFiles):
             if twice:
                 raise errors.duplicate_columns(path, twice, can_leave_out=False)
             self._refuse_open_quote(i)
-            self._headers[i] = names, ends
+            self._headers[i], self._ends[i] = names, ends
         return self._headers[i]
 
     def _refuse_open_quote(self, i: int) -> None:
@@ -326,13 +327,10 @@ class CsvFiles(ArrowFiles):
         if line is not None:
             raise errors.unreadable_file(file.path, f" in line {line}", errors.open_quote())
 
-    def _header(self, i: int) -> list[str]:
-        """The names of the columns of file i."""
-        return self._opened_header(i)[0]
-
     def _may_have_rows(self, i: int) -> bool:
         """Whether the line of names of file i has an end. pyarrow refuses to read a file in which it has none."""
-        return self._opened_header(i)[1]
+        self._header(i)
+        return self._ends[i]
 
     @cached_property
     def _typed(self) -> tuple[int, dict[str, Any]]:

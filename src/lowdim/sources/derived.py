@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from .._core.arrays import (
 from .._core.threads import free_bytes
 from ..errors import no_order, wrong_features
 from .array import ArraySource, ShapedSource, SparseSource
-from .base import DerivedSource, Source, ViewSource, bad_entry_error, when_called
+from .base import DerivedSource, Source, ViewSource, bad_entry_error, when_called, with_rows
 from .beside import BesideSource, ColumnsSource
 from .frame import is_spark
 
@@ -162,13 +161,10 @@ class MappedSource(DerivedSource):
         parts = self.parent.parts(k, least)
         if len(parts) == 1:
             return [self.of_other(parts[0])]
-        edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
-        return [self._part(part, i, j) for part, (i, j) in zip(parts, edges, strict=True)]
-
-    def _part(self, part: Source, i: int, j: int) -> Source:
-        """The features of `part`, which holds rows i to j of the parent."""
-        weights = None if self._weights is None else self._weights[i:j]
-        return MappedSource(part, self._function, weights, self._start + i, widen=self._widen)
+        return [
+            MappedSource(part, self._function, weights, self._start + i, widen=self._widen)
+            for part, i, weights in with_rows(parts, self._weights)
+        ]
 
     def identity(self) -> dict[str, Any]:
         # The map may be any function: it is known by the features of the first row.
