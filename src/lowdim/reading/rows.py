@@ -25,7 +25,8 @@ from .._core.threads import Progress, check_stop, watcher
 from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_holes
 from ..sources.base import Source, bad_entry_error
 from ..sources.beside import BesideSource
-from ..sources.derived import CarriedColumn, CountedSource, FilledSource, MappedSource, gather
+from ..sources.carried import CarriedColumn
+from ..sources.derived import CountedSource, FilledSource, MappedSource, gather
 from ..sources.opening import open_source
 from ..summaries.base import Summary
 from ..summaries.moments import ScatterSummary

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,8 +29,9 @@ from .._core.arrays import (
 from .._core.threads import free_bytes
 from ..errors import no_order, wrong_features
 from .array import ArraySource, ShapedSource, SparseSource
-from .base import DerivedSource, Source, ViewSource, bad_entry_error, when_called, with_rows
+from .base import DerivedSource, Source, ViewSource, bad_entry_error, with_rows
 from .beside import BesideSource, ColumnsSource
+from .carried import CarriedColumn, weighted_sum
 from .frame import is_spark
 
 # A table read by columns without some of its rows.
@@ -226,73 +226,7 @@ class KnownSource(ViewSource):
         return self.parent.place(column)
 
 
-# Numbers or labels that go along with rows which have no order: a column of the same table in place of an array.
-
-
-@dataclass(frozen=True)
-class LabelCounts:
-    """The labels of a column, in ascending order, and the rows of each."""
-
-    values: list[Any]
-    #: The number of rows, and of those of positive weight.
-    rows: np.ndarray
-    counted: np.ndarray
-    #: The sum of their weights.
-    weights: np.ndarray
-
-
-class CarriedColumn(ABC):
-    """A column of the table that holds the rows, where a table with an order would have an array with one entry for
-    each row. Its entries stay where the rows are, and go along with them; only counts and sums are computed here."""
-
-    #: What messages call it.
-    label: str
-
-    @property
-    @abstractmethod
-    def _sums(self) -> Any:
-        """What is known of the entries as numbers: how many there are (n), their sum (total), and how many are positive
-        (positive) and not whole numbers (broken)."""
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of entries."""
-        return (int(self._sums["n"]),)
-
-    @property
-    def total(self) -> float:
-        """The sum of the entries."""
-        return float(self._sums["total"])
-
-    @property
-    def n_positive(self) -> int:
-        """The number of positive entries."""
-        return int(self._sums["positive"])
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all entries are whole numbers."""
-        return self._sums["broken"] == 0
-
-    @abstractmethod
-    def checked(self, source: Source) -> CarriedColumn:
-        """The column as weights of the rows of `source`; an error if its entries cannot be weights."""
-
-    @abstractmethod
-    def labels(self, weights: CarriedColumn | None) -> LabelCounts:
-        """The distinct entries."""
-
-    @abstractmethod
-    def numbered(self, values: Sequence[Any], numbers: Sequence[int]) -> CarriedColumn:
-        """A column with a number in place of each of these values."""
-
-    @abstractmethod
-    def where(self, numbers: Sequence[int], weights: CarriedColumn | None) -> CarriedColumn:
-        """Weights: those of the rows whose entry is one of these numbers, and zero for all others."""
-
-    @abstractmethod
-    def beside(self, source: Source) -> list[Source]:
-        """The tables of a source and, as the last one, this column; all of them are read together."""
+# Sums over the rows, of weights and of results.
 
 
 def sum_of(along: Array | CarriedColumn) -> float:
@@ -317,7 +251,7 @@ def mean_of_results(results: Any, weights: Any = None) -> float:
     """The mean of numbers, one for each row: of an array, or of the last column of a data frame of Spark. With weights,
     rows of weight zero are left out."""
     if is_spark(results):
-        total, weight = _weighted_sum(results, weights)
+        total, weight = weighted_sum(results, weights)
         return total / weight
     if weights is None:
         return float(namespace(results).mean(results))
@@ -328,12 +262,9 @@ def mean_of_results(results: Any, weights: Any = None) -> float:
 def sum_of_results(results: Any) -> tuple[float, int]:
     """The sum of such numbers, and how many there are."""
     if is_spark(results):
-        total, n = _weighted_sum(results)
+        total, n = weighted_sum(results)
         return total, int(n)
     return float(namespace(results).sum(results)), results.shape[0]
-
-
-_weighted_sum = when_called("spark", "weighted_sum")
 
 
 # All rows of a source in memory at once, for what cannot be computed block by block.
