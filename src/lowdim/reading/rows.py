@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from .._core.arrays import (
     Array,
     Beside,
     all_finite,
     asarray_like,
+    astype,
     compute_lazy,
     concat_rows,
     dense,
@@ -23,10 +25,10 @@ from .._core.arrays import (
 )
 from .._core.threads import Progress, check_stop, watcher
 from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_holes
-from ..sources.base import Source, bad_entry_error
+from ..sources.base import DerivedSource, Source, bad_entry_error
 from ..sources.beside import BesideSource
 from ..sources.carried import CarriedColumn
-from ..sources.derived import CountedSource, FilledSource, MappedSource, gather
+from ..sources.derived import MappedSource, gather
 from ..sources.opening import open_source
 from ..summaries.base import Summary
 from ..summaries.moments import ScatterSummary
@@ -127,6 +129,72 @@ def _require_finite(source: Source, block: Array, start: int) -> None:
             error = bad_entry_error(source, block, range(start, start + block.shape[0]), takes_nan=True)
             if error is not None:
                 raise error
+
+
+# A table read by columns without some of its rows.
+
+
+class CountedSource(DerivedSource):
+    """The rows `keep` of another source, which are those of positive weight. Only its features can be read."""
+
+    def __init__(self, parent: Source, keep: np.ndarray) -> None:
+        super().__init__(parent, keep, whole=False, n_bytes=0, views=False)
+        self.shape = (len(keep), parent.shape[1])
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        raise TypeError("this source can be read feature by feature only; read the rows with their weights instead.")
+
+    def features(self) -> Source:
+        return _Shortened(self.parent.features(), *self._arguments)
+
+
+class _Shortened(DerivedSource):
+    """Features without the entries of some samples."""
+
+    def __init__(self, parent: Source, keep: np.ndarray) -> None:
+        super().__init__(parent, keep)
+        self._keep = keep
+        self.shape = (parent.shape[0], len(keep))
+
+    def blocks(self, rows: int) -> Iterator[Any]:
+        for block in self.parent.blocks(rows):
+            if is_sparse(block) or isinstance(block, np.ndarray):
+                yield block[:, self._keep]
+            else:
+                yield namespace(block).take(block, asarray_like(self._keep, block), axis=1)
+
+    def row(self, i: int) -> int:
+        return int(self._keep[i])
+
+
+# Standardised rows in which missing entries are zero.
+
+
+class FilledSource(DerivedSource):
+    """(x - mean) / scale for the rows x of another source; zero if x is NaN or, with `unstored`, not stored.
+
+    This fills missing entries with the mean of their column. In standardised rows that is zero, so that sparse rows
+    stay sparse.
+    """
+
+    def __init__(self, parent: Source, mean: Array, scale: Array, unstored: bool = False) -> None:
+        sparse_rows = unstored and parent.traits.sparse
+        traits = {"by_feature": False, "in_memory": False, "sparse": sparse_rows, "views": False}
+        super().__init__(parent, mean, scale, unstored, **traits)
+        self._mean, self._scale = mean, scale
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        for block in self.parent.blocks(rows):
+            if self.traits.sparse:
+                columns = block.indices
+                z = ((block.data - self._mean[columns]) / self._scale[columns]).astype(self.dtype)
+                z[np.isnan(z)] = 0.0
+                yield sparse.csr_array((z, columns, block.indptr), shape=block.shape, copy=False)
+            else:
+                block = dense(block)
+                xp = namespace(block)
+                z = astype((block - self._mean) / self._scale, self.dtype)
+                yield xp.where(xp.isnan(block), xp.zeros_like(z), z)
 
 
 # `Rows`: the view of the data that solvers get.

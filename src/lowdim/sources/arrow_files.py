@@ -40,6 +40,8 @@ class ArrowFiles(Contents):
     groups are.
     """
 
+    #: The class of pyarrow.dataset for files of this kind.
+    _format_name = ""
     #: Errors at the beginning of a file that are not those of pyarrow or of the system.
     _further_errors: tuple[type[Exception], ...] = ()
 
@@ -60,10 +62,12 @@ class ArrowFiles(Contents):
     def _begin(self) -> None:
         """Look at the first file."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def format(self) -> Any:
-        """The format, as pyarrow.dataset names it."""
+        """The format, as pyarrow.dataset knows it."""
+        from pyarrow import dataset
+
+        return getattr(dataset, self._format_name)()
 
     @cached_property
     def fragments(self) -> list[Any]:
@@ -105,9 +109,13 @@ class ArrowFiles(Contents):
         """The name and type of a column that is carried along unchanged."""
         return self.schema.field(name)
 
-    @abstractmethod
     def counts(self) -> list[int] | None:
         """The number of rows of each file; None if that is not known without reading them."""
+        return [self._count(i) for i in range(len(self.fragments))]
+
+    @abstractmethod
+    def _count(self, i: int) -> int:
+        """The number of rows of file i."""
 
     def after(self, i: int, rows: int) -> tuple[Any, int]:
         """What has to be read of file i if its first `rows` rows are not needed, and how many rows to drop of that."""
@@ -207,14 +215,7 @@ class ArrowFiles(Contents):
 class ParquetFiles(ArrowFiles):
     """Parquet files."""
 
-    @cached_property
-    def format(self) -> Any:
-        from pyarrow.dataset import ParquetFileFormat
-
-        return ParquetFileFormat()
-
-    def counts(self) -> list[int]:
-        return [self._count(i) for i in range(len(self.fragments))]
+    _format_name = "ParquetFileFormat"
 
     def _count(self, i: int) -> int:
         with self.opening(i):
@@ -264,18 +265,11 @@ class ParquetFiles(ArrowFiles):
 class IpcFiles(ArrowFiles):
     """Arrow files (Feather, version 2)."""
 
-    @cached_property
-    def format(self) -> Any:
-        from pyarrow.dataset import IpcFileFormat
-
-        return IpcFileFormat()
-
-    def counts(self) -> list[int]:
-        # A fragment would count its rows by reading all columns, all at once.
-        return [self._count(i) for i in range(len(self.fragments))]
+    _format_name = "IpcFileFormat"
 
     def _count(self, i: int) -> int:
-        """The number of rows, which a file says only with each record batch."""
+        """The number of rows, which a file says only with each record batch. A fragment would count its rows by reading
+        all columns, all at once."""
         import pyarrow as pa
         from pyarrow.ipc import IpcReadOptions, open_file
 
@@ -454,7 +448,7 @@ class ArrowFilesSource(ArrowSource):
         return {"kind": self._found.kind, "files": files, "columns": self._names, "start": self._start}
 
     def row_label(self, i: int, column: int = 0) -> str:
-        index, row = self._file_of(i, len(self._found.files))
+        index, row = self._file_of(i)
         name = self._found.short_names()[index]
         line = self._format.line_of(index, row)
         of_all = f"row {i} of all" if len(self._found.files) > 1 else ""
@@ -524,10 +518,10 @@ class ArrowFilesSource(ArrowSource):
 
     def _file_at(self, row: int) -> tuple[int, int]:
         """The file that holds a row, and the number of the row in it; the first file if no number of rows is known."""
-        return self._file_of(row, len(self._counts)) if self._counted else (0, row)
+        return self._file_of(row) if self._counted else (0, row)
 
-    def _file_of(self, row: int, n_files: int) -> tuple[int, int]:
+    def _file_of(self, row: int) -> tuple[int, int]:
         """The file that holds a row by the numbers of rows that are known, and the number of the row in it."""
         ends = list(accumulate(self._counts))
-        i = min(bisect_right(ends, row), n_files - 1)
+        i = min(bisect_right(ends, row), len(self._found.files) - 1)
         return i, row - (ends[i - 1] if i else 0)

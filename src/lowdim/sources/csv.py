@@ -372,9 +372,7 @@ class CsvFiles(ArrowFiles):
 
     def counts(self) -> list[int] | None:
         n_bytes = sum(file.size * (_COMPRESSION if is_compressed(file.path) else 1) for file in self.found.files)
-        if n_bytes > _COUNTED_BYTES:
-            return None
-        return [self._count(i) for i in range(len(self.fragments))]
+        return None if n_bytes > _COUNTED_BYTES else super().counts()
 
     def _count(self, i: int) -> int:
         """The number of rows of file i. One pass over it."""

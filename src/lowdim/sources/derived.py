@@ -8,17 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from .._core.arrays import (
     Array,
     all_finite,
-    asarray_like,
     astype,
     compute_lazy,
     concat_rows,
     count_true,
-    dense,
     device,
     digest,
     is_sparse,
@@ -33,72 +30,6 @@ from .base import DerivedSource, Source, ViewSource, bad_entry_error, with_rows
 from .beside import BesideSource, ColumnsSource
 from .carried import CarriedColumn, weighted_sum
 from .frame import is_spark
-
-# A table read by columns without some of its rows.
-
-
-class CountedSource(DerivedSource):
-    """The rows `keep` of another source, which are those of positive weight. Only its features can be read."""
-
-    def __init__(self, parent: Source, keep: np.ndarray) -> None:
-        super().__init__(parent, keep, whole=False, n_bytes=0, views=False)
-        self.shape = (len(keep), parent.shape[1])
-
-    def blocks(self, rows: int) -> Iterator[Array]:
-        raise TypeError("this source can be read feature by feature only; read the rows with their weights instead.")
-
-    def features(self) -> Source:
-        return _Shortened(self.parent.features(), *self._arguments)
-
-
-class _Shortened(DerivedSource):
-    """Features without the entries of some samples."""
-
-    def __init__(self, parent: Source, keep: np.ndarray) -> None:
-        super().__init__(parent, keep)
-        self._keep = keep
-        self.shape = (parent.shape[0], len(keep))
-
-    def blocks(self, rows: int) -> Iterator[Any]:
-        for block in self.parent.blocks(rows):
-            if is_sparse(block) or isinstance(block, np.ndarray):
-                yield block[:, self._keep]
-            else:
-                yield namespace(block).take(block, asarray_like(self._keep, block), axis=1)
-
-    def row(self, i: int) -> int:
-        return int(self._keep[i])
-
-
-# Standardised rows in which missing entries are zero.
-
-
-class FilledSource(DerivedSource):
-    """(x - mean) / scale for the rows x of another source; zero if x is NaN or, with `unstored`, not stored.
-
-    This fills missing entries with the mean of their column. In standardised rows that is zero, so that sparse rows
-    stay sparse.
-    """
-
-    def __init__(self, parent: Source, mean: Array, scale: Array, unstored: bool = False) -> None:
-        sparse_rows = unstored and parent.traits.sparse
-        traits = {"by_feature": False, "in_memory": False, "sparse": sparse_rows, "views": False}
-        super().__init__(parent, mean, scale, unstored, **traits)
-        self._mean, self._scale = mean, scale
-
-    def blocks(self, rows: int) -> Iterator[Array]:
-        for block in self.parent.blocks(rows):
-            if self.traits.sparse:
-                columns = block.indices
-                z = ((block.data - self._mean[columns]) / self._scale[columns]).astype(self.dtype)
-                z[np.isnan(z)] = 0.0
-                yield sparse.csr_array((z, columns, block.indptr), shape=block.shape, copy=False)
-            else:
-                block = dense(block)
-                xp = namespace(block)
-                z = astype((block - self._mean) / self._scale, self.dtype)
-                yield xp.where(xp.isnan(block), xp.zeros_like(z), z)
-
 
 # Rows of another source after a feature map.
 

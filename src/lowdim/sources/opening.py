@@ -83,7 +83,7 @@ class SourceTable(Contents):
     def column(self, name: str) -> np.ndarray:
         if not self._source.traits.rereadable:
             raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
-        return entries_of(self.source([name]))[:, 0]
+        return super().column(name)
 
     def two_tables(self, x: Sequence[str], y: Sequence[str]) -> tuple[Any, Any]:
         return self.source(x), self.source(y)
@@ -143,11 +143,6 @@ def _is_stream(X: Any) -> bool:
     if isinstance(X, str | bytes) or hasattr(X, "keys") or is_delayed(X) or is_column(X):
         return False
     return callable(X) or hasattr(X, "__iter__")
-
-
-def _is_nested_list(X: Any) -> bool:
-    """True for a list of numbers or of lists of numbers."""
-    return isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and is_delayed(X[0]))
 
 
 def _open_list(X: Any) -> Source:
@@ -219,7 +214,12 @@ SOURCES: list[SourceKind] = [
         target=lambda X: X.open(vectors=True),
         keeping=_keep_of_files,
     ),
-    SourceKind(_is_nested_list, _open_list, target=lambda y: _open_column(np.asarray(y))),
+    # A list of numbers, or of lists of numbers.
+    SourceKind(
+        lambda X: isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and is_delayed(X[0])),
+        _open_list,
+        target=lambda y: _open_column(np.asarray(y)),
+    ),
     SourceKind(
         is_dask,
         lambda X: _dask_source(X, open_source),
@@ -294,7 +294,19 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
         raise bad_ndim(0, ())
     if is_column(X):
         raise bad_ndim(1, (len(X),))
-    raise _unknown(X[0] if isinstance(X, list | tuple) else X)
+    X = X[0] if isinstance(X, list | tuple) else X
+    if hasattr(X, "__dask_graph__"):
+        raise TypeError(
+            f"cannot read rows from {type(X).__name__}; of Dask's collections, arrays and data frames have rows: "
+            "dask.array.from_delayed, or X.to_dataframe(), make one."
+        )
+    lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
+    keys = [str(key) for key in X.keys()] if hasattr(X, "keys") else []  # noqa: SIM118
+    parts = f" It holds {list_names(keys)}: pass one of these, as in X[name]." if keys else ""
+    raise TypeError(
+        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, a path of files, "
+        f"or an iterable of blocks.{lazy}{parts}"
+    )
 
 
 def open_keeping(
@@ -459,22 +471,6 @@ def _open_column(y: Any, in_blocks: bool = False) -> Source:
         ) from error
     source.names, source.vector = None if name is None else [str(name)], True
     return source
-
-
-def _unknown(X: Any) -> TypeError:
-    """The error for an object that no source can read."""
-    if hasattr(X, "__dask_graph__"):
-        return TypeError(
-            f"cannot read rows from {type(X).__name__}; of Dask's collections, arrays and data frames have rows: "
-            "dask.array.from_delayed, or X.to_dataframe(), make one."
-        )
-    lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
-    keys = [str(key) for key in X.keys()] if hasattr(X, "keys") else []  # noqa: SIM118
-    parts = f" It holds {list_names(keys)}: pass one of these, as in X[name]." if keys else ""
-    return TypeError(
-        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, a path of files, "
-        f"or an iterable of blocks.{lazy}{parts}"
-    )
 
 
 # The labels of the rows of a table.

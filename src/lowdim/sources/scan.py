@@ -22,6 +22,7 @@ from .._core import container
 from .._core.threads import in_words
 from .base import Source, when_called
 from .beside import ColumnsSource
+from .derived import entries_of
 from .frame import is_arrow_object, is_spark, open_table
 from .on_device import OnDevice
 
@@ -172,9 +173,9 @@ class Contents(ABC):
     def source(self, columns: Sequence[Any]) -> Source:
         """The rows of these columns, in this order. All of them must be numbers."""
 
-    @abstractmethod
     def column(self, name: Any) -> np.ndarray:
         """All entries of one column, which may be text. One pass over this column."""
+        return entries_of(self.source([name]))[:, 0]
 
     def dtype(self, columns: Sequence[Any]) -> Any:
         """The dtype of the rows of these columns."""

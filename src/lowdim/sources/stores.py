@@ -22,7 +22,7 @@ import numpy as np
 from .. import errors
 from .array import ArraySource, InexactInteger, may_be_inexact, require_exact
 from .base import Source, Traits, cut, fits_easily, read_ahead
-from .derived import StoredSource, entries_of
+from .derived import StoredSource
 from .scan import Contents, Found, Stamp, check_unchanged, refuse_special
 
 # A 2-D array in a file, as the source of stores needs it.
@@ -613,9 +613,6 @@ class StoredArrays(Contents):
     def source(self, columns: Sequence[int]) -> StoreSource:
         every = list(columns) == list(self.names)
         return StoreSource(self._arrays, None if every else np.asarray(columns))
-
-    def column(self, name: int) -> np.ndarray:
-        return entries_of(self.source([name]))[:, 0]
 
 
 npy_files = partial(StoredArrays, NpyArray)
