@@ -27,9 +27,9 @@ from .._core.threads import Progress, check_stop, watcher
 from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_holes
 from ..sources.base import DerivedSource, Source, bad_entry_error
 from ..sources.beside import BesideSource
-from ..sources.carried import CarriedColumn
 from ..sources.derived import MappedSource, gather
 from ..sources.opening import open_source
+from ..sources.spark_column import CarriedColumn
 from ..summaries.base import Summary
 from ..summaries.moments import ScatterSummary
 from .checkpoint import Checkpoint

@@ -17,10 +17,10 @@ from .._core.devices import placed_like, placed_on_host
 from .._core.threads import Progress, watcher
 from ..errors import NonFiniteBlock, bad_weights, no_order
 from ..sources.base import Engine, Source, Tick, unusable_block_error, with_rows
-from ..sources.carried import CarriedColumn
 from ..sources.derived import in_order
 from ..sources.on_device import resident
 from ..sources.opening import by_name, open_source
+from ..sources.spark_column import CarriedColumn
 from ..summaries.base import Names, Parcel, Summary, SummaryCodec, agreed_names, union
 from .checkpoint import Checkpoint, Cut, Keeper, Place
 

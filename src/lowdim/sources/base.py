@@ -22,7 +22,7 @@ from .._core.threads import free_bytes
 from ..errors import MissingValues, cannot_keep, column_label, too_large
 
 if TYPE_CHECKING:
-    from .carried import CarriedColumn
+    from .spark_column import CarriedColumn
 
 
 def when_called(module: str, name: str) -> Callable[..., Any]:

@@ -28,8 +28,8 @@ from ..errors import no_order, wrong_features
 from .array import ArraySource, ShapedSource, SparseSource
 from .base import DerivedSource, Source, ViewSource, bad_entry_error, with_rows
 from .beside import BesideSource, ColumnsSource
-from .carried import CarriedColumn, weighted_sum
 from .frame import is_spark
+from .spark_column import CarriedColumn, weighted_sum
 
 # Rows of another source after a feature map.
 

@@ -648,17 +648,13 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
     return Scan(found, contents, choice)
 
 
-def scanned(X: Any) -> Any:
-    """The scan of a path or of a data frame of Spark; anything else as it is."""
-    return scan(X) if is_path(X) or is_spark(X) else X
-
-
 def with_columns(X: Any, wanted: Sequence[str]) -> Any:
     """A scan with just the columns that are wanted, if their own choice of columns, if any, has all of them; anything
     else as it is."""
     if isinstance(X, OnDevice):
         return replace(X, rows=with_columns(X.rows, wanted))
-    X = scanned(X)
+    if is_path(X) or is_spark(X):
+        X = scan(X)
     if not isinstance(X, Scan) or not X.contents.has_names:
         return X
     has_all = set(wanted) <= set(X.choice.named_among(X.contents))

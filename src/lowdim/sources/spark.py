@@ -21,8 +21,8 @@ from .. import errors
 from .._core import __version__
 from .._core.arrays import Array, to_numpy
 from .base import FAN_IN, Engine, Merge, Place, Source, Task, Tick, Traits, made
-from .carried import CarriedColumn, base_of
 from .scan import Contents
+from .spark_column import CarriedColumn, base_of
 from .spark_jobs import Form, collected, form_of, in_plain_words, is_list, is_number, n_cores, quoted
 
 # What is sent to the executors of Spark, and what they send back.
