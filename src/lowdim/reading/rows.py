@@ -371,10 +371,7 @@ def _shows_holes(source: Source, weights: Array | None) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         if all_finite(block):
             return False
-    if weights is None:
-        keep = np.arange(block.shape[0])
-    else:
-        keep = np.flatnonzero(to_numpy(weights[: block.shape[0]]) > 0)
+    keep: Any = slice(None) if weights is None else np.flatnonzero(to_numpy(weights[: block.shape[0]]) > 0)
     if is_sparse(block):
         return bool(np.any(np.isnan(block[keep].data)))
     with_holes = to_numpy(namespace(block).any(namespace(block).isnan(block), axis=1))

@@ -547,7 +547,7 @@ def _error_at_largest(
     source: Source, block: Any, row_numbers: Any, weights: Any, measure: Callable[[Array], Array], build: Any
 ) -> ValueError | None:
     """The error that `build` makes for the first entry with the largest measure, given its row, column and table in the
-    source; None if the measures are all zero."""
+    source; None if the measures are truth values, none of which is true."""
     if namespace(block) is not np:
         one = _row_of_largest(block, weights, measure)
         block, row_numbers = block[one, :], row_numbers[one]
@@ -555,7 +555,7 @@ def _error_at_largest(
     values, place = _entries(block, weights)
     measures = measure(values)
     index = int(np.argmax(measures))
-    if not measures[index]:
+    if measures.dtype == bool and not measures[index]:
         return None
     i, j = place(index)
     number = int(row_numbers[i])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from operator import is_not
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -367,10 +368,9 @@ def by_name(
     -----
     Without names, everything is returned as it is, and nothing is opened.
     """
-    given = {key: value for key, value in vectors.items() if value is not None}
-    if y is None and not given:
+    if y is None and not any(map(partial(is_not, None), vectors.values())):
         return X, y, *vectors.values()
-    check_row_labels(X, **given)
+    check_row_labels(X, **vectors)
     targets, named = names_in(y), {key: value for key, value in vectors.items() if isinstance(value, str)}
     table = named_table(X) if targets or named else None
     if table is None:

@@ -6,11 +6,11 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from .._core import __version__
 from .._core.arrays import dense, is_sparse
 from .array import ArraySource, SparseSource
 from .arrow import Stream
-from .base import Source
+from .base import Source, Tick
 from .stream import StreamSource
 
 # Jobs of Spark: they end when the caller is interrupted, and tell how many of their tasks are finished.
@@ -33,9 +33,7 @@ _LOOK = 0.2
 _MANY = 1 << 20
 
 
-def collected(
-    frame: Any, n_tasks: int, tick: Callable[[], None] | None = None, seconds: float | None = None
-) -> list[Any]:
+def collected(frame: Any, n_tasks: int, tick: Tick = None, seconds: float | None = None) -> list[Any]:
     """All rows of a small data frame. Its first stage has `n_tasks` tasks, and `tick` is called as they finish.
 
     The job runs in a thread of its own, under a tag. If this thread is interrupted meanwhile, or the job takes more
@@ -43,28 +41,26 @@ def collected(
     """
     from pyspark import InheritableThread
 
-    session, tag, ended = frame.sparkSession, f"lowdim-{uuid.uuid4().hex}", Event()
-    found: list[Any] = []
-    failed: list[BaseException] = []
+    session, tag = frame.sparkSession, f"lowdim-{uuid.uuid4().hex}"
+    found: Future[list[Any]] = Future()
     finished = (_RemoteTasks if is_remote(session) else _Tasks)(session, tag, n_tasks)
 
     def work() -> None:
         try:
             session.addTag(tag)
             finished.begin()
-            found.extend(frame.collect())
+            found.set_result(frame.collect())
         except BaseException as error:
-            failed.append(error)
+            found.set_exception(error)
         finally:
             session.removeTag(tag)
-            ended.set()
 
     thread = InheritableThread(target=work, session=session)
     thread.daemon = True
     thread.start()
     told = 0
     try:
-        while not ended.wait(_LOOK if tick is not None else seconds):
+        while not wait([found], _LOOK if tick is not None else seconds).done:
             if tick is None:
                 raise TimeoutError
             now = finished.count()
@@ -73,17 +69,16 @@ def collected(
             told = max(told, now)
     except BaseException:
         session.interruptTag(tag)
-        ended.wait()
+        thread.join()
         raise
     finally:
         finished.close()
     thread.join()
-    if failed:
-        raise failed[0]
+    rows = found.result()
     if tick is not None:
         for _ in range(told, n_tasks):
             tick()
-    return found
+    return rows
 
 
 def n_cores(session: Any) -> int:
