@@ -7,11 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowdim.sources import arrow as blocks
-from lowdim.sources.arrow import blocks_of
 
 
-def unexpected(row, column, value):
-    return AssertionError(f"{value} in row {row}, column {column}")
+class Batches(blocks.ArrowSource):
+    """Some columns of batches that are there."""
+
+    def __init__(self, batches, names, n=None):
+        super().__init__(names, [pa.float64()], n)
+        self._batches = batches
+
+    def batches(self, names, carried=()):
+        return (batch.select(names) for batch in self._batches)
 
 
 @settings(deadline=None, max_examples=60)
@@ -32,7 +38,7 @@ def test_blocks_are_the_batches_cut_anew(lengths, rows, buffer, known):
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "_BUFFER_BYTES", buffer)
-        made = list(blocks_of(batches, 3, np.float64, rows, unexpected, n=n if known else None, keep=["id"]))
+        made = list(Batches(batches, ["a", "b", "c"], n if known else None).blocks_keeping(rows, ["id"]))
     assert [len(block) for block, _ in made] == [rows] * (n // rows) + [n % rows] * (n % rows > 0)
     np.testing.assert_array_equal(np.concatenate([np.empty((0, 3)), *(block for block, _ in made)]), values)
     assert [i for _, kept in made for i in kept["id"].to_pylist()] == list(range(n))
@@ -40,11 +46,11 @@ def test_blocks_are_the_batches_cut_anew(lengths, rows, buffer, known):
 
 def test_blocks_are_not_overwritten_by_later_ones():
     batches = (pa.record_batch({"a": np.full(10, float(k))}) for k in range(50))
-    made = [block for block, _ in blocks_of(batches, 1, np.float64, 10, unexpected)]
+    made = [block for block, _ in Batches(batches, ["a"]).blocks_keeping(10, ())]
     np.testing.assert_array_equal([block[0, 0] for block in made], range(50))
 
 
 def test_an_integer_that_is_not_exact_is_placed():
     numbers = [pa.record_batch({"a": [1.0] * 7, "b": [0] * 6 + [k]}) for k in (1, 2, 2**53 + 1)]
-    with pytest.raises(AssertionError, match="9007199254740993 in row 20, column 1"):
-        list(blocks_of(iter(numbers), 2, np.float64, 4, unexpected))
+    with pytest.raises(ValueError, match=r"column 'b' .* 9007199254740993 in row 20"):
+        list(Batches(numbers, ["a", "b"]).blocks(4))

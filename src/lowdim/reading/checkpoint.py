@@ -270,13 +270,13 @@ class Keeper:
         self.write()
 
     @property
-    def row(self) -> int:
-        """The first row of the next block that will be handed out."""
-        return self._begins[-1].row
+    def begin(self) -> Begin:
+        """Where the next block begins that will be handed out."""
+        return self._begins[-1]
 
-    def blocks(self) -> Iterator[tuple[Begin, Array]]:
-        """The blocks from the first one on that has not been added, each with its beginning."""
-        begin, skips = self._begins[-1], self._source.can_skip
+    def blocks(self) -> Iterator[Array]:
+        """The blocks from the first one on that has not been added."""
+        begin, skips = self.begin, self._source.can_skip
         if begin.row and begin.row == self._source.shape[0]:
             return
         blocks = (self._source.after(begin.row) if begin.row and skips else self._source).blocks(self._cut.rows)
@@ -284,10 +284,9 @@ class Keeper:
             self._drop(blocks, begin)
         for block in blocks:
             before = "" if skips else _digest_with(begin.before, block)
-            following = Begin(begin.block + 1, begin.row + int(block.shape[0]), before)
-            self._begins.append(following)
-            yield begin, block
-            begin = following
+            begin = Begin(begin.block + 1, begin.row + int(block.shape[0]), before)
+            self._begins.append(begin)
+            yield block
 
     def step(self) -> None:
         """Report a block, and write the file if it is time for that."""

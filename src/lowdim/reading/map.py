@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from .._core.arrays import Array, all_finite, concat_rows, copy_to_numpy, to_num
 from .._core.devices import placed_like
 from .._core.threads import Progress, watcher
 from ..errors import NonFiniteBlock
-from ..sources.base import Source, unusable_block_error
+from ..sources.base import Source, unusable_block_error, with_rows
 from ..sources.beside import ColumnsSource, aligned
 from ..sources.on_device import resident
 from ..sources.opening import open_source
-from .summarize import count_blocks, edges, parts_of, rows_to_map
+from .summarize import count_blocks, parts_of, rows_to_map
 
 # `map_rows`: a function of each block of rows, and the results stacked.
 
@@ -91,7 +91,7 @@ def map_rows(
             i += len(piece)
             tick()
 
-    todo = [partial(run, part, start) for part, (start, _) in zip(parts, edges(parts), strict=True)]
+    todo = [partial(run, part, start) for part, start, _ in with_rows(parts, None)]
     for _ in threads.run_in_parallel(todo, n_threads=threads.available()):
         pass
     return out
@@ -184,22 +184,15 @@ _WAITING = 2
 Piece = tuple[list[np.ndarray], Any]
 
 
-class Writes(Protocol):
-    """What results are written to; see `lowdim.sinks`."""
-
-    def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None: ...
-
-
-def write_rows(
-    maps: Sequence[RowMap], to: Writes, *, keep: Sequence[str] = (), progress: Progress | None = None
-) -> int:
+def write_rows(maps: Sequence[RowMap], to: Any, *, keep: Sequence[str] = (), progress: Progress | None = None) -> int:
     """Write the results of `maps` for all their rows, side by side and in order; returns the number of rows.
 
     Parameters
     ----------
     maps : sequence of RowMap
         Functions of the rows of one table, or of several tables with the same number of rows.
-    to : object with a method `write`
+    to : object with a method `write(results, kept)`
+        See `lowdim.sinks`.
     keep : sequence of str
         Columns of the first table that are carried along.
     progress : Progress, optional
@@ -221,7 +214,7 @@ def write_rows(
         each = [stack.enter_context(closing(job.pieces())) for job in jobs]
         writer = stack.enter_context(ThreadPoolExecutor(1))
         waiting: deque[Any] = deque()
-        for pieces in aligned(each, _length, _cut, [job.tables[0] for job in jobs]):
+        for pieces in aligned(each, _length, _cut, [job.table for job in jobs]):
             n += _length(pieces[0])
             if len(waiting) == _WAITING:
                 waiting.popleft().result()
@@ -252,7 +245,7 @@ class _Job:
     def __init__(self, maps: Sequence[RowMap], keep: Sequence[str]) -> None:
         first = maps[0].source
         self.source = source = first.parent if len(maps) > 1 and isinstance(first, ColumnsSource) else first
-        self.tables = [each.source.table for each in maps]
+        self.table = first.table
         width = max(1, sum(len(each.names()) for each in maps))
         rows = min(rows_to_map(source), max(64, _RESULT_BYTES // (width * source.traits.itemsize)))
         #: The number of rows of a block.
@@ -292,7 +285,7 @@ class _Job:
         if engine is not None:
             return (partial(_computed, compute) for compute in engine.in_turn(self.source, reader.pieces))
         if len(parts) > 1:
-            return (partial(reader.pieces, part, i, None) for part, (i, _) in zip(parts, edges(parts), strict=True))
+            return (partial(reader.pieces, *each) for each in with_rows(parts, None))
         return (partial(reader.piece, self.source, *block) for block in reader.blocks(self.source, 0))
 
 

@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from .._core.arrays import (
     Array,
     Beside,
     all_finite,
     asarray_like,
+    astype,
     compute_lazy,
     concat_rows,
     dense,
@@ -23,10 +25,11 @@ from .._core.arrays import (
 )
 from .._core.threads import Progress, check_stop, watcher
 from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_holes
-from ..sources.base import Source, bad_entry_error
+from ..sources.base import DerivedSource, Source, bad_entry_error
 from ..sources.beside import BesideSource
-from ..sources.derived import CarriedColumn, CountedSource, FilledSource, MappedSource, gather
+from ..sources.derived import MappedSource, gather
 from ..sources.opening import open_source
+from ..sources.spark_column import CarriedColumn
 from ..summaries.base import Summary
 from ..summaries.moments import ScatterSummary
 from .checkpoint import Checkpoint
@@ -61,32 +64,30 @@ def windows(
     random places of the table. NaN is a missing value; infinity is refused.
     """
     progress = watcher(progress)
-    blocks = _blocks(source, weights, size, random)
-    while (window := _next_window(blocks, size, progress)) is not None:
-        yield window
-
-
-def _next_window(blocks: Iterator[tuple[Array, Array | None]], size: int, progress: Progress | None) -> Window | None:
-    """The next window, or None if there are no more blocks. Each window is told as a pass of its own, since other
-    passes may come between two of them."""
     held: list[tuple[Array, Array | None]] = []
     count = 0
-    for block, counts in blocks:
+    for block, counts in _blocks(source, weights, size, random):
         check_stop()
         if progress is not None:
             if not held:
+                # Each window is told as a pass of its own, since other passes may come between two of them.
                 progress.begin("Window", None, size)
             progress.step()
         held.append((block, counts))
         count += int(block.shape[0])
         if count >= size:
-            break
-    if not held:
-        return None
+            yield _window(held, progress)
+            held, count = [], 0
+    if held:
+        yield _window(held, progress)
+
+
+def _window(held: list[tuple[Array, Array | None]], progress: Progress | None) -> Window:
+    """The window of some blocks and their weights."""
     if progress is not None:
         progress.end()
-    weights = None if held[0][1] is None else concat_rows([counts for _, counts in held])
-    return Window(concat_rows([block for block, _ in held]), weights)
+    blocks, weights = zip(*held, strict=True)
+    return Window(concat_rows(list(blocks)), None if weights[0] is None else concat_rows(list(weights)))
 
 
 def _blocks(
@@ -128,6 +129,72 @@ def _require_finite(source: Source, block: Array, start: int) -> None:
             error = bad_entry_error(source, block, range(start, start + block.shape[0]), takes_nan=True)
             if error is not None:
                 raise error
+
+
+# A table read by columns without some of its rows.
+
+
+class CountedSource(DerivedSource):
+    """The rows `keep` of another source, which are those of positive weight. Only its features can be read."""
+
+    def __init__(self, parent: Source, keep: np.ndarray) -> None:
+        super().__init__(parent, keep, whole=False, n_bytes=0, views=False)
+        self.shape = (len(keep), parent.shape[1])
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        raise TypeError("this source can be read feature by feature only; read the rows with their weights instead.")
+
+    def features(self) -> Source:
+        return _Shortened(self.parent.features(), *self._arguments)
+
+
+class _Shortened(DerivedSource):
+    """Features without the entries of some samples."""
+
+    def __init__(self, parent: Source, keep: np.ndarray) -> None:
+        super().__init__(parent, keep)
+        self._keep = keep
+        self.shape = (parent.shape[0], len(keep))
+
+    def blocks(self, rows: int) -> Iterator[Any]:
+        for block in self.parent.blocks(rows):
+            if is_sparse(block) or isinstance(block, np.ndarray):
+                yield block[:, self._keep]
+            else:
+                yield namespace(block).take(block, asarray_like(self._keep, block), axis=1)
+
+    def row(self, i: int) -> int:
+        return int(self._keep[i])
+
+
+# Standardised rows in which missing entries are zero.
+
+
+class FilledSource(DerivedSource):
+    """(x - mean) / scale for the rows x of another source; zero if x is NaN or, with `unstored`, not stored.
+
+    This fills missing entries with the mean of their column. In standardised rows that is zero, so that sparse rows
+    stay sparse.
+    """
+
+    def __init__(self, parent: Source, mean: Array, scale: Array, unstored: bool = False) -> None:
+        sparse_rows = unstored and parent.traits.sparse
+        traits = {"by_feature": False, "in_memory": False, "sparse": sparse_rows, "views": False}
+        super().__init__(parent, mean, scale, unstored, **traits)
+        self._mean, self._scale = mean, scale
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        for block in self.parent.blocks(rows):
+            if self.traits.sparse:
+                columns = block.indices
+                z = ((block.data - self._mean[columns]) / self._scale[columns]).astype(self.dtype)
+                z[np.isnan(z)] = 0.0
+                yield sparse.csr_array((z, columns, block.indptr), shape=block.shape, copy=False)
+            else:
+                block = dense(block)
+                xp = namespace(block)
+                z = astype((block - self._mean) / self._scale, self.dtype)
+                yield xp.where(xp.isnan(block), xp.zeros_like(z), z)
 
 
 # `Rows`: the view of the data that solvers get.
@@ -304,10 +371,7 @@ def _shows_holes(source: Source, weights: Array | None) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         if all_finite(block):
             return False
-    if weights is None:
-        keep = np.arange(block.shape[0])
-    else:
-        keep = np.flatnonzero(to_numpy(weights[: block.shape[0]]) > 0)
+    keep: Any = slice(None) if weights is None else np.flatnonzero(to_numpy(weights[: block.shape[0]]) > 0)
     if is_sparse(block):
         return bool(np.any(np.isnan(block[keep].data)))
     with_holes = to_numpy(namespace(block).any(namespace(block).isnan(block), axis=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import accumulate, cycle, islice, pairwise
+from itertools import cycle, islice
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -16,12 +16,13 @@ from .._core.arrays import Array, asarray_like, to_numpy
 from .._core.devices import placed_like, placed_on_host
 from .._core.threads import Progress, watcher
 from ..errors import NonFiniteBlock, bad_weights, no_order
-from ..sources.base import Engine, Source, unusable_block_error
-from ..sources.derived import CarriedColumn, in_order
+from ..sources.base import Engine, Source, Tick, unusable_block_error, with_rows
+from ..sources.derived import in_order
 from ..sources.on_device import resident
 from ..sources.opening import by_name, open_source
+from ..sources.spark_column import CarriedColumn
 from ..summaries.base import Names, Parcel, Summary, SummaryCodec, agreed_names, union
-from .checkpoint import Begin, Checkpoint, Cut, Keeper, Place
+from .checkpoint import Checkpoint, Cut, Keeper, Place
 
 # How rows are cut into blocks and parts, before they are read.
 
@@ -85,11 +86,6 @@ def parts_of(source: Source, threaded_blas: bool) -> tuple[int, list[Source]]:
     k = n_threads * min(max(1, n_bytes // (n_threads * _PART_BYTES)), _PARTS_PER_THREAD)
     parts = source.parts(k)
     return (k, parts) if len(parts) > 1 else (1, [source])
-
-
-def edges(parts: list[Source]) -> Iterator[tuple[int, int]]:
-    """The first row of each part, and the first row after it."""
-    return pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
 
 
 def count_blocks(parts: list[Source], rows: int) -> int | None:
@@ -196,7 +192,7 @@ class Shard:
 
 
 #: A piece of the rows, which adds itself to the summary of a shard and calls a function after each block.
-Piece = Callable[[Shard, Callable[[], None] | None], None]
+Piece = Callable[[Shard, Tick], None]
 Pieces = Generator[Piece, None, None]
 
 
@@ -331,7 +327,7 @@ def _add_in_shards(
     weights: Array | None,
     cut: Cut,
     keeper: Keeper | None,
-    tick: Callable[[], None] | None,
+    tick: Tick,
     in_threads: bool,
 ) -> None:
     """Add parts, or the blocks of the only part, to several summaries in turn, and merge these: piece i to the summary
@@ -347,9 +343,9 @@ def _add_in_shards(
     if len(parts) > 1:
         pieces = _parts_to_add(parts, weights, cut.rows, first)
     elif keeper is None:
-        pieces = _blocks_to_add(parts[0], weights, _numbered(parts[0].blocks(cut.rows)), 0)
+        pieces = _blocks_to_add(parts[0], weights, parts[0].blocks(cut.rows), 0, 0)
     else:
-        pieces = _blocks_to_add(parts[0], weights, keeper.blocks(), keeper.row)
+        pieces = _blocks_to_add(parts[0], weights, keeper.blocks(), keeper.begin.block, keeper.begin.row)
     turns = islice(cycle(shards), first % len(shards), None)
     tasks = (partial(piece, shard) for piece, shard in zip(pieces, turns, strict=False))
     try:
@@ -375,9 +371,9 @@ def _add_in_shards(
 
 def _parts_to_add(parts: list[Source], weights: Array | None, rows: int, first: int) -> Pieces:
     """Pieces for each part from number `first` on, with its weights."""
-    for number, (part, (i, j)) in enumerate(zip(parts, edges(parts), strict=True)):
+    for number, (part, row, some) in enumerate(with_rows(parts, weights)):
         if number >= first:
-            yield partial(_add_part, part, None if weights is None else weights[i:j], i, rows, number)
+            yield partial(_add_part, part, some, row, rows, number)
 
 
 def _add_part(
@@ -387,7 +383,7 @@ def _add_part(
     rows: int,
     number: int,
     to: Summary | Shard,
-    tick: Callable[[], None] | None,
+    tick: Tick,
 ) -> None:
     """Add the rows of a part, whose first row is row `start` of the table, as far as they have not been added."""
     shard, summary, before = (to, to.summary, to.place.rows) if isinstance(to, Shard) else (None, to, 0)
@@ -417,34 +413,26 @@ def _add_part(
         shard.move(number + shard.step)
 
 
-def _numbered(blocks: Iterator[Array]) -> Iterator[tuple[Begin, Array]]:
-    """Blocks with their numbers and first rows."""
-    row = 0
-    for number, block in enumerate(blocks):
-        yield Begin(number, row), block
+def _blocks_to_add(source: Source, weights: Array | None, blocks: Iterator[Array], number: int, row: int) -> Pieces:
+    """Pieces for the blocks of a source from block `number` on, which begins with row `row`, with their weights."""
+    for i, block in enumerate(blocks, number):
+        counts = None if weights is None else weights_of(block, row, weights)
+        yield partial(_add_block, source, block, counts, i, row)
         row += int(block.shape[0])
-
-
-def _blocks_to_add(source: Source, weights: Array | None, blocks: Iterator[tuple[Begin, Array]], n: int) -> Pieces:
-    """Pieces for the blocks of a source after its first `n` rows, with their weights."""
-    for begin, block in blocks:
-        n = begin.row + int(block.shape[0])
-        counts = None if weights is None else weights_of(block, begin.row, weights)
-        yield partial(_add_block, source, block, counts, begin)
     if weights is not None:
-        check_all_weights(weights, n)
+        check_all_weights(weights, row)
 
 
 def _add_block(
-    source: Source, block: Array, weights: Array | None, begin: Begin, shard: Shard, tick: Callable[[], None] | None
+    source: Source, block: Array, weights: Array | None, number: int, row: int, shard: Shard, tick: Tick
 ) -> None:
     """Add one block, if it has not been added."""
-    if begin.block >= shard.place.piece:
+    if number >= shard.place.piece:
         try:
             shard.summary.update(block, weights)
         except NonFiniteBlock:
-            raise _unusable(source, shard.summary, block, begin.row, weights) from None
-        shard.move(begin.block + shard.step)
+            raise _unusable(source, shard.summary, block, row, weights) from None
+        shard.move(number + shard.step)
         if tick is not None:
             tick()
 

@@ -16,7 +16,8 @@ from ..reading.summarize import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource
-from ..sources.derived import CarriedColumn, count_positive, in_order
+from ..sources.derived import count_positive, in_order
+from ..sources.spark_column import CarriedColumn
 from ..summaries.base import Summary, union
 from ..summaries.labelled import Labelled
 from ..summaries.moments import Columns

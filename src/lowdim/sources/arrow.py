@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
+from .. import errors
 from .._core.arrays import empty_columns
-from ..errors import (
-    bad_ndim,
-    column_label,
-    empty,
-    exhausted_stream,
-    inexact_integer,
-    missing_extra,
-    needs_second_reading,
-    other_length,
-)
 from .array import EXACT, InexactInteger, may_be_inexact, require_exact
 from .base import BlockMemory, Source, Traits, fits_easily, read_ahead
 from .derived import StoredSource
@@ -124,84 +114,12 @@ def _fill_decimals(out: np.ndarray, column: Any) -> None:
     fill(out, column.cast("string").cast("float64"))
 
 
-# Batches of Arrow, of any number of rows, as blocks of exactly as many rows as were asked for.
+# What all sources of batches of Arrow have in common: batches of any number of rows become blocks of exactly as many
+# rows as were asked for.
 
-
-#: Makes the error for an integer that float64 cannot hold, from its row, its column and its value.
-Error = Callable[[int, int, int], Exception]
 
 #: Small blocks are cut from a buffer of at least this size: a call for each column and batch then costs little.
 _BUFFER_BYTES = 8 << 20
-
-
-def blocks_of(
-    batches: Iterator[Any],
-    n_columns: int,
-    dtype: Any,
-    rows: int,
-    error: Error,
-    *,
-    n: int | None = None,
-    keep: Sequence[str] = (),
-    ahead: bool = True,
-    memory: BlockMemory | None = None,
-) -> Iterator[tuple[np.ndarray, Any]]:
-    """Blocks of exactly `rows` rows (the last may be shorter) of the first `n_columns` columns of the batches.
-
-    Each block comes with a table of the columns `keep` of its rows, or with None if none are kept. `error(row, column,
-    value)` makes the error for an integer that float64 cannot hold. If the number of rows `n` is known, no more memory
-    than that is taken. Unless `ahead`, the thread that uses the blocks also reads them. Blocks lie in `memory`, which
-    later blocks use again.
-
-    Notes
-    -----
-    The numbers of a column lie one after the other in a block, as they do in Arrow, so that a column is copied as a
-    whole. Another thread reads and copies the next blocks while the last ones are in use.
-    """
-    itemsize = np.dtype(dtype).itemsize
-    at_once = max(1, _BUFFER_BYTES // max(1, rows * n_columns * itemsize))
-    capacity = rows * at_once if n is None else min(rows * at_once, max(n, 1))
-    empty = (memory or BlockMemory()).empty
-    buffers = _buffers_of(batches, partial(empty_columns, capacity, n_columns, dtype, empty), error, keep)
-    for buffer, table in read_ahead(buffers) if ahead else buffers:
-        filled = len(buffer)
-        for i in range(0, filled, rows):
-            j = min(i + rows, filled)
-            yield buffer[i:j], None if table is None else table.slice(i, j - i)
-
-
-def _buffers_of(
-    batches: Iterator[Any], new_buffer: Callable[[], np.ndarray], error: Error, keep: Sequence[str]
-) -> Generator[tuple[np.ndarray, Any], None, None]:
-    """Full buffers (the last may be shorter), and a table of the columns that are kept with their rows, or None."""
-    from pyarrow import Table
-
-    buffer, filled, done = new_buffer(), 0, 0
-    capacity, n_columns = buffer.shape
-    kept: list[Any] = []
-    for batch in batches:
-        start, piece = 0, batch
-        while start < batch.num_rows:
-            count = min(capacity - filled, batch.num_rows - start)
-            piece = batch.slice(start, count)
-            for j in range(n_columns):
-                try:
-                    fill(buffer[filled : filled + count, j], piece.column(j))
-                except InexactInteger as found:
-                    raise error(done + filled + found.index, j, found.value) from None
-            if keep:
-                kept.append(piece.select(list(keep)))
-            start, filled = start + count, filled + count
-            if filled == capacity:
-                yield buffer, Table.from_batches(kept) if keep else None
-                done, filled, kept = done + filled, 0, []
-                buffer = new_buffer()
-        del batch, piece
-    if filled:
-        yield buffer[:filled], Table.from_batches(kept) if keep else None
-
-
-# What all sources of batches of Arrow have in common.
 
 
 class ArrowSource(StoredSource):
@@ -216,6 +134,12 @@ class ArrowSource(StoredSource):
     n : int, optional
         The number of rows, if it is known.
     rereadable : bool
+
+    Notes
+    -----
+    The numbers of a column lie one after the other in a block, as they do in Arrow, so that a column is copied as a
+    whole. Another thread reads and copies the next blocks while the last ones are in use, unless these are the rows of
+    a part that one of several threads reads.
     """
 
     kind = "table"
@@ -252,25 +176,49 @@ class ArrowSource(StoredSource):
         return (block for block, _ in self.blocks_keeping(rows, ()))
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, Any]]:
+        (n, p), done = self.shape, 0
+        at_once = max(1, _BUFFER_BYTES // max(1, rows * p * self.traits.itemsize))
+        # If the number of rows is known, no more memory than that is taken.
+        buffers = self._buffers(rows * at_once if n is None else min(rows * at_once, max(n, 1)), names)
+        for buffer, table in buffers if self._is_part else read_ahead(buffers):
+            filled = len(buffer)
+            for i in range(0, filled, rows):
+                j = min(i + rows, filled)
+                yield buffer[i:j], None if table is None else table.slice(i, j - i)
+            done += filled
+        if self._n_read not in (None, done):
+            raise errors.other_length(done, self._n_read)
+        self._n_read = done
+
+    def _buffers(self, capacity: int, names: Sequence[str]) -> Generator[tuple[np.ndarray, Any], None, None]:
+        """Full buffers (the last may be shorter), and a table of the columns `names` of their rows, or None."""
+        from pyarrow import Table
+
+        p, done, filled = self.shape[1], 0, 0
+        buffer = empty_columns(capacity, p, self.dtype, self._memory.empty)
+        kept: list[Any] = []
         # A column may be one of the rows and be kept as well.
-        needed = list(dict.fromkeys([*self._names, *names]))
-        n = 0
-        for block, table in blocks_of(
-            self.batches(needed, names),
-            self.shape[1],
-            self.dtype,
-            rows,
-            self._inexact,
-            n=self.shape[0],
-            keep=names,
-            ahead=not self._is_part,
-            memory=self._memory,
-        ):
-            n += block.shape[0]
-            yield block, table
-        if self._n_read not in (None, n):
-            raise other_length(n, self._n_read)
-        self._n_read = n
+        for batch in self.batches(list(dict.fromkeys([*self._names, *names])), names):
+            start, piece = 0, batch
+            while start < batch.num_rows:
+                count = min(capacity - filled, batch.num_rows - start)
+                piece = batch.slice(start, count)
+                for j in range(p):
+                    try:
+                        fill(buffer[filled : filled + count, j], piece.column(j))
+                    except InexactInteger as found:
+                        row = self.row_label(self._start + done + filled + found.index)
+                        raise errors.inexact_integer(found.value, row, errors.column_label(j, self._names)) from None
+                if names:
+                    kept.append(piece.select(list(names)))
+                start, filled = start + count, filled + count
+                if filled == capacity:
+                    yield buffer, Table.from_batches(kept) if names else None
+                    done, filled, kept = done + filled, 0, []
+                    buffer = empty_columns(capacity, p, self.dtype, self._memory.empty)
+            del batch, piece
+        if filled:
+            yield buffer[:filled], Table.from_batches(kept) if names else None
 
     def column(self, name: str) -> np.ndarray:
         """All entries of one column of the table, of any type, whether it is one of the rows or not. One pass."""
@@ -282,9 +230,6 @@ class ArrowSource(StoredSource):
     def _names(self) -> list[str]:
         return list(self.names or [])
 
-    def _inexact(self, row: int, column: int, value: int) -> ValueError:
-        return inexact_integer(value, self.row_label(self._start + row), column_label(column, self._names))
-
 
 # pyarrow, which is imported only when it is needed.
 
@@ -294,7 +239,7 @@ def pyarrow(purpose: str) -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        raise missing_extra(purpose, "pyarrow", "files") from error
+        raise errors.missing_extra(purpose, "pyarrow", "files") from error
     return pyarrow
 
 
@@ -330,7 +275,7 @@ class ArrowObject(Contents):
 
     def column(self, name: str) -> np.ndarray:
         if not self.again:
-            raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
+            raise errors.needs_second_reading(f"for the column {name!r}, which is read before the rows")
         return self.source([]).column(name)
 
     def dtype(self, columns: Sequence[str]) -> Any:
@@ -357,7 +302,7 @@ class Stream(ArrowObject):
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         if self._rest is None:
-            raise exhausted_stream("on the second reading")
+            raise errors.exhausted_stream("on the second reading")
         rest, self._rest = self._rest, None
         if self.first is not None:
             yield self.first
@@ -376,7 +321,7 @@ class Held(ArrowObject):
             # An object that exports a single array, which must be one of structs: a table.
             array = pa.array(X)
             if not pa.types.is_struct(array.type):
-                raise bad_ndim(1, (len(array),))
+                raise errors.bad_ndim(1, (len(array),))
             self._table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
         super().__init__(X, self._table.schema)
         self.n_rows = self._table.num_rows
@@ -461,9 +406,9 @@ class ArrowObjectSource(ArrowSource):
         super().__init__(columns, [read.schema.field(name).type for name in columns], n, rereadable=read.again)
         self._read = read
         if isinstance(read, Stream) and read.first is None:
-            raise exhausted_stream("while a minimum of 1 is required")
+            raise errors.exhausted_stream("while a minimum of 1 is required")
         if n == 0:
-            raise empty(0, len(columns), (0, len(columns)))
+            raise errors.empty(0, len(columns), (0, len(columns)))
 
     @property
     def first_block(self) -> Source:
@@ -477,4 +422,4 @@ class ArrowObjectSource(ArrowSource):
             n += batch.num_rows
             yield batch.select(list(names))
         if n == 0:
-            raise empty(0, len(self._names), (0, len(self._names)))
+            raise errors.empty(0, len(self._names), (0, len(self._names)))

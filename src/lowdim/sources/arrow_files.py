@@ -40,6 +40,8 @@ class ArrowFiles(Contents):
     groups are.
     """
 
+    #: The class of pyarrow.dataset for files of this kind.
+    _format_name = ""
     #: Errors at the beginning of a file that are not those of pyarrow or of the system.
     _further_errors: tuple[type[Exception], ...] = ()
 
@@ -60,10 +62,12 @@ class ArrowFiles(Contents):
     def _begin(self) -> None:
         """Look at the first file."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def format(self) -> Any:
-        """The format, as pyarrow.dataset names it."""
+        """The format, as pyarrow.dataset knows it."""
+        from pyarrow import dataset
+
+        return getattr(dataset, self._format_name)()
 
     @cached_property
     def fragments(self) -> list[Any]:
@@ -105,9 +109,13 @@ class ArrowFiles(Contents):
         """The name and type of a column that is carried along unchanged."""
         return self.schema.field(name)
 
-    @abstractmethod
     def counts(self) -> list[int] | None:
         """The number of rows of each file; None if that is not known without reading them."""
+        return [self._count(i) for i in range(len(self.fragments))]
+
+    @abstractmethod
+    def _count(self, i: int) -> int:
+        """The number of rows of file i."""
 
     def after(self, i: int, rows: int) -> tuple[Any, int]:
         """What has to be read of file i if its first `rows` rows are not needed, and how many rows to drop of that."""
@@ -207,14 +215,7 @@ class ArrowFiles(Contents):
 class ParquetFiles(ArrowFiles):
     """Parquet files."""
 
-    @cached_property
-    def format(self) -> Any:
-        from pyarrow.dataset import ParquetFileFormat
-
-        return ParquetFileFormat()
-
-    def counts(self) -> list[int]:
-        return [self._count(i) for i in range(len(self.fragments))]
+    _format_name = "ParquetFileFormat"
 
     def _count(self, i: int) -> int:
         with self.opening(i):
@@ -264,18 +265,11 @@ class ParquetFiles(ArrowFiles):
 class IpcFiles(ArrowFiles):
     """Arrow files (Feather, version 2)."""
 
-    @cached_property
-    def format(self) -> Any:
-        from pyarrow.dataset import IpcFileFormat
-
-        return IpcFileFormat()
-
-    def counts(self) -> list[int]:
-        # A fragment would count its rows by reading all columns, all at once.
-        return [self._count(i) for i in range(len(self.fragments))]
+    _format_name = "IpcFileFormat"
 
     def _count(self, i: int) -> int:
-        """The number of rows, which a file says only with each record batch."""
+        """The number of rows, which a file says only with each record batch. A fragment would count its rows by reading
+        all columns, all at once."""
         import pyarrow as pa
         from pyarrow.ipc import IpcReadOptions, open_file
 
@@ -368,7 +362,7 @@ class ArrowFilesSource(ArrowSource):
         found = format.found
         self._found, self._format = found, format
         check_unchanged(found.files)
-        self._schemas = [self._checked(i, columns) for i in range(len(found.files))]
+        self._schemas = [self._require(i, columns, numbers=True) for i in range(len(found.files))]
         kinds = {schema.field(name).type for schema in self._schemas for name in columns}
         counts = format.counts()
         if counts is not None and sum(counts) == 0:
@@ -386,17 +380,8 @@ class ArrowFilesSource(ArrowSource):
             n_bytes = int(self.shape[0] or 0) * self.shape[1] * self.traits.itemsize
             self.traits = replace(self.traits, part_bytes=n_bytes)
 
-    def _checked(self, i: int, columns: Sequence[str]) -> Any:
-        """The schema of a file, after a check that it has all columns, and that they are numbers."""
-        schema = self._require(i, columns)
-        numeric = numeric_columns(schema)
-        others = set(columns) - set(numeric)
-        if others:
-            raise not_numbers(self._found.paths[i], [name for name in columns if name in others], numeric)
-        return schema
-
-    def _require(self, i: int, names: Sequence[str]) -> Any:
-        """The schema of a file, after a check that it has these columns."""
+    def _require(self, i: int, names: Sequence[str], *, numbers: bool = False) -> Any:
+        """The schema of a file, after a check that it has these columns and, with `numbers`, that they are numbers."""
         schema = self._format.schema_of(i)
         known = set(schema.names)
         missing = [name for name in names if name not in known]
@@ -409,6 +394,10 @@ class ArrowFilesSource(ArrowSource):
         twice = [name for name in dict.fromkeys(names) if len(schema.get_all_field_indices(name)) > 1]
         if twice:
             raise duplicate_columns(self._found.paths[i], twice)
+        numeric = numeric_columns(schema) if numbers else names
+        others = set(names) - set(numeric)
+        if others:
+            raise not_numbers(self._found.paths[i], [name for name in names if name in others], numeric)
         return schema
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Any, Any]]:
@@ -459,7 +448,7 @@ class ArrowFilesSource(ArrowSource):
         return {"kind": self._found.kind, "files": files, "columns": self._names, "start": self._start}
 
     def row_label(self, i: int, column: int = 0) -> str:
-        index, row = self._file_of(i, len(self._found.files))
+        index, row = self._file_of(i)
         name = self._found.short_names()[index]
         line = self._format.line_of(index, row)
         of_all = f"row {i} of all" if len(self._found.files) > 1 else ""
@@ -529,10 +518,10 @@ class ArrowFilesSource(ArrowSource):
 
     def _file_at(self, row: int) -> tuple[int, int]:
         """The file that holds a row, and the number of the row in it; the first file if no number of rows is known."""
-        return self._file_of(row, len(self._counts)) if self._counted else (0, row)
+        return self._file_of(row) if self._counted else (0, row)
 
-    def _file_of(self, row: int, n_files: int) -> tuple[int, int]:
+    def _file_of(self, row: int) -> tuple[int, int]:
         """The file that holds a row by the numbers of rows that are known, and the number of the row in it."""
         ends = list(accumulate(self._counts))
-        i = min(bisect_right(ends, row), n_files - 1)
+        i = min(bisect_right(ends, row), len(self._found.files) - 1)
         return i, row - (ends[i - 1] if i else 0)

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .._core import __version__
 from .._core.arrays import Array, Beside, astype, digest, is_sparse, namespace, to_numpy
 from .._core.devices import Destination
 from .._core.threads import free_bytes
-from ..errors import MissingValues, cannot_keep, column_label, other_version, too_large
+from ..errors import MissingValues, cannot_keep, column_label, too_large
 
 if TYPE_CHECKING:
-    from .derived import CarriedColumn
+    from .spark_column import CarriedColumn
 
 
 def when_called(module: str, name: str) -> Callable[..., Any]:
@@ -43,7 +42,8 @@ FAN_IN = 8
 
 
 #: What an engine runs for each part, and for results that are merged.
-Task, Merge = Callable[..., Any], Callable[[list[Any]], Any]
+Task = Callable[..., Any]
+Merge = Callable[[list[Any]], Any]
 #: Is called when a part has been summed up, or is None.
 Tick = Callable[[], None] | None
 
@@ -93,21 +93,6 @@ class Engine(ABC):
         """For each part, in order, a function that computes the result of `task` and returns it to this process."""
 
 
-@dataclass(frozen=True)
-class SameVersion:
-    """A function that a worker calls only if it has the lowdim of the process that sent the function."""
-
-    function: Callable[..., Any]
-    #: The worker in messages.
-    where: str
-    version: str = __version__
-
-    def __call__(self, *arguments: Any) -> Any:
-        if self.version != __version__:
-            raise other_version(self.version, __version__, self.where)
-        return self.function(*arguments)
-
-
 def adjacent(lengths: Sequence[int], least: int) -> list[list[int]]:
     """The numbers of the partitions of each part, if adjacent partitions with fewer than `least` rows are one part;
     empty partitions are left out."""
@@ -124,10 +109,14 @@ def adjacent(lengths: Sequence[int], least: int) -> list[list[int]]:
     return groups
 
 
+def edges(parts: Sequence[Source]) -> Iterator[tuple[int, int]]:
+    """The first row of each part, and the first row after it."""
+    return pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
+
+
 def with_rows(parts: Sequence[Source], along: Array | None) -> Iterator[tuple[Source, int, Array | None]]:
     """The arguments of a task for each part, in order."""
-    edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
-    for part, (i, j) in zip(parts, edges, strict=True):
+    for part, (i, j) in zip(parts, edges(parts), strict=True):
         yield part, i, None if along is None else along[i:j]
 
 
@@ -364,7 +353,8 @@ class DerivedSource(Source):
         return [self.of_other(part) for part in self.parent.parts(k, least)]
 
     def elsewhere(self, place: Callable[[Any], Any]) -> Any:
-        return Call(type(self), [self.parent.elsewhere(place), *map(place, self._arguments)])
+        arguments = [self.parent.elsewhere(place), *map(place, self._arguments)]
+        return Call(_made_again, [type(self), self.table, arguments])
 
     def empty(self, *shape: int) -> Array:
         return self.parent.empty(*shape)
@@ -419,6 +409,13 @@ _EASILY = 0.25
 def fits_easily(n: int, p: int, itemsize: int) -> bool:
     """Whether a table of n rows and p columns takes only a small part of the free memory."""
     return n * p * itemsize <= _EASILY * free_bytes()
+
+
+def _made_again(kind: type[DerivedSource], table: str, arguments: list[Any]) -> Source:
+    """A task: a derived source of a partition."""
+    source = kind(*arguments)
+    source.table = table
+    return source
 
 
 def cut(n: int, k: int) -> list[tuple[int, int]]:
@@ -550,15 +547,15 @@ def _error_at_largest(
     source: Source, block: Any, row_numbers: Any, weights: Any, measure: Callable[[Array], Array], build: Any
 ) -> ValueError | None:
     """The error that `build` makes for the first entry with the largest measure, given its row, column and table in the
-    source; None if the measures are all zero."""
+    source; None if the measures are truth values, none of which is true."""
     if namespace(block) is not np:
-        row = _row_of_largest(block, weights, measure)
-        block, row_numbers = block[row, :], row_numbers[row]
-        weights = None if weights is None else weights[row]
+        one = _row_of_largest(block, weights, measure)
+        block, row_numbers = block[one, :], row_numbers[one]
+        weights = None if weights is None else weights[one]
     values, place = _entries(block, weights)
     measures = measure(values)
     index = int(np.argmax(measures))
-    if not measures[index]:
+    if measures.dtype == bool and not measures[index]:
         return None
     i, j = place(index)
     number = int(row_numbers[i])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy import sparse
 from .._core.arrays import Array, Beside, asarray_like, astype, device, is_sparse, namespace, to_numpy
 from .._core.devices import in_main_memory, name_of_device
 from ..errors import inconsistent_lengths, no_order
-from .base import Call, Engine, Source, Traits, ViewSource
+from .base import Call, Engine, Source, Traits, ViewSource, edges
 
 # Blocks of several tables, cut so that those that lie side by side have the same rows.
 
@@ -97,9 +97,6 @@ class ColumnsSource(ViewSource):
     def identity(self) -> dict[str, Any]:
         return {"columns": self._columns, "of": self.parent.identity()}
 
-    def elsewhere(self, place: Callable[[Any], Any]) -> Any:
-        return Call(_columns_of, [self.parent.elsewhere(place), self._columns, self.dtype, self.table])
-
     def features(self) -> Source:
         if self._range is None:
             return Source.features(self)
@@ -110,13 +107,6 @@ class ColumnsSource(ViewSource):
 
     def row_label(self, i: int, column: int = 0) -> str:
         return self.parent.row_label(i, self._columns[column])
-
-
-def _columns_of(parent: Source, columns: Sequence[int], dtype: Any, table: str) -> Source:
-    """A task: the columns of a partition."""
-    some = ColumnsSource(parent, columns, dtype)
-    some.table = table
-    return some
 
 
 # Tables side by side are in main memory, or on one device.
@@ -238,9 +228,8 @@ class BesideSource(Source):
         if self.traits.remote or self.traits.part_bytes:
             # All tables are cut at the partition boundaries of the remote one, or where one of the files can be cut.
             leads = [s for s in self.members if s.traits.remote] or [s for s in self.members if s.traits.part_bytes]
-            lengths = (int(part.shape[0] or 0) for part in leads[0].parts(k, least))
-            edges = list(pairwise(accumulate(lengths, initial=0)))
-            return [self.changed(lambda source, i=i, j=j: source.between(i, j)) for i, j in edges]  # type: ignore[misc]
+            each = edges(leads[0].parts(k, least))
+            return [self.changed(lambda source, i=i, j=j: source.between(i, j)) for i, j in each]  # type: ignore[misc]
         cut = [s.parts(k, least) for s in self.members]
         if len({len(parts) for parts in cut}) > 1:
             return [self]

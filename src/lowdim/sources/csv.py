@@ -16,13 +16,7 @@ from functools import cache, cached_property, partial
 from itertools import groupby, islice
 from typing import Any
 
-from ..errors import (
-    csv_encoding,
-    csv_header,
-    duplicate_columns,
-    open_quote,
-    unreadable_file,
-)
+from .. import errors
 from .arrow import numeric_columns
 from .arrow_files import ArrowFiles
 
@@ -143,18 +137,18 @@ def first_line(path: str) -> tuple[str, bool]:
     with opened(path) as file:
         line = file.readline(_HEADER_BYTES)
     if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        raise csv_encoding(path, "UTF-32")
+        raise errors.csv_encoding(path, "UTF-32")
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise csv_encoding(path, "UTF-16")
+        raise errors.csv_encoding(path, "UTF-16")
     if b"\0" in line:
-        raise csv_encoding(path, "UTF-16 or UTF-32, or is no text")
+        raise errors.csv_encoding(path, "UTF-16 or UTF-32, or is no text")
     try:
         # Lines may also end with a single "\r".
         text, *rest = re.split("[\r\n]", line.decode("utf-8-sig"), maxsplit=1)
     except UnicodeDecodeError:
-        raise csv_encoding(path, "another encoding than UTF-8") from None
+        raise errors.csv_encoding(path, "another encoding than UTF-8") from None
     if not text:
-        raise csv_header(path, [])
+        raise errors.csv_header(path, [])
     return text, bool(rest)
 
 
@@ -250,7 +244,8 @@ class CsvFiles(ArrowFiles):
 
     def _begin(self) -> None:
         #: The names of the columns of the files that were opened so far, and whether a line ends there.
-        self._headers: dict[int, tuple[list[str], bool]] = {}
+        self._headers: dict[int, list[str]] = {}
+        self._ends: dict[int, bool] = {}
         with self.opening(0):
             line, _ = first_line(self.found.paths[0])
         self._separator = separator_of(line)
@@ -291,8 +286,8 @@ class CsvFiles(ArrowFiles):
         ):
             yield reader
 
-    def _opened_header(self, i: int) -> tuple[list[str], bool]:
-        """The names of the columns of file i, and whether their line has an end."""
+    def _header(self, i: int) -> list[str]:
+        """The names of the columns of file i."""
         if i not in self._headers:
             path = self.found.paths[i]
             with self.opening(i):
@@ -311,12 +306,12 @@ class CsvFiles(ArrowFiles):
                     "character: write this one again, or leave it out."
                 )
             if all(is_number(name) for name in names):
-                raise csv_header(path, names)
+                raise errors.csv_header(path, names)
             twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
             if twice:
-                raise duplicate_columns(path, twice, can_leave_out=False)
+                raise errors.duplicate_columns(path, twice, can_leave_out=False)
             self._refuse_open_quote(i)
-            self._headers[i] = names, ends
+            self._headers[i], self._ends[i] = names, ends
         return self._headers[i]
 
     def _refuse_open_quote(self, i: int) -> None:
@@ -330,15 +325,12 @@ class CsvFiles(ArrowFiles):
             odd = has_odd_quotes(file.path, 3 * _BLOCK_BYTES)
             line = line_of_open_quote(file.path, self._separator) if odd else None
         if line is not None:
-            raise unreadable_file(file.path, f" in line {line}", open_quote())
-
-    def _header(self, i: int) -> list[str]:
-        """The names of the columns of file i."""
-        return self._opened_header(i)[0]
+            raise errors.unreadable_file(file.path, f" in line {line}", errors.open_quote())
 
     def _may_have_rows(self, i: int) -> bool:
         """Whether the line of names of file i has an end. pyarrow refuses to read a file in which it has none."""
-        return self._opened_header(i)[1]
+        self._header(i)
+        return self._ends[i]
 
     @cached_property
     def _typed(self) -> tuple[int, dict[str, Any]]:
@@ -380,9 +372,7 @@ class CsvFiles(ArrowFiles):
 
     def counts(self) -> list[int] | None:
         n_bytes = sum(file.size * (_COMPRESSION if is_compressed(file.path) else 1) for file in self.found.files)
-        if n_bytes > _COUNTED_BYTES:
-            return None
-        return [self._count(i) for i in range(len(self.fragments))]
+        return None if n_bytes > _COUNTED_BYTES else super().counts()
 
     def _count(self, i: int) -> int:
         """The number of rows of file i. One pass over it."""
@@ -478,7 +468,7 @@ class CsvFiles(ArrowFiles):
             open_line = line_of_open_quote(path, self._separator)
         except (OSError, EOFError, csv.Error, zlib.error) as error:
             return "", error
-        return None if open_line is None else (f" in line {open_line}", open_quote())
+        return None if open_line is None else (f" in line {open_line}", errors.open_quote())
 
     def _count_sound(self, i: int, names: Sequence[str]) -> int:
         """The number of rows of file i in blocks before the first one in which these columns cannot be read."""

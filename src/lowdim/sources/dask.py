@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, pairwise
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from .. import errors
 from .._core import __version__
 from .._core.arrays import Array, concat_rows, is_sparse, namespace
 from ..errors import bad_ndim, empty
-from .base import Call, Engine, Merge, Place, SameVersion, Source, Task, Tick, adjacent, in_a_tree, made, with_rows
+from .base import Call, Engine, Merge, Place, Source, Task, Tick, adjacent, in_a_tree, made, with_rows
 from .scan import Contents
 from .stream import StreamSource
 
@@ -44,8 +45,8 @@ class DaskEngine(Engine):
         if client is None:
             level = _tasks(parts, task, along)
             return _with_threads(in_a_tree(level, _merging(merge)), level, tick)
-        level = _tasks(parts, _checked(task if tick is None else _Telling(task, _topic(client))), along)
-        return _with_workers(client, in_a_tree(level, _merging(_checked(merge))), parts, level, tick)
+        level = _tasks(parts, _Checked(task if tick is None else _Telling(task, _topic(client))), along)
+        return _with_workers(client, in_a_tree(level, _merging(_Checked(merge))), parts, level, tick)
 
     def mapped(self, source: Source, task: Task, like: Array, names: Any, *, replaces: bool = False) -> Any:
         """A Dask array; its rows have the shape and type of those of `like`."""
@@ -54,12 +55,12 @@ class DaskEngine(Engine):
         _client()
         parts = source.parts(1)
         rest = tuple(like.shape[1:])
-        pieces = zip(_tasks(parts, _checked(task)), parts, strict=True)
+        pieces = zip(_tasks(parts, _Checked(task)), parts, strict=True)
         arrays = (da.from_delayed(piece, (part.shape[0], *rest), meta=like[:0]) for piece, part in pieces)
         return da.concatenate(list(arrays), axis=0)
 
     def in_turn(self, source: Source, task: Task) -> Iterator[Callable[[], Any]]:
-        return (lazy.compute for lazy in _tasks(source.parts(1), _checked(task)))
+        return (lazy.compute for lazy in _tasks(source.parts(1), _Checked(task)))
 
 
 DASK = DaskEngine()
@@ -70,7 +71,7 @@ def _tasks(parts: Sequence[Source], task: Task, along: Array | None = None) -> l
     scheduler, and differ each time: the rows may have changed."""
     from dask import delayed
 
-    run, once = delayed(_Opening(task), pure=False), uuid4().hex
+    run, once = delayed(partial(_open_and_run, task), pure=False), uuid4().hex
     return [
         run(*_recipe_of(part), start, piece, dask_key_name=f"lowdim-rows-{once}-{start}")
         for part, start, piece in with_rows(parts, along)
@@ -90,15 +91,10 @@ def _recipe_of(part: Source) -> tuple[Any, list[Any]]:
     return part.elsewhere(place), partitions
 
 
-@dataclass(frozen=True)
-class _Opening:
-    """A task that first makes its part, of partitions that Dask has computed: tasks of their own for that would be work
-    for the scheduler."""
-
-    task: Task
-
-    def __call__(self, recipe: Any, partitions: list[Any], start: int, along: Array | None) -> Any:
-        return self.task(made(recipe, partitions), start, along)
+def _open_and_run(task: Task, recipe: Any, partitions: list[Any], start: int, along: Array | None) -> Any:
+    """Make a part, of partitions that Dask has computed, and run its task: further tasks for that would be work for the
+    scheduler."""
+    return task(made(recipe, partitions), start, along)
 
 
 def _merging(merge: Merge) -> Merge:
@@ -109,8 +105,17 @@ def _merging(merge: Merge) -> Merge:
     return lambda results: join(results, dask_key_name=f"lowdim-merge-{uuid4().hex}")
 
 
-def _checked(function: Callable[..., Any]) -> SameVersion:
-    return SameVersion(function, "a worker of Dask")
+@dataclass(frozen=True)
+class _Checked:
+    """A function that a worker calls only if it has the lowdim of the process that sent the function."""
+
+    function: Callable[..., Any]
+    version: str = __version__
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.version != __version__:
+            raise errors.other_version(self.version, __version__, "a worker of Dask")
+        return self.function(*arguments)
 
 
 # ---- In this process
@@ -302,9 +307,9 @@ class DaskSource(Source):
             # With known lengths, the array can also be read by columns.
             self._X = X = X.copy()
             X._chunks = (tuple(lengths), X.chunks[1])
-        self._delayed = list(np.ravel(X.to_delayed()))
-        self._edges = list(accumulate(lengths, initial=0))
-        n, p = self._edges[-1], sample.shape[1]
+        n, p, edges = sum(lengths), sample.shape[1], pairwise(accumulate(lengths, initial=0))
+        delayed = zip(np.ravel(X.to_delayed()), edges, strict=True)
+        self._pieces = [_Piece(block, 0, j - i, j - i, i) for block, (i, j) in delayed]
         if n == 0:
             raise empty(n, p, (n, p))
         self.shape = (n, p)
@@ -312,7 +317,7 @@ class DaskSource(Source):
         self.traits = replace(sample.traits, by_feature=not framed, in_memory=False, n_bytes=0, engine=DASK)
 
     def blocks(self, rows: int) -> Iterator[Array]:
-        read = (block for part in self.parts(1) for block in _computed(part).blocks(rows))
+        read = (block for part in self.parts(1) for block in part.blocks(rows))
         if rows < int(self.shape[0] or 0):
             yield from read
         else:
@@ -325,15 +330,12 @@ class DaskSource(Source):
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         """One source for each partition that has rows, whatever `k` is, or for several with fewer than `least` rows."""
-        lengths = [j - i for i, j in pairwise(self._edges)]
-        groups = adjacent(lengths, least)
-        pieces = ([self._piece(i, 0, lengths[i]) for i in group] for group in groups)
-        return [self._inherit(_PartSource(self, some)) for some in pieces]
+        groups = adjacent([piece.length for piece in self._pieces], least)
+        return [self._inherit(_PartSource(self, [self._pieces[i] for i in group])) for group in groups]
 
     def between(self, i: int, j: int) -> Source:
-        edges = enumerate(pairwise(self._edges))
-        pieces = [self._piece(number, max(i - s, 0), min(j, e) - s) for number, (s, e) in edges]
-        return self._inherit(_PartSource(self, [piece for piece in pieces if piece.start < piece.stop]))
+        cut = (p._replace(start=max(i - p.first, 0), stop=min(j - p.first, p.length)) for p in self._pieces)
+        return self._inherit(_PartSource(self, [piece for piece in cut if piece.start < piece.stop]))
 
     def features(self) -> Source:
         if not self.traits.by_feature:
@@ -347,10 +349,6 @@ class DaskSource(Source):
 
     def empty(self, *shape: int) -> Array:
         return self._sample.empty(*shape)
-
-    def _piece(self, number: int, start: int, stop: int) -> _Piece:
-        first, end = self._edges[number : number + 2]
-        return _Piece(self._delayed[number], start, stop, end - first, first)
 
 
 class _Piece(NamedTuple):
@@ -489,9 +487,5 @@ def _lengths(X: Any, framed: bool) -> list[int]:
     if not framed and not np.isnan(X.shape[0]):
         return [int(n) for n in X.chunks[0]]
     column = X[[X.columns[0]]] if framed else X
-    count = dask.delayed(_n_rows, pure=False)
+    count = dask.delayed(lambda block: int(block.shape[0]), pure=False)
     return list(dask.compute(*[count(block) for block in np.ravel(column.to_delayed())]))
-
-
-def _n_rows(block: Any) -> int:
-    return int(block.shape[0])

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from .._core.arrays import (
     Array,
     all_finite,
-    asarray_like,
     astype,
     compute_lazy,
     concat_rows,
     count_true,
-    dense,
     digest,
     is_sparse,
     namespace,
@@ -30,75 +25,10 @@ from .._core.arrays import (
 from .._core.threads import free_bytes
 from ..errors import no_order, wrong_features
 from .array import ArraySource, ShapedSource, SparseSource
-from .base import DerivedSource, Source, ViewSource, bad_entry_error, when_called
+from .base import DerivedSource, Source, ViewSource, bad_entry_error, with_rows
 from .beside import BesideSource, ColumnsSource
 from .frame import is_spark
-
-# A table read by columns without some of its rows.
-
-
-class CountedSource(DerivedSource):
-    """The rows `keep` of another source, which are those of positive weight. Only its features can be read."""
-
-    def __init__(self, parent: Source, keep: np.ndarray) -> None:
-        super().__init__(parent, keep, whole=False, n_bytes=0, views=False)
-        self.shape = (len(keep), parent.shape[1])
-
-    def blocks(self, rows: int) -> Iterator[Array]:
-        raise TypeError("this source can be read feature by feature only; read the rows with their weights instead.")
-
-    def features(self) -> Source:
-        return _Shortened(self.parent.features(), *self._arguments)
-
-
-class _Shortened(DerivedSource):
-    """Features without the entries of some samples."""
-
-    def __init__(self, parent: Source, keep: np.ndarray) -> None:
-        super().__init__(parent, keep)
-        self._keep = keep
-        self.shape = (parent.shape[0], len(keep))
-
-    def blocks(self, rows: int) -> Iterator[Any]:
-        for block in self.parent.blocks(rows):
-            if is_sparse(block) or isinstance(block, np.ndarray):
-                yield block[:, self._keep]
-            else:
-                yield namespace(block).take(block, asarray_like(self._keep, block), axis=1)
-
-    def row(self, i: int) -> int:
-        return int(self._keep[i])
-
-
-# Standardised rows in which missing entries are zero.
-
-
-class FilledSource(DerivedSource):
-    """(x - mean) / scale for the rows x of another source; zero if x is NaN or, with `unstored`, not stored.
-
-    This fills missing entries with the mean of their column. In standardised rows that is zero, so that sparse rows
-    stay sparse.
-    """
-
-    def __init__(self, parent: Source, mean: Array, scale: Array, unstored: bool = False) -> None:
-        sparse_rows = unstored and parent.traits.sparse
-        traits = {"by_feature": False, "in_memory": False, "sparse": sparse_rows, "views": False}
-        super().__init__(parent, mean, scale, unstored, **traits)
-        self._mean, self._scale = mean, scale
-
-    def blocks(self, rows: int) -> Iterator[Array]:
-        for block in self.parent.blocks(rows):
-            if self.traits.sparse:
-                columns = block.indices
-                z = ((block.data - self._mean[columns]) / self._scale[columns]).astype(self.dtype)
-                z[np.isnan(z)] = 0.0
-                yield sparse.csr_array((z, columns, block.indptr), shape=block.shape, copy=False)
-            else:
-                block = dense(block)
-                xp = namespace(block)
-                z = astype((block - self._mean) / self._scale, self.dtype)
-                yield xp.where(xp.isnan(block), xp.zeros_like(z), z)
-
+from .spark_column import CarriedColumn, weighted_sum
 
 # Rows of another source after a feature map.
 
@@ -161,13 +91,10 @@ class MappedSource(DerivedSource):
         parts = self.parent.parts(k, least)
         if len(parts) == 1:
             return [self.of_other(parts[0])]
-        edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
-        return [self._part(part, i, j) for part, (i, j) in zip(parts, edges, strict=True)]
-
-    def _part(self, part: Source, i: int, j: int) -> Source:
-        """The features of `part`, which holds rows i to j of the parent."""
-        weights = None if self._weights is None else self._weights[i:j]
-        return MappedSource(part, self._function, weights, self._start + i, widen=self._widen)
+        return [
+            MappedSource(part, self._function, weights, self._start + i, widen=self._widen)
+            for part, i, weights in with_rows(parts, self._weights)
+        ]
 
     def identity(self) -> dict[str, Any]:
         # The map may be any function: it is known by the features of the first row.
@@ -229,73 +156,7 @@ class KnownSource(ViewSource):
         return self.parent.place(column)
 
 
-# Numbers or labels that go along with rows which have no order: a column of the same table in place of an array.
-
-
-@dataclass(frozen=True)
-class LabelCounts:
-    """The labels of a column, in ascending order, and the rows of each."""
-
-    values: list[Any]
-    #: The number of rows, and of those of positive weight.
-    rows: np.ndarray
-    counted: np.ndarray
-    #: The sum of their weights.
-    weights: np.ndarray
-
-
-class CarriedColumn(ABC):
-    """A column of the table that holds the rows, where a table with an order would have an array with one entry for
-    each row. Its entries stay where the rows are, and go along with them; only counts and sums are computed here."""
-
-    #: What messages call it.
-    label: str
-
-    @property
-    @abstractmethod
-    def _sums(self) -> Any:
-        """What is known of the entries as numbers: how many there are (n), their sum (total), and how many are positive
-        (positive) and not whole numbers (broken)."""
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of entries."""
-        return (int(self._sums["n"]),)
-
-    @property
-    def total(self) -> float:
-        """The sum of the entries."""
-        return float(self._sums["total"])
-
-    @property
-    def n_positive(self) -> int:
-        """The number of positive entries."""
-        return int(self._sums["positive"])
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all entries are whole numbers."""
-        return self._sums["broken"] == 0
-
-    @abstractmethod
-    def checked(self, source: Source) -> CarriedColumn:
-        """The column as weights of the rows of `source`; an error if its entries cannot be weights."""
-
-    @abstractmethod
-    def labels(self, weights: CarriedColumn | None) -> LabelCounts:
-        """The distinct entries."""
-
-    @abstractmethod
-    def numbered(self, values: Sequence[Any], numbers: Sequence[int]) -> CarriedColumn:
-        """A column with a number in place of each of these values."""
-
-    @abstractmethod
-    def where(self, numbers: Sequence[int], weights: CarriedColumn | None) -> CarriedColumn:
-        """Weights: those of the rows whose entry is one of these numbers, and zero for all others."""
-
-    @abstractmethod
-    def beside(self, source: Source) -> list[Source]:
-        """The tables of a source and, as the last one, this column; all of them are read together."""
+# Sums over the rows, of weights and of results.
 
 
 def sum_of(along: Array | CarriedColumn) -> float:
@@ -320,7 +181,7 @@ def mean_of_results(results: Any, weights: Any = None) -> float:
     """The mean of numbers, one for each row: of an array, or of the last column of a data frame of Spark. With weights,
     rows of weight zero are left out."""
     if is_spark(results):
-        total, weight = _weighted_sum(results, weights)
+        total, weight = weighted_sum(results, weights)
         return total / weight
     if weights is None:
         return float(namespace(results).mean(results))
@@ -331,12 +192,9 @@ def mean_of_results(results: Any, weights: Any = None) -> float:
 def sum_of_results(results: Any) -> tuple[float, int]:
     """The sum of such numbers, and how many there are."""
     if is_spark(results):
-        total, n = _weighted_sum(results)
+        total, n = weighted_sum(results)
         return total, int(n)
     return float(namespace(results).sum(results)), results.shape[0]
-
-
-_weighted_sum = when_called("spark", "weighted_sum")
 
 
 # All rows of a source in memory at once, for what cannot be computed block by block.
@@ -410,7 +268,7 @@ def as_if_gathered(source: Source, n: int) -> Source:
     def without_rows(source: Source) -> Source:
         traits, shape = source.traits, (source.shape[0] or n, source.shape[1])
         n_bytes = int(shape[0] * shape[1] * traits.stored * traits.itemsize)
-        there = {"rereadable": True, "by_feature": True, "whole": True, "in_memory": True, "part_bytes": 0}
+        there: Any = {"rereadable": True, "by_feature": True, "whole": True, "in_memory": True, "part_bytes": 0}
         shaped = ShapedSource(shape, replace(traits, n_bytes=n_bytes, **there))
         shaped.kind = source.kind
         return shaped

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from operator import is_not
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -83,7 +84,7 @@ class SourceTable(Contents):
     def column(self, name: str) -> np.ndarray:
         if not self._source.traits.rereadable:
             raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
-        return entries_of(self.source([name]))[:, 0]
+        return super().column(name)
 
     def two_tables(self, x: Sequence[str], y: Sequence[str]) -> tuple[Any, Any]:
         return self.source(x), self.source(y)
@@ -135,26 +136,14 @@ class SourceKind(NamedTuple):
 def _is_stream(X: Any) -> bool:
     """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
-        return len(X) > 0 and not is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or _has_columns(X[0]))
+        first = X[0] if X else None
+        return not is_delayed(first) and (
+            getattr(first, "ndim", None) == 2 or is_table(first) or is_arrow_object(first)
+        )
     # Whatever has keys is no sequence of blocks: it would give the keys.
     if isinstance(X, str | bytes) or hasattr(X, "keys") or is_delayed(X) or is_column(X):
         return False
     return callable(X) or hasattr(X, "__iter__")
-
-
-def _has_columns(X: Any) -> bool:
-    """True for tables in memory and for everything that speaks Arrow."""
-    return is_table(X) or is_arrow_object(X)
-
-
-def _is_nested_list(X: Any) -> bool:
-    """True for a list of numbers or of lists of numbers."""
-    return isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and is_delayed(X[0]))
-
-
-def _is_array_like(X: Any) -> bool:
-    """True for objects that NumPy can convert to an array."""
-    return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
 def _open_list(X: Any) -> Source:
@@ -165,17 +154,6 @@ def _open_list(X: Any) -> Source:
             "lowdim.scan(X)."
         )
     return ArraySource(np.asarray(X))
-
-
-def _open_stored_rows(X: Any) -> Source:
-    source = _open_store_object(X)
-    source.require_two_axes()
-    return source
-
-
-def _named_on_device(X: OnDevice) -> Any:
-    table = named_table(X.rows)
-    return None if table is None else SentTable(table, X.to)
 
 
 def _dask_target(y: Any) -> Source:
@@ -222,7 +200,7 @@ SOURCES: list[SourceKind] = [
     SourceKind(
         lambda X: isinstance(X, OnDevice),
         lambda X: open_sent(open_source(rows_in_main_memory(X.rows)), X.to),
-        _named_on_device,
+        lambda X: None if (table := named_table(X.rows)) is None else SentTable(table, X.to),
         target=lambda X: open_sent(_open_column(rows_in_main_memory(X.rows)), X.to),
         keeping=lambda X, **how: open_sent(open_keeping(X.rows, **how), X.to),
         once=lambda X: can_be_read_once(X.rows),
@@ -237,7 +215,12 @@ SOURCES: list[SourceKind] = [
         target=lambda X: X.open(vectors=True),
         keeping=_keep_of_files,
     ),
-    SourceKind(_is_nested_list, _open_list, target=lambda y: _open_column(np.asarray(y))),
+    # A list of numbers, or of lists of numbers.
+    SourceKind(
+        lambda X: isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and is_delayed(X[0])),
+        _open_list,
+        target=lambda y: _open_column(np.asarray(y)),
+    ),
     SourceKind(
         is_dask,
         lambda X: _dask_source(X, open_source),
@@ -255,8 +238,8 @@ SOURCES: list[SourceKind] = [
         keeping=lambda X, **how: _arrow_object(X).open(how["names"], _aside(**how)),
         once=when_called("arrow", "is_arrow_stream"),
     ),
-    SourceKind(is_store_object, _open_stored_rows, target=_open_store_object),
-    SourceKind(_is_array_like, becomes=np.asarray),
+    SourceKind(is_store_object, partial(_open_store_object, vectors=False), target=_open_store_object),
+    SourceKind(lambda X: hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X), becomes=np.asarray),
     SourceKind(
         _is_stream,
         lambda X: StreamSource(X, open_source),
@@ -312,7 +295,19 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
         raise bad_ndim(0, ())
     if is_column(X):
         raise bad_ndim(1, (len(X),))
-    raise _unknown(X[0] if isinstance(X, list | tuple) else X)
+    X = X[0] if isinstance(X, list | tuple) else X
+    if hasattr(X, "__dask_graph__"):
+        raise TypeError(
+            f"cannot read rows from {type(X).__name__}; of Dask's collections, arrays and data frames have rows: "
+            "dask.array.from_delayed, or X.to_dataframe(), make one."
+        )
+    lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
+    keys = [str(key) for key in X.keys()] if hasattr(X, "keys") else []  # noqa: SIM118
+    parts = f" It holds {list_names(keys)}: pass one of these, as in X[name]." if keys else ""
+    raise TypeError(
+        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, a path of files, "
+        f"or an iterable of blocks.{lazy}{parts}"
+    )
 
 
 def open_keeping(
@@ -373,10 +368,9 @@ def by_name(
     -----
     Without names, everything is returned as it is, and nothing is opened.
     """
-    given = {key: value for key, value in vectors.items() if value is not None}
-    if y is None and not given:
+    if y is None and not any(map(partial(is_not, None), vectors.values())):
         return X, y, *vectors.values()
-    check_row_labels(X, **given)
+    check_row_labels(X, **vectors)
     targets, named = names_in(y), {key: value for key, value in vectors.items() if isinstance(value, str)}
     table = named_table(X) if targets or named else None
     if table is None:
@@ -477,22 +471,6 @@ def _open_column(y: Any, in_blocks: bool = False) -> Source:
         ) from error
     source.names, source.vector = None if name is None else [str(name)], True
     return source
-
-
-def _unknown(X: Any) -> TypeError:
-    """The error for an object that no source can read."""
-    if hasattr(X, "__dask_graph__"):
-        return TypeError(
-            f"cannot read rows from {type(X).__name__}; of Dask's collections, arrays and data frames have rows: "
-            "dask.array.from_delayed, or X.to_dataframe(), make one."
-        )
-    lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
-    keys = [str(key) for key in X.keys()] if hasattr(X, "keys") else []  # noqa: SIM118
-    parts = f" It holds {list_names(keys)}: pass one of these, as in X[name]." if keys else ""
-    return TypeError(
-        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, a path of files, "
-        f"or an iterable of blocks.{lazy}{parts}"
-    )
 
 
 # The labels of the rows of a table.

@@ -17,22 +17,12 @@ from urllib.parse import unquote
 import narwhals as nw
 import numpy as np
 
+from .. import errors
 from .._core import container
 from .._core.threads import in_words
-from ..errors import (
-    ENCODE_CLASSES,
-    changed_file,
-    duplicate_columns,
-    list_names,
-    nearly_numbers,
-    no_columns_left,
-    no_such_file,
-    not_numbers,
-    not_permitted,
-    unknown_column,
-)
 from .base import Source, when_called
 from .beside import ColumnsSource
+from .derived import entries_of
 from .frame import is_arrow_object, is_spark, open_table
 from .on_device import OnDevice
 
@@ -79,9 +69,9 @@ class ColumnChoice:
             known = {*contents.numeric, *contents.index, *_matching(self.exclude, contents)}
             why = contents.nearly_numbers([name for name in dict.fromkeys(contents.names) if name not in known])
             if why:
-                raise nearly_numbers(contents.label, why)
+                raise errors.nearly_numbers(contents.label, why)
         if not chosen:
-            raise no_columns_left(contents.label, contents.names, contents.numeric)
+            raise errors.no_columns_left(contents.label, contents.names, contents.numeric)
         check_columns(chosen, contents)
         return chosen
 
@@ -101,8 +91,8 @@ class ColumnChoice:
         elif isinstance(self.columns, str):
             text = "the numeric columns"
         else:
-            text = f"columns {list_names(self.columns)}"
-        return f"{text} without {list_names(self.exclude)}" if self.exclude else text
+            text = f"columns {errors.list_names(self.columns)}"
+        return f"{text} without {errors.list_names(self.exclude)}" if self.exclude else text
 
 
 def check_columns(chosen: Sequence[str], contents: Contents) -> None:
@@ -110,12 +100,12 @@ def check_columns(chosen: Sequence[str], contents: Contents) -> None:
     numeric = set(contents.numeric)
     others = [name for name in dict.fromkeys(chosen) if name not in numeric]
     if others:
-        raise not_numbers(contents.label, others, contents.numeric, why=contents.why_not_numbers(others))
+        raise errors.not_numbers(contents.label, others, contents.numeric, why=contents.why_not_numbers(others))
     names = list(contents.names)
     if len(set(names)) < len(names):
         twice = [name for name in dict.fromkeys(chosen) if names.count(name) > 1]
         if twice:
-            raise duplicate_columns(contents.label, twice)
+            raise errors.duplicate_columns(contents.label, twice)
 
 
 def require_columns(names: Sequence[str], contents: Contents) -> None:
@@ -123,7 +113,7 @@ def require_columns(names: Sequence[str], contents: Contents) -> None:
     known = set(contents.names)
     for name in names:
         if name not in known:
-            raise unknown_column(contents.label, name, list(contents.names))
+            raise errors.unknown_column(contents.label, name, list(contents.names))
 
 
 def _matching(wanted: Sequence[str], contents: Contents) -> list[str]:
@@ -134,7 +124,7 @@ def _matching(wanted: Sequence[str], contents: Contents) -> list[str]:
         like = (each for each in contents.names if fnmatchcase(each, name) and each not in contents.index)
         matches = [name] if name in known else list(like)
         if not matches:
-            raise unknown_column(contents.label, name, contents.names)
+            raise errors.unknown_column(contents.label, name, contents.names)
         chosen.update(dict.fromkeys(matches))
     return list(chosen)
 
@@ -183,9 +173,9 @@ class Contents(ABC):
     def source(self, columns: Sequence[Any]) -> Source:
         """The rows of these columns, in this order. All of them must be numbers."""
 
-    @abstractmethod
     def column(self, name: Any) -> np.ndarray:
         """All entries of one column, which may be text. One pass over this column."""
+        return entries_of(self.source([name]))[:, 0]
 
     def dtype(self, columns: Sequence[Any]) -> Any:
         """The dtype of the rows of these columns."""
@@ -219,8 +209,9 @@ class Contents(ABC):
         text = self.text_among(targets)
         if text:
             raise ValueError(
-                f"y: {list_names(text, 20)} of {self.label} cannot be a response, since it is not a number. "
-                f"{ENCODE_CLASSES} These columns are numbers: {list_names(list(self.numeric), 20) or 'none'}."
+                f"y: {errors.list_names(text, 20)} of {self.label} cannot be a response, since it is not a number. "
+                f"{errors.ENCODE_CLASSES} These columns are numbers: "
+                f"{errors.list_names(list(self.numeric), 20) or 'none'}."
             )
         first, second = self.two_tables(x, targets)
         if isinstance(y, str):
@@ -271,9 +262,9 @@ def check_unchanged(files: Sequence[Stamp]) -> None:
                 "read the files that are left."
             ) from None
         if now.size != file.size:
-            raise changed_file(file.path, f"it had {file.size} bytes and now has {now.size}")
+            raise errors.changed_file(file.path, f"it had {file.size} bytes and now has {now.size}")
         if now != file:
-            raise changed_file(file.path, "it was written again in between, as its time stamp or its inode says")
+            raise errors.changed_file(file.path, "it was written again in between, as its time stamp or its inode says")
 
 
 @dataclass(frozen=True)
@@ -357,7 +348,7 @@ def find_files(where: Any) -> Found:
     """
     places = list(where) if isinstance(where, list | tuple) else [where]
     if not places:
-        raise no_such_file("an empty list")
+        raise errors.no_such_file("an empty list")
     paths: list[str] = []
     partitions: list[tuple[tuple[str, str], ...]] = []
     inside = None
@@ -428,10 +419,10 @@ def _expanded(path: str) -> Iterator[str]:
             os.lstat(path)
         except PermissionError:
             # One of the directories is closed.
-            raise not_permitted(path) from None
+            raise errors.not_permitted(path) from None
         except (OSError, ValueError):
             pass
-        raise no_such_file(path)
+        raise errors.no_such_file(path)
     # Notes are left out unless the pattern itself names them.
     found = sorted(match for match in glob.glob(path, recursive=True) if _notes(match) <= _notes(path))
     # With "**" the files in directories match by themselves.
@@ -488,7 +479,7 @@ def _walk(directory: str, seen: set[str]) -> Iterator[str]:
         return
     seen.add(real)
     if not os.access(directory, os.R_OK | os.X_OK):
-        raise not_permitted(directory)
+        raise errors.not_permitted(directory)
     with os.scandir(directory) as listed:
         entries = list(listed)
     for entry in entries:
@@ -510,7 +501,7 @@ def _kind_of_file(path: str) -> str:
     """The kind of a file that can be read; an error for anything else."""
     refuse_special(path)
     if not os.access(path, os.R_OK):
-        raise not_permitted(path)
+        raise errors.not_permitted(path)
     kind = kind_of(path)
     if kind is None:
         raise ValueError(
@@ -537,7 +528,7 @@ def refuse_special(path: str) -> None:
     try:
         what = _SPECIAL.get(stat.S_IFMT(os.stat(path).st_mode))
     except FileNotFoundError:
-        raise no_such_file(path) from None
+        raise errors.no_such_file(path) from None
     if what is not None:
         raise ValueError(f"{path} is {what}, and only ordinary files can be read. Write its contents to a file first.")
 
@@ -657,17 +648,13 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
     return Scan(found, contents, choice)
 
 
-def scanned(X: Any) -> Any:
-    """The scan of a path or of a data frame of Spark; anything else as it is."""
-    return scan(X) if is_path(X) or is_spark(X) else X
-
-
 def with_columns(X: Any, wanted: Sequence[str]) -> Any:
     """A scan with just the columns that are wanted, if their own choice of columns, if any, has all of them; anything
     else as it is."""
     if isinstance(X, OnDevice):
         return replace(X, rows=with_columns(X.rows, wanted))
-    X = scanned(X)
+    if is_path(X) or is_spark(X):
+        X = scan(X)
     if not isinstance(X, Scan) or not X.contents.has_names:
         return X
     has_all = set(wanted) <= set(X.choice.named_among(X.contents))

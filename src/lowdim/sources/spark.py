@@ -9,6 +9,7 @@ import builtins
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -20,175 +21,9 @@ from .. import errors
 from .._core import __version__
 from .._core.arrays import Array, to_numpy
 from .base import FAN_IN, Engine, Merge, Place, Source, Task, Tick, Traits, made
-from .beside import ColumnsSource
-from .derived import CarriedColumn, LabelCounts
 from .scan import Contents
+from .spark_column import CarriedColumn, base_of
 from .spark_jobs import Form, collected, form_of, in_plain_words, is_list, is_number, n_cores, quoted
-
-# A column of a data frame of Spark that goes along with its rows: weights, labels of folds, groups.
-
-
-class SparkColumn(CarriedColumn):
-    """A column of a data frame, or an expression of its columns.
-
-    Parameters
-    ----------
-    frame : data frame of Spark
-    column : str or Column
-        A name, or an expression that is evaluated for each row when the rows are read.
-    label : str
-        The name in messages.
-    """
-
-    def __init__(self, frame: Any, column: Any, label: str) -> None:
-        from pyspark.sql import functions
-
-        self.frame, self.label = frame, label
-        self.column = functions.col(quoted(column)) if isinstance(column, str) else column
-
-    @cached_property
-    def _sums(self) -> Any:
-        """What is known of the entries as numbers, from one job."""
-        from pyspark.sql import functions
-
-        x = self.column.cast("double")
-        finite = functions.when(x.isNotNull() & ~functions.isnan(x), x)
-        known = self.frame.select(x.alias("x"), finite.alias("finite")).agg(
-            functions.count("*").alias("n"),
-            functions.count("finite").alias("present"),
-            functions.min("finite").alias("least"),
-            functions.max("finite").alias("most"),
-            functions.min(functions.when(functions.col("finite") > 0, functions.col("finite"))).alias("smallest"),
-            functions.sum("finite").alias("total"),
-            functions.count(functions.when(functions.col("finite") > 0, 1)).alias("positive"),
-            functions.count(functions.when(functions.col("finite") != functions.rint("finite"), 1)).alias("broken"),
-        )
-        with in_plain_words():
-            return known.first()
-
-    def checked(self, source: Source) -> SparkColumn:
-        self._require_frame(source)
-        kind = self.frame.select(self.column.alias("x")).schema["x"].dataType
-        from pyspark.sql import types
-
-        if not isinstance(kind, types.NumericType | types.BooleanType):
-            raise errors.bad_weights("must hold numbers", f"{self.label}, which holds {kind.simpleString()}")
-        found = self._sums
-        if found["present"] < found["n"] or not math.isfinite(max(abs(found["least"]), abs(found["most"]))):
-            raise errors.bad_weights("must be finite", f"a missing or infinite value in {self.label}")
-        if found["least"] < 0:
-            raise errors.bad_weights("must not be negative", f"{found['least']:g} in {self.label}")
-        if found["positive"] == 0:
-            raise errors.bad_weights("must not be all zero", f"{found['n']} zeros in {self.label}")
-        if not math.isfinite(found["total"]):
-            raise errors.bad_weights("must have a sum that fits into float64", f"values up to {found['most']:g}")
-        if source.traits.itemsize < 8:
-            with np.errstate(over="ignore", under="ignore"):
-                ends = np.array([found["smallest"], found["most"], found["total"]], dtype=np.float32)
-            if not np.all(np.isfinite(ends)) or np.any(ends == 0):
-                values = f"values from {found['smallest']:g} to {found['most']:g}"
-                raise errors.bad_weights("must fit the float32 of the rows", values)
-        return self
-
-    def labels(self, weights: CarriedColumn | None) -> LabelCounts:
-        from pyspark.sql import functions
-
-        counted = functions.lit(1.0) if weights is None else self._other(weights).cast("double")
-        known = (
-            self.frame.select(self.column.alias("value"), counted.alias("w"))
-            .groupBy("value")
-            .agg(
-                functions.count("*").alias("rows"),
-                functions.count(functions.when(functions.col("w") > 0, 1)).alias("counted"),
-                functions.sum("w").alias("weight"),
-            )
-        )
-        with in_plain_words():
-            each = known.collect()
-        if any(row["value"] is None or row["value"] != row["value"] for row in each):
-            raise errors.missing_labels(self.label)
-        each.sort(key=lambda row: row["value"])
-        return LabelCounts(
-            [row["value"] for row in each],
-            np.array([row["rows"] for row in each]),
-            np.array([row["counted"] for row in each]),
-            np.array([row["weight"] for row in each], dtype=np.float64),
-        )
-
-    def numbered(self, values: Sequence[Any], numbers: Sequence[int]) -> SparkColumn:
-        from pyspark.sql import functions
-
-        kind = self.frame.select(self.column.alias("value")).schema["value"].dataType
-        known = functions.array(*(functions.lit(value).cast(kind) for value in values))
-        codes = functions.array(*(functions.lit(int(number)) for number in numbers))
-        code = functions.element_at(codes, functions.array_position(known, self.column).cast("int"))
-        return SparkColumn(self.frame, code, self.label)
-
-    def where(self, numbers: Sequence[int], weights: CarriedColumn | None) -> SparkColumn:
-        from pyspark.sql import functions
-
-        kept = functions.lit(1.0) if weights is None else self._other(weights).cast("double")
-        some = functions.when(self.column.isin([int(number) for number in numbers]), kept).otherwise(functions.lit(0.0))
-        return SparkColumn(self.frame, some, f"some of {self.label}")
-
-    def beside(self, source: Source) -> list[Source]:
-        self._require_frame(source)
-        base = base_of(source)
-        wider = base.with_column(self)
-        p = base.shape[1]
-        tables: list[Source] = []
-        for member in source.members:
-            if isinstance(member, ColumnsSource):
-                tables.append(member.of_other(wider))
-            else:
-                same = ColumnsSource(wider, range(p))
-                same.table, same.vector = member.table, member.vector
-                tables.append(same)
-        column = ColumnsSource(wider, [p])
-        column.table = self.label
-        return [*tables, column]
-
-    def _other(self, other: Any) -> Any:
-        """The expression of another column of the same data frame."""
-        if other.frame is not self.frame:
-            raise errors.no_order("columns of two data frames")
-        return other.column
-
-    def _require_frame(self, source: Source) -> None:
-        """Raise an error if the rows are those of another data frame."""
-        if base_of(source).frame is not self.frame:
-            raise errors.no_order("columns of two data frames")
-
-
-def base_of(source: Source) -> Any:
-    """The source of the data frame that the rows of all tables of a source are read from."""
-    found = {id(base): base for member in source.members for base in [_base_of_table(member)]}
-    if len(found) > 1:
-        raise errors.no_order("two tables")
-    return next(iter(found.values()))
-
-
-def _base_of_table(source: Any) -> Any:
-    while not hasattr(source, "layout"):
-        source = source.parent if isinstance(source, ColumnsSource) else source.origin
-        if source is None:
-            raise errors.no_order("tables that are not columns of a data frame of Spark")
-    return source
-
-
-# Sums of a column of a data frame of Spark.
-
-
-def weighted_sum(frame: Any, weights: SparkColumn | None = None) -> tuple[float, float]:
-    """The weighted sum of the entries of the last column, and the sum of the weights, by one job."""
-    from pyspark.sql import functions
-
-    w = functions.lit(1.0) if weights is None else weights.column.cast("double")
-    entry = functions.col(quoted(frame.columns[-1])).cast("double")
-    with in_plain_words():
-        total, weight = frame.where(w > 0).agg(functions.sum(w * entry), functions.sum(w)).first()
-    return float(total), float(weight)
-
 
 # What is sent to the executors of Spark, and what they send back.
 
@@ -413,13 +248,13 @@ class SparkEngine(Engine):
         recipe, base = recipe_of(source)
         others = []
         if along is not None:
-            if not isinstance(along, SparkColumn):
+            if not isinstance(along, CarriedColumn):
                 raise errors.no_order("entries of an array")
             others.append(along.column.cast("float" if base.layout.narrow else "double").alias(_WEIGHTS))
         n = n_tasks = base.n_tasks
         if told is not None:
             told(n)
-        joined = n_tasks < base.n_partitions
+        joined = n_tasks < base.counts.n_partitions
         if joined:
             others.append(functions.spark_partition_id().alias(_PARTITION))
         rows = base.selected(base.sent, *others)
@@ -474,7 +309,7 @@ class SparkEngine(Engine):
 
         base = base_of(source)
         key = functions.xxhash64(functions.lit(seed), *(functions.col(quoted(name)) for name in base.layout.columns))
-        return SparkColumn(base.frame, functions.pmod(key, functions.lit(k)), f"a hash of the rows modulo {k}")
+        return CarriedColumn(base.frame, functions.pmod(key, functions.lit(k)), f"a hash of the rows modulo {k}")
 
     def in_turn(self, source: Source, task: Task) -> Iterator[Callable[[], Any]]:
         raise TypeError(
@@ -534,7 +369,7 @@ class SparkContents(Contents):
         return SparkSource(self._frame, columns)
 
     def column(self, name: str) -> Any:
-        return SparkColumn(self._frame, name, f"column {name!r}")
+        return CarriedColumn(self._frame, name, f"column {name!r}")
 
     def dtype(self, columns: Sequence[str]) -> Any:
         return form_of(self._frame.select(*map(quoted, columns))).dtype
@@ -561,25 +396,24 @@ class SparkSource(Source):
         self.frame = frame
         #: Which of them are the rows, and how they are stored.
         self.layout = form_of(frame if columns is None else frame.select(*map(quoted, columns)))
-        self._carried: tuple[SparkColumn, ...] = ()
+        self._carried: tuple[CarriedColumn, ...] = ()
         self._describe()
 
     def _describe(self) -> None:
         """Set the attributes that follow from the layout."""
         self._sample = sample = self.layout.sample()
         self.names, self.kind, self.dtype = self.layout.names, "spark", sample.dtype
-        self.traits = replace(
-            Traits(engine=SPARK, by_feature=False, in_memory=False, itemsize=sample.traits.itemsize),
-            sparse=self.layout.stored is not None,
-            stored=self.layout.stored or 1.0,
-        )
+        stored = self.layout.stored
+        how: Any = {"engine": SPARK, "by_feature": False, "in_memory": False, "itemsize": sample.traits.itemsize}
+        self.traits = Traits(**how, sparse=stored is not None, stored=stored or 1.0)
 
     @property
     def shape(self) -> Any:  # type: ignore[override]
         return _Shape(self)
 
     @cached_property
-    def _counts(self) -> _Counts:
+    def counts(self) -> _Counts:
+        """The numbers of rows and partitions, from one job."""
         from pyspark.sql import functions
 
         # Vectors are looked at only where they need not be computed for that.
@@ -600,14 +434,9 @@ class SparkSource(Source):
         return bool(self.frame.storageLevel.useMemory)
 
     @property
-    def n_partitions(self) -> int:
-        """One more than the largest number of a partition that has rows."""
-        return self._counts.n_partitions
-
-    @property
     def sent(self) -> Form:
         """The form in which rows are sent to be summed up."""
-        return self.layout.all_dense() if self._counts.all_dense else self.layout
+        return self.layout.all_dense() if self.counts.all_dense else self.layout
 
     @cached_property
     def n_tasks(self) -> int:
@@ -617,7 +446,7 @@ class SparkSource(Source):
         0.1 s to begin a task in Python, in which a core sums up 50 MB of rows. Where rows are computed when they are
         read, all partitions are left to Spark, since that may take any time.
         """
-        n, parts, _ = self._counts
+        n, parts, _ = self.counts
         at_least = math.ceil(n * self.layout.total_width * self.traits.itemsize * self.traits.stored / _TASK_BYTES)
         if parts <= at_least or not self._is_kept:
             return parts
@@ -644,10 +473,9 @@ class SparkSource(Source):
         """The rows in a form, those that go along, and further columns of the data frame."""
         return self.frame.select(*form.selection([each.column for each in self._carried]), *others)
 
-    def with_column(self, column: SparkColumn) -> SparkSource:
+    def with_column(self, column: CarriedColumn) -> SparkSource:
         """The same rows with one more column of numbers, the last one."""
-        other = SparkSource.__new__(SparkSource)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._carried = (*self._carried, column)
         name = f"lowdim label {len(self._carried)}"
         other.layout = replace(self.layout, carried=(*self.layout.carried, name))
@@ -674,7 +502,7 @@ class _Shape(Sequence[Any]):
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, int) and i % 2:
             return self._source.layout.total_width
-        return (self._source._counts.n, self._source.layout.total_width)[i]
+        return (self._source.counts.n, self._source.layout.total_width)[i]
 
     def __len__(self) -> int:
         return 2

@@ -6,11 +6,11 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from .._core import __version__
 from .._core.arrays import dense, is_sparse
 from .array import ArraySource, SparseSource
 from .arrow import Stream
-from .base import Source
+from .base import Source, Tick
 from .stream import StreamSource
 
 # Jobs of Spark: they end when the caller is interrupted, and tell how many of their tasks are finished.
@@ -33,9 +33,7 @@ _LOOK = 0.2
 _MANY = 1 << 20
 
 
-def collected(
-    frame: Any, n_tasks: int, tick: Callable[[], None] | None = None, seconds: float | None = None
-) -> list[Any]:
+def collected(frame: Any, n_tasks: int, tick: Tick = None, seconds: float | None = None) -> list[Any]:
     """All rows of a small data frame. Its first stage has `n_tasks` tasks, and `tick` is called as they finish.
 
     The job runs in a thread of its own, under a tag. If this thread is interrupted meanwhile, or the job takes more
@@ -43,28 +41,26 @@ def collected(
     """
     from pyspark import InheritableThread
 
-    session, tag, ended = frame.sparkSession, f"lowdim-{uuid.uuid4().hex}", Event()
-    found: list[Any] = []
-    failed: list[BaseException] = []
+    session, tag = frame.sparkSession, f"lowdim-{uuid.uuid4().hex}"
+    found: Future[list[Any]] = Future()
     finished = (_RemoteTasks if is_remote(session) else _Tasks)(session, tag, n_tasks)
 
     def work() -> None:
         try:
             session.addTag(tag)
             finished.begin()
-            found.extend(frame.collect())
+            found.set_result(frame.collect())
         except BaseException as error:
-            failed.append(error)
+            found.set_exception(error)
         finally:
             session.removeTag(tag)
-            ended.set()
 
     thread = InheritableThread(target=work, session=session)
     thread.daemon = True
     thread.start()
     told = 0
     try:
-        while not ended.wait(_LOOK if tick is not None else seconds):
+        while not wait([found], _LOOK if tick is not None else seconds).done:
             if tick is None:
                 raise TimeoutError
             now = finished.count()
@@ -73,17 +69,16 @@ def collected(
             told = max(told, now)
     except BaseException:
         session.interruptTag(tag)
-        ended.wait()
+        thread.join()
         raise
     finally:
         finished.close()
     thread.join()
-    if failed:
-        raise failed[0]
+    rows = found.result()
     if tick is not None:
         for _ in range(told, n_tasks):
             tick()
-    return found
+    return rows
 
 
 def n_cores(session: Any) -> int:
@@ -253,8 +248,44 @@ def _culprit(source: Any) -> tuple[str | None, int | None]:
     """
     if source is None:
         return None, None
-    with _uncached(source.frame):
-        return _found(_Search(source.frame), list(source.layout.columns))
+    from pyspark.sql import functions
+
+    frame, end, number = source.frame, time.monotonic() + _SEARCH, functions.spark_partition_id()
+
+    def largest(rows: Any, entry: Any) -> Any:
+        return collected(rows.agg(functions.max(entry)), 1, seconds=end - time.monotonic())[0][0]
+
+    def fails(columns: Sequence[str], first: int | None = None, last: int | None = None) -> bool:
+        """Whether Spark fails to compute columns, in all partitions or in those from `first` to before `last`."""
+        rows = frame if first is None else frame.where((number >= first) & (number < last))
+        entries = functions.xxhash64(functions.lit(0), *(_entry(rows, name) for name in columns))
+        try:
+            with _without_log():
+                largest(rows, entries)
+        except Exception as error:
+            if not _failed_to_compute(error):
+                raise
+            return True
+        return False
+
+    names, column, partition = list(source.layout.columns), None, None
+    with _uncached(frame), suppress(TimeoutError):
+        # What fails without the columns is not their computation.
+        if fails([]) or not fails(names):
+            return None, None
+        while len(names) > 1:
+            half = names[: len(names) // 2]
+            names = half if fails(half) else names[len(half) :]
+        column = names[0]
+        first, last = 0, 1 + int(largest(frame.select(number.alias("part")), "part"))
+        # Where Spark computes columns before it leaves out rows, partitions cannot be told apart.
+        if fails(names, last, last):
+            return column, None
+        while last - first > 1:
+            middle = (first + last) // 2
+            first, last = (first, middle) if fails(names, first, middle) else (middle, last)
+        partition = first
+    return column, partition
 
 
 @contextmanager
@@ -269,66 +300,6 @@ def _uncached(frame: Any) -> Iterator[None]:
     finally:
         if cached:
             frame.persist(level)
-
-
-def _found(search: _Search, names: list[str]) -> tuple[str | None, int | None]:
-    """The column of these, and the first partition, that cannot be computed."""
-    column: str | None = None
-    partition: int | None = None
-    try:
-        # What fails without the columns is not their computation.
-        if search.fails([], None) or not search.fails(names, None):
-            return None, None
-        while len(names) > 1:
-            half = names[: len(names) // 2]
-            names = half if search.fails(half, None) else names[len(half) :]
-        column = names[0]
-        first, last = 0, search.n_partitions()
-        # Where Spark computes columns before it leaves out rows, partitions cannot be told apart.
-        if search.fails(names, (last, last)):
-            return column, None
-        while last - first > 1:
-            middle = (first + last) // 2
-            first, last = (first, middle) if search.fails(names, (first, middle)) else (middle, last)
-        partition = first
-    except TimeoutError:
-        pass
-    return column, partition
-
-
-class _Search:
-    """Jobs that compute some columns in some partitions, for at most a minute."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame, self._end = frame, time.monotonic() + _SEARCH
-
-    def n_partitions(self) -> int:
-        """One more than the largest number of a partition that has rows."""
-        from pyspark.sql import functions
-
-        last = self._frame.select(functions.spark_partition_id().alias("part")).agg(functions.max("part"))
-        return 1 + int(collected(last, 1, seconds=self._left())[0][0])
-
-    def fails(self, columns: Sequence[str], partitions: tuple[int, int] | None) -> bool:
-        """Whether Spark fails to compute columns in the partitions from the first number to before the second."""
-        from pyspark.sql import functions
-
-        frame = self._frame
-        if partitions is not None:
-            number = functions.spark_partition_id()
-            frame = frame.where((number >= partitions[0]) & (number < partitions[1]))
-        entries = functions.xxhash64(functions.lit(0), *(_entry(frame, name) for name in columns))
-        try:
-            with _without_log():
-                collected(frame.agg(functions.max(entries)), 1, seconds=self._left())
-        except Exception as error:
-            if not _failed_to_compute(error):
-                raise
-            return True
-        return False
-
-    def _left(self) -> float:
-        return self._end - time.monotonic()
 
 
 @contextmanager

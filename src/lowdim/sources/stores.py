@@ -19,20 +19,10 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from ..errors import (
-    array_columns_out_of_range,
-    array_is_no_table,
-    column_label,
-    inexact_integer,
-    list_names,
-    missing_chunks,
-    missing_extra,
-    no_such_array,
-    unreadable_file,
-)
+from .. import errors
 from .array import ArraySource, InexactInteger, may_be_inexact, require_exact
 from .base import Source, Traits, cut, fits_easily, read_ahead
-from .derived import StoredSource, entries_of
+from .derived import StoredSource
 from .scan import Contents, Found, Stamp, check_unchanged, refuse_special
 
 # A 2-D array in a file, as the source of stores needs it.
@@ -74,8 +64,8 @@ class StoredArray(ABC):
         """Open the array for the first time, and accept it."""
 
     @abstractmethod
-    def _reading(self) -> AbstractContextManager[Reader]:
-        """The function that reads rows, and a context that closes what it needs."""
+    def _array(self) -> AbstractContextManager[Any]:
+        """The array of its own library for one pass, and a context that closes what it needs."""
 
     def _files(self) -> Sequence[str]:
         """The files in which the array is stored."""
@@ -85,22 +75,32 @@ class StoredArray(ABC):
     def opened(self) -> Iterator[Reader]:
         """The reader of this array for one pass. A file that was changed since it was first opened is an error."""
         check_unchanged(self.stamps)
-        with self._reading() as read:
-            yield read
+        with self._array() as array:
+            yield partial(self._read, array)
         check_unchanged(self.stamps)
+
+    def _read(self, array: Any, i: int, j: int, first: int, last: int) -> np.ndarray:
+        """Rows i to j and columns `first` to `last` of an array of any library; a vector is one column."""
+        try:
+            return np.asarray(array[i:j, first:last] if len(array.shape) == 2 else array[i:j][:, None])
+        except MemoryError:
+            raise
+        except Exception as error:
+            # The chunks cannot be decoded. Each codec has errors of its own.
+            raise errors.unreadable_file(self.place, f" in rows {i} to {j - 1}", error) from error
 
     def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
         """Take shape and dtype, or refuse an array that is no table of numbers and no vector."""
         self.vector = len(shape) == 1
         shape = (*shape, 1) if self.vector else shape
         if len(shape) != 2 or 0 in shape:
-            raise array_is_no_table(self.place, shape)
+            raise errors.array_is_no_table(self.place, shape)
         if dtype.kind not in "fiub":
             advice = "Convert the array and store it again, or load it and pass the numbers in it"
             if dtype.names:
                 advice = (
-                    f"Of records with the fields {list_names(dtype.names)}, pass pandas.DataFrame(array), or convert "
-                    "them with numpy.lib.recfunctions.structured_to_unstructured"
+                    f"Of records with the fields {errors.list_names(dtype.names)}, pass pandas.DataFrame(array), or "
+                    "convert them with numpy.lib.recfunctions.structured_to_unstructured"
                 )
             raise ValueError(
                 f"{self.place}: the array has dtype {dtype}; rows are real numbers (floats, integers or booleans). "
@@ -114,27 +114,6 @@ def chunk_places(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
     listed, since damaged metadata may name more chunks than there could ever be."""
     across = prod(counts[1:])
     return ((i, j)[: len(counts)] for i in range(counts[0]) for j in range(across))
-
-
-def reader_of(array: Any, place: str) -> Reader:
-    """The function that reads rows of an array of Zarr or h5py; the error for chunks that cannot be decoded names the
-    rows."""
-
-    def read(i: int, j: int, first: int, last: int) -> np.ndarray:
-        try:
-            return rows_between(array, i, j, first, last)
-        except MemoryError:
-            raise
-        except Exception as error:
-            # Each codec has errors of its own.
-            raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
-
-    return read
-
-
-def rows_between(array: Any, i: int, j: int, first: int, last: int) -> np.ndarray:
-    """Rows i to j and columns `first` to `last` of an array of any library; a vector is one column."""
-    return np.asarray(array[i:j, first:last] if len(array.shape) == 2 else array[i:j][:, None])
 
 
 # Rows of arrays in files: NPY, Zarr and HDF5.
@@ -181,7 +160,7 @@ class StoreSource(StoredSource):
     def require_two_axes(self) -> None:
         for array in self._arrays:
             if array.vector:
-                raise array_is_no_table(array.place, array.shape[:1])
+                raise errors.array_is_no_table(array.place, array.shape[:1])
 
     def _cut(self, start: int, stop: int) -> None:
         """Keep the rows from `start` to `stop`."""
@@ -279,7 +258,8 @@ class StoreSource(StoredSource):
             except InexactInteger as found:
                 i, j = divmod(found.index, rows.shape[1])
                 column = j if self._columns is None else int(self._columns[j])
-                raise inexact_integer(found.value, self.row_label(start + i), column_label(column, None)) from None
+                row, label = self.row_label(start + i), errors.column_label(column, None)
+                raise errors.inexact_integer(found.value, row, label) from None
         return converted
 
     def _exact(self, pieces: Iterator[np.ndarray], rows: int) -> Iterator[np.ndarray]:
@@ -309,7 +289,7 @@ class NpyArray(StoredArray):
 
     def _begin(self) -> None:
         if self._name is not None:
-            raise no_such_array(self._path, self._name, ["one array, which has no name"])
+            raise errors.no_such_array(self._path, self._name, ["one array, which has no name"])
         try:
             self._map = np.lib.format.open_memmap(self._path, mode="r")
         except (ValueError, OverflowError, SyntaxError, TokenError) as error:
@@ -320,12 +300,12 @@ class NpyArray(StoredArray):
                     "as numbers."
                 ) from error
             size = os.path.getsize(self._path)
-            raise unreadable_file(self.place, f" as a .npy file of {size} bytes", error) from error
+            raise errors.unreadable_file(self.place, f" as a .npy file of {size} bytes", error) from error
         self._accept(self._map.shape, self._map.dtype)
 
-    def _reading(self) -> AbstractContextManager[Reader]:
+    def _array(self) -> AbstractContextManager[Any]:
         # A plain view: slices of a memmap carry attributes, which takes longer than reading a few rows.
-        return nullcontext(partial(rows_between, np.asarray(self._map)))
+        return nullcontext(np.asarray(self._map))
 
 
 # Which array of a file or store with several is meant.
@@ -339,7 +319,7 @@ def pick(path: str, name: str | None, arrays: Mapping[str, Any]) -> Any:
     if name is not None:
         found = arrays.get(name.strip("/"))
         if found is None:
-            raise no_such_array(path, name, tables)
+            raise errors.no_such_array(path, name, tables)
         return found
     if len(arrays) == 1:
         return next(iter(arrays.values()))
@@ -369,22 +349,22 @@ class ZarrArray(StoredArray):
     """
 
     def _begin(self) -> None:
-        self._array = self._open()
-        self.chunk_rows = _grid(self._array)[0]
-        self._accept(self._array.shape, self._array.dtype)
+        self._first = self._open()
+        self.chunk_rows = _grid(self._first)[0]
+        self._accept(self._first.shape, self._first.dtype)
         self._require_all_chunks()
 
     def _files(self) -> Sequence[str]:
         if os.path.isfile(self._path):
             return [self._path]
-        root = os.path.join(self._path, *self._array.path.split("/"))
+        root = os.path.join(self._path, *self._first.path.split("/"))
         return [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names]
 
     def _open(self) -> Any:
         try:
             import zarr
         except ImportError as error:
-            raise missing_extra(f"reading {self._path}", "zarr", "zarr") from error
+            raise errors.missing_extra(f"reading {self._path}", "zarr", "zarr") from error
         if os.path.isdir(self._path):
             check_ordinary(self._path)
         try:
@@ -396,7 +376,7 @@ class ZarrArray(StoredArray):
             raise
         except Exception as error:
             # Metadata is JSON, and Zarr trusts it to be of the right form.
-            raise unreadable_file(self._path, " as a Zarr store", error) from error
+            raise errors.unreadable_file(self._path, " as a Zarr store", error) from error
         if isinstance(root, zarr.Array) and self._name is None:
             return root
         arrays = {} if isinstance(root, zarr.Array) else dict(root.members(max_depth=None))
@@ -404,19 +384,19 @@ class ZarrArray(StoredArray):
 
     def _require_all_chunks(self) -> None:
         """Raise an error unless all chunks (all shards of a sharded array) are among the files of the store."""
-        counts = [-(-n // c) for n, c in zip(self._array.shape, _grid(self._array), strict=True)]
-        names = (self._array.metadata.encode_chunk_key(place) for place in chunk_places(counts))
+        counts = [-(-n // c) for n, c in zip(self._first.shape, _grid(self._first), strict=True)]
+        names = (self._first.metadata.encode_chunk_key(place) for place in chunk_places(counts))
         stored = self._stored_names()
         first = next((name for name in names if name not in stored), None)
         if first is not None:
             accept = f"fit(zarr.open_array({self._path!r}{'' if self._name is None else f', path={self._name!r}'}))"
-            fill = self._array.fill_value
+            fill = self._first.fill_value
             n_missing = max(1, prod(counts) - sum(name.rpartition("/")[2] not in _METADATA for name in stored))
-            raise missing_chunks(self.place, first, n_missing, prod(counts), fill, accept)
+            raise errors.missing_chunks(self.place, first, n_missing, prod(counts), fill, accept)
 
     def _stored_names(self) -> set[str]:
         """The names of the files of the array within it."""
-        inside = self._array.path
+        inside = self._first.path
         if os.path.isfile(self._path):
             start = f"{inside}/" if inside else ""
             with ZipFile(self._path) as archive:
@@ -424,9 +404,9 @@ class ZarrArray(StoredArray):
         root = os.path.join(self._path, *inside.split("/"))
         return {os.path.relpath(path, root).replace(os.sep, "/") for path in self._files()}
 
-    def _reading(self) -> AbstractContextManager[Reader]:
+    def _array(self) -> AbstractContextManager[Any]:
         # What was kept in memory of a group may be out of date, so the array is opened anew for each pass.
-        return nullcontext(reader_of(self._open(), self.place))
+        return nullcontext(self._open())
 
 
 class OpenedArray(StoredArray):
@@ -438,14 +418,14 @@ class OpenedArray(StoredArray):
     stamps: tuple[Stamp, ...] = ()
 
     def __init__(self, array: Any) -> None:
-        self._array = array
+        self._given = array
         self._begin()
 
     def __reduce__(self) -> Any:
-        return OpenedArray, (self._array,)
+        return OpenedArray, (self._given,)
 
     def _begin(self) -> None:
-        array = self._array
+        array = self._given
         if hasattr(array, "store_path"):
             self.place = str(array.store_path)
             self.chunk_rows = _grid(array)[0] if len(array.shape) else 1
@@ -454,8 +434,8 @@ class OpenedArray(StoredArray):
             self.chunk_rows = array.chunks[0] if array.chunks else 1
         self._accept(array.shape, array.dtype)
 
-    def _reading(self) -> AbstractContextManager[Reader]:
-        return nullcontext(reader_of(self._array, self.place))
+    def _array(self) -> AbstractContextManager[Any]:
+        return nullcontext(self._given)
 
 
 def check_ordinary(directory: str) -> None:
@@ -492,19 +472,19 @@ class Hdf5Array(StoredArray):
             self.chunk_rows = dataset.chunks[0] if dataset.chunks else 1
 
     @contextmanager
-    def _reading(self) -> Iterator[Reader]:
+    def _array(self) -> Iterator[Any]:
         with self._file() as file:
-            yield reader_of(self._dataset(file), self.place)
+            yield self._dataset(file)
 
     def _file(self) -> Any:
         try:
             import h5py
         except ImportError as error:
-            raise missing_extra(f"reading {self._path}", "h5py", "hdf5") from error
+            raise errors.missing_extra(f"reading {self._path}", "h5py", "hdf5") from error
         try:
             return h5py.File(self._path, "r")
         except OSError as error:
-            raise unreadable_file(self._path, " as an HDF5 file", error) from error
+            raise errors.unreadable_file(self._path, " as an HDF5 file", error) from error
 
     def _dataset(self, file: Any) -> Any:
         """The dataset of this name; see `pick`."""
@@ -512,7 +492,7 @@ class Hdf5Array(StoredArray):
         try:
             file.visititems(lambda name, item: found.update({name: item}) if hasattr(item, "chunks") else None)
         except (OSError, KeyError, RuntimeError, ValueError) as error:
-            raise unreadable_file(self._path, " in the list of its datasets", error) from error
+            raise errors.unreadable_file(self._path, " in the list of its datasets", error) from error
         return pick(self._path, self._name, found)
 
     def _require_all_chunks(self, dataset: Any) -> None:
@@ -526,7 +506,7 @@ class Hdf5Array(StoredArray):
         accept = f"fit(h5py.File({self._path!r})[{dataset.name!r}])"
         if dataset.chunks is None:
             if dataset.id.get_storage_size() == 0 and dataset.size:
-                raise missing_chunks(self.place, "all of it", 1, 1, dataset.fillvalue, accept)
+                raise errors.missing_chunks(self.place, "all of it", 1, 1, dataset.fillvalue, accept)
             return
         counts = [-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True)]
         n_missing = prod(counts) - dataset.id.get_num_chunks()
@@ -536,7 +516,7 @@ class Hdf5Array(StoredArray):
             found = dataset.id.get_chunk_info_by_coord
             first = next(offset for offset in offsets if found(offset).byte_offset is None)
             where = f"at row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")
-            raise missing_chunks(self.place, where, n_missing, prod(counts), dataset.fillvalue, accept)
+            raise errors.missing_chunks(self.place, where, n_missing, prod(counts), dataset.fillvalue, accept)
 
 
 # Which columns of an array are read: its columns have numbers, not names.
@@ -561,9 +541,8 @@ class NumberChoice:
     @classmethod
     def of(cls, columns: Any, exclude: Any) -> NumberChoice:
         """The choice that the arguments of `scan` stand for."""
-        every = columns is None or (isinstance(columns, str) and columns == "numeric")
-        chosen = None if every else _listed(columns, "columns")
-        return cls(chosen, None if exclude is None else _listed(exclude, "exclude"))
+        every = isinstance(columns, str) and columns == "numeric"
+        return cls(None if every else _listed(columns, "columns"), _listed(exclude, "exclude"))
 
     def without(self, names: Sequence[int]) -> NumberChoice:
         """The same choice without further columns."""
@@ -572,12 +551,11 @@ class NumberChoice:
     def among(self, contents: Contents) -> list[int]:
         """The numbers of the chosen columns, from 0."""
         p = len(contents.names)
-        chosen = list(range(p)) if self.columns is None else _numbers(self.columns, p, "columns")
-        left_out = [] if self.exclude is None else _numbers(self.exclude, p, "exclude")
-        left_out += _numbers(self.further, p, "without")
+        chosen = _numbers(slice(None) if self.columns is None else self.columns, p, "columns")
+        left_out = {*_numbers(self.exclude or (), p, "exclude"), *_numbers(self.further, p, "without")}
         chosen = [j for j in chosen if j not in left_out]
         if not chosen:
-            raise array_columns_out_of_range("columns", self.columns, p)
+            raise errors.array_columns_out_of_range("columns", self.columns, p)
         return chosen
 
     #: The same, since all columns are numbers.
@@ -588,9 +566,9 @@ class NumberChoice:
         return text if self.exclude is None else f"{text} without {_text(self.exclude)}"
 
 
-def _listed(choice: Any, argument: str) -> Numbers:
-    """A choice of columns as a tuple of numbers, or a slice."""
-    if isinstance(choice, slice):
+def _listed(choice: Any, argument: str) -> Numbers | None:
+    """A choice of columns as a tuple of numbers, or a slice; None if there is no choice."""
+    if choice is None or isinstance(choice, slice):
         return choice
     alone = isinstance(choice, numbers.Integral | str) or not hasattr(choice, "__iter__")
     each = [choice] if alone else list(choice)
@@ -607,7 +585,7 @@ def _numbers(choice: Numbers, p: int, argument: str) -> list[int]:
     if isinstance(choice, slice):
         return list(range(p)[choice])
     if any(not -p <= j < p for j in choice) or len({j % p for j in choice}) < len(choice):
-        raise array_columns_out_of_range(argument, choice, p)
+        raise errors.array_columns_out_of_range(argument, choice, p)
     return [j % p for j in choice]
 
 
@@ -636,15 +614,16 @@ class StoredArrays(Contents):
         every = list(columns) == list(self.names)
         return StoreSource(self._arrays, None if every else np.asarray(columns))
 
-    def column(self, name: int) -> np.ndarray:
-        return entries_of(self.source([name]))[:, 0]
-
 
 npy_files = partial(StoredArrays, NpyArray)
 zarr_files = partial(StoredArrays, ZarrArray)
 hdf5_files = partial(StoredArrays, Hdf5Array)
 
 
-def open_store_object(X: Any) -> StoreSource:
-    """The rows of an array of Zarr, or of a dataset of h5py, that the user has opened."""
-    return StoreSource([OpenedArray(X)])
+def open_store_object(X: Any, vectors: bool = True) -> StoreSource:
+    """The rows of an array of Zarr, or of a dataset of h5py, that the user has opened. With `vectors`, it may have one
+    axis."""
+    source = StoreSource([OpenedArray(X)])
+    if not vectors:
+        source.require_two_axes()
+    return source
