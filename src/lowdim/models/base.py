@@ -25,6 +25,7 @@ from .._core.devices import placed_like, placed_on_host
 from .._core.schema import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole, declared
 from ..errors import (
     NeedsRowsInMemory,
+    n_components_out_of_range,
     names_difference,
     needs_second_reading,
     no_checkpoint_of,
@@ -290,8 +291,8 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def _keep_state(self, source: Source, sample_weight: Any, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
         """Let the pass over the rows keep its state; an error if the fit is planned to be more than one pass for one
         summary."""
-        plan, n_components = self._planned(source, sample_weight), getattr(self, "n_components", None)
-        if isinstance(n_components, str) and n_components == "cv":
+        plan = self._planned(source, sample_weight)
+        if is_cv(getattr(self, "n_components", None)):
             raise no_checkpoint_of(type(self).__name__, "cross-validation, with sums of the folds")
         if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
             raise no_checkpoint_of(type(self).__name__, plan)
@@ -647,6 +648,43 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 Model.transform = with_first_components(Model.transform)  # type: ignore[method-assign]
 
 
+# Parameters that many models have.
+
+
+def count_components(
+    k: Any, n: int | None, p: Any, *, upper: float | None = None, fractions: bool = True, of_rows: bool = False
+) -> int | None:
+    """`n_components` as a number, for n rows (None if that is not known) and p columns.
+
+    It is None if all components are needed: if it is None or, with `fractions`, a fraction of the variance. The largest
+    number is `upper` or, without it, the smaller of n and p; `of_rows`, it is n. For several tables, p is a tuple.
+    """
+    if k is None:
+        return None
+    if of_rows:
+        upper = float("inf") if n is None else n
+    elif upper is None:
+        upper = p if n is None else min(n, p)
+    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
+        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
+            return int(k)
+        if fractions and not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
+            return None
+    raise n_components_out_of_range(k, upper, n, p, fractions, of_rows)
+
+
+def is_cv(n_components: Any) -> bool:
+    """Whether `n_components`, which may be anything that the user passed, asks for cross-validation."""
+    return isinstance(n_components, str) and n_components == "cv"
+
+
+def check_flags(model: Any, *names: str) -> None:
+    """Refuse parameters that are not True or False."""
+    for name in names:
+        if not isinstance(getattr(model, name), bool | np.bool_):
+            raise ValueError(f"{name}={getattr(model, name)!r} must be True or False.")
+
+
 # The columns of new rows, compared with those of the fit, and the array library and device that they are on.
 
 
@@ -687,7 +725,7 @@ def check_namespace(model: Any, source: Source, method: str) -> None:
 
 def can_partial_fit(model: Any, solver: Any) -> bool:
     """Whether a model is solved from a summary; an AttributeError if its parameters need the rows themselves."""
-    if isinstance(model.n_components, str) and model.n_components == "cv":
+    if is_cv(model.n_components):
         raise AttributeError(
             "n_components='cv' leaves rows out, and partial_fit does not keep them; pass a number, or another rule."
         )

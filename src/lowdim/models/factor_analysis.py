@@ -13,14 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from .._core.schema import Entries, Flag, Maybe, Numbers, Real, Several, Sometimes
-from ..errors import (
-    ConvergenceWarning,
-    HeywoodWarning,
-    choice,
-    heywood_columns,
-    other_rows_than_fit,
-    warn_user,
-)
+from ..errors import ConvergenceWarning, HeywoodWarning, choice, heywood_columns, other_rows_than_fit, warn_user
 from ..linalg import fix_signs, most_components, signs
 from ..reading.rows import Rows
 from ..selection.criteria import Eigenvalues
@@ -36,7 +29,7 @@ from ..sources.derived import with_known_length
 from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
-from .base import derived
+from .base import check_flags, derived
 from .latent import LatentModel
 from .n_components import apply_rule, at_least_one, eigenvalues_for
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
@@ -321,8 +314,7 @@ class FactorAnalysis(LatentModel):
         rotation_of(self.rotation)
         if self.scores not in SCORES:
             raise choice("scores", self.scores, SCORES)
-        if not isinstance(self.standardize, bool | np.bool_):
-            raise ValueError(f"standardize={self.standardize!r} must be True or False.")
+        check_flags(self, "standardize")
         names = ("auto", *LATENT_SOLVERS)
         if not isinstance(self.solver, LatentSolver) and self.solver not in names:
             raise choice("solver", self.solver, names, "Or an object from lowdim.solvers.")
@@ -416,10 +408,10 @@ class FactorAnalysis(LatentModel):
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
         W = canonical.T @ W
         W = W * to_numpy(signs(W if self.standardize else W * scale))[:, None]
-        rotation = rotation_of(self._rotation())
+        rotation, simple = self._to_rotate(W, scale)
         M, self.rotation_gradient_ = np.eye(len(W)), 0.0
         if rotation is not None:
-            turned = rotation.rotate(self._to_rotate(W, scale).T, self._seed())
+            turned = rotation.rotate(simple.T, self._seed())
             M, self.rotation_gradient_ = turned.matrix, turned.gradient
             if turned.status is Status.NOT_CONVERGED:
                 warn_user(
@@ -444,25 +436,17 @@ class FactorAnalysis(LatentModel):
         self.phi_ = as_rows(np.linalg.inv(M.T @ M))
         self.rotation_matrix_ = as_rows(M)
         self.heywood_ = asarray_like((psi <= 1.01 * self._floor()) & (np.sum(W * W, axis=0) > 0.5), like)
-        self._warn_of_heywood_cases()
+        heywood = [int(j) for j in np.flatnonzero(to_numpy(self.heywood_))]
+        if heywood:
+            warn_user(heywood_columns(heywood, self._wanted(), self._floor()), HeywoodWarning)
         squares = np.sum(L * L, axis=1)
         total = float(np.sum((np.sum(W * W, axis=0) + psi) * (1.0 if self.standardize else scale**2)))
         self.explained_variance_ = in_range(asarray_like(squares, like, dtype=wide), dtype)
         self.explained_variance_ratio_ = as_rows(squares / total)
 
-    def _warn_of_heywood_cases(self) -> None:
-        """Warn if uniquenesses are at their lower bound."""
-        columns = [int(j) for j in np.flatnonzero(to_numpy(self.heywood_))]
-        if columns:
-            warn_user(heywood_columns(columns, self._wanted(), self._floor()), HeywoodWarning)
-
-    def _rotation(self) -> str | Rotation | None:
-        """The rotation that the parameters select."""
-        return self.rotation
-
-    def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """The loadings that a rotation makes simple: those of the standardized columns."""
-        return W
+    def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> tuple[Rotation | None, np.ndarray]:
+        """The rotation, and the loadings that it makes simple: those of the standardized columns."""
+        return rotation_of(self.rotation), W
 
     def get_precision(self) -> Array:
         """The inverse of the model's covariance.

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, is_sparse, namespace, read_only, to_numpy
-from .._core.schema import Instance, ListOf, Maybe, Numbers, Real, Text, Whole
+from .._core.schema import Instance, ListOf, Maybe, Numbers, Real, Text, declared
 from ..errors import choice, too_small, wrong_features
 from ..features import FEATURE_MAPS, require_width
 from ..kernels import Kernel
@@ -28,25 +28,10 @@ from ..table import numbered
 from .base import Model, first_components
 from .pca import PCA
 
+#: Attributes of a PCA that have one number for each component.
+_OF_COMPONENTS = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
 #: A plan fits a transformer to at most this many random rows, with at most this many entries.
 _RANDOM_ROWS, _RANDOM_ENTRIES = 1000, 1_000_000
-#: The attributes that are copied from the PCA of the features.
-_COPIED = (
-    "components_",
-    "explained_variance_",
-    "explained_variance_ratio_",
-    "singular_values_",
-    "mean_",
-    "scale_",
-    "noise_variance_",
-    "rank_",
-    "n_components_",
-    "n_samples_",
-    "solver_",
-    "plan_",
-    "status_",
-    "residual_",
-)
 
 
 class FeatureMapPCA(Model):
@@ -115,11 +100,7 @@ class FeatureMapPCA(Model):
         "mean_": Numbers("m"),
         "scale_": Maybe(Numbers("m", sign="positive")),
         "components_": Numbers("k", "m", orthonormal="rows"),
-        "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
-        "explained_variance_ratio_": Numbers("k", sign="nonnegative", order="descending", most=1.0),
-        "singular_values_": Numbers("k", sign="nonnegative", order="descending"),
-        "noise_variance_": Real("nonnegative"),
-        "rank_": Whole(most="k"),
+        **{name: PCA.fitted_attributes[name] for name in (*_OF_COMPONENTS, "noise_variance_", "rank_")},
     }
 
     def __init__(
@@ -251,6 +232,13 @@ class FeatureMapPCA(Model):
         return f"{self.mean_.shape[0]} features of {self.n_features_in_} columns"
 
 
+#: The attributes that are copied from the PCA of the features.
+_COPIED = (
+    *(name for name in FeatureMapPCA.fitted_attributes if name in declared(PCA)),
+    *("n_components_", "n_samples_", "solver_", "plan_", "status_"),
+)
+
+
 def _random_rows(rows: Rows, many: bool) -> Array:
     """A block of random rows of the kind of `rows`: one row, or up to a thousand if `many`."""
     n, p = rows.shape
@@ -314,6 +302,6 @@ def _copy_of(block: Array) -> Array:
 
 def _shorten(pca: PCA, k: int) -> None:
     """Keep the first k components of a fitted PCA; the others have no variance."""
-    for name in ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"):
+    for name in ("components_", *_OF_COMPONENTS):
         setattr(pca, name, getattr(pca, name)[:k, ...])
     pca.n_components_ = k

@@ -18,6 +18,7 @@ from ..errors import ConvergenceWarning, DensityWarning, GaussianWarning, SmallS
 from ..features import affine
 from ..linalg import divisor
 from ..reading.rows import Rows
+from ..selection.parallel_analysis import check_count
 from ..solvers import ica, spectra
 from ..solvers.ica import ICA_SOLVERS
 from ..solvers.ica.fixed_point import FixedPointICA
@@ -32,8 +33,8 @@ from ..solvers.ica.objective import (
 )
 from ..solvers.problem import Plan, Spectrum, Status, repeated_rows
 from ..sources.derived import mean_of_results
-from .base import Model, unpack_to
-from .n_components import check_cv_rows, is_cv
+from .base import Model, check_flags, is_cv, unpack_to
+from .n_components import check_cv_rows
 from .output import FULL_ACCURACY
 from .pca import PCA
 from .plan import joined_plan
@@ -260,18 +261,13 @@ class ICA(Model):
     def _check_parameters(self) -> None:
         if isinstance(self.solver, str) and self.solver not in ICA_SOLVERS:
             raise choice("solver", self.solver, tuple(ICA_SOLVERS))
-        for name in ("extended", "keep_sources", "ortho"):
-            value = getattr(self, name)
-            if not isinstance(value, bool | np.bool_) and not (name == "ortho" and value is None):
-                raise ValueError(f"{name}={value!r} must be True or False.")
+        check_flags(self, "extended", "keep_sources", *([] if self.ortho is None else ["ortho"]))
         if self.solver == FixedPointICA.name and self.ortho is not None and not self.ortho:
             raise ValueError("solver='fixed-point' finds rotations only; use ortho=True, or solver='quasi-newton'.")
         if isinstance(self.tol, bool) or not isinstance(self.tol, numbers.Real) or not 0.0 < self.tol < math.inf:
             raise ValueError(f"tol={self.tol!r} must be a positive number.")
         for name in ("max_iter", "n_init"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-                raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+            check_count(name, getattr(self, name))
         if self.w_init is not None and self.n_init > 1:
             raise ValueError(f"w_init is a single start, but n_init={self.n_init}; pass only one of them.")
         if isinstance(self.solver, IcaSolver):

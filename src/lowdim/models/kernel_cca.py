@@ -29,8 +29,9 @@ from ..sources.beside import BesideSource
 from ..sources.derived import MappedSource
 from ..sources.opening import open_target
 from .base import Model
+from .kernel_pca import is_precomputed
 from .output import Maps, framed_results, results
-from .pairs import PairModel, check_count, check_regularization, check_table_names, remember_target, warn_if_forced
+from .pairs import PairModel, check_count, check_regularization, check_table_names, check_target, warn_if_forced
 
 #: If a larger fraction of a spectrum is negative, there is a warning.
 _NEGATIVE = 1e-6
@@ -212,10 +213,7 @@ class KernelCCA(Model):
         other = open_target(y, stream=not x.traits.whole, wanted=None if reset else self._known_names(1))
         for source in (x, other):
             _require_host(source)
-        if reset:
-            remember_target(self, other)
-        else:
-            check_table_names(self, other, 1, "y")
+        check_target(self, other, reset)
         return BesideSource([x, other])
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
@@ -305,7 +303,7 @@ class KernelCCA(Model):
         for i in (0, 1):
             given = _value_for_table(self.kernel, i)
             options = {n: _value_for_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0", "sigma")}
-            if _is_precomputed(given):
+            if is_precomputed(given):
                 refuse_parameters(options, "the kernel matrix is given, so leave it at None")
                 kernels.append(PrecomputedKernel("Xy"[i], counted))
             else:
@@ -320,7 +318,7 @@ class KernelCCA(Model):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = _is_precomputed(_value_for_table(self.kernel, 0))
+        tags.input_tags.pairwise = is_precomputed(_value_for_table(self.kernel, 0))
         # Kernel matrices are computed and solved in host memory.
         tags.array_api_support = False
         return tags
@@ -352,10 +350,6 @@ class PrecomputedKernel:
 def _value_for_table(value: Any, i: int) -> Any:
     """The value of a parameter for table i: one value for both tables, or one for each."""
     return value[i] if isinstance(value, list | tuple) else value
-
-
-def _is_precomputed(kernel: Any) -> bool:
-    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def _without_matrix(table: MappedTable) -> MappedTable:

@@ -25,15 +25,7 @@ from .._core.arrays import (
     to_numpy,
 )
 from .._core.schema import Instance, Maybe, Numbers, Real, Several, Sometimes, TupleOf, Unstored
-from ..errors import (
-    ConvergenceWarning,
-    IndefiniteWarning,
-    RankWarning,
-    choice,
-    needs_second_reading,
-    other_width,
-    warn_user,
-)
+from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, choice, needs_second_reading, warn_user
 from ..features import Same, affine, require_width
 from ..kernels import Gaussian, Kernel, Linear, as_kernel, no_width, refuse_parameters
 from ..linalg import divisor, require_rows
@@ -51,8 +43,7 @@ from ..sources.derived import MappedSource
 from ..sources.frame import ObjectSource, holds_objects
 from ..sources.opening import open_source
 from ..summaries.sample import Sample
-from .base import Model, first_components
-from .n_components import count_components
+from .base import Model, check_columns, count_components, first_components
 from .output import NEVER_OVERWRITTEN, Maps, framed_results, results
 
 #: If a larger fraction of the spectrum is negative, there is a warning.
@@ -218,7 +209,7 @@ class KernelPCA(Model):
         if vectors is not None and vectors.shape[0] == source.shape[0]:
             lengths = self._score_lengths(vectors.dtype)
             return astype(vectors, lengths.dtype) * lengths[None, :]
-        return self._scores_of(source)
+        return self._scores_map(source).result()
 
     def transform(self, X: Any, *, n_components: int | None = None) -> Array:
         """Scores of the rows of `X`, block by block; with `n_components`, those of the first components only.
@@ -229,7 +220,7 @@ class KernelPCA(Model):
         return results(self._transform_maps(X))
 
     def _has_rows(self) -> bool:
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        if is_precomputed(self.kernel):
             raise AttributeError("kernel='precomputed': the model does not know the rows, so it cannot return to them.")
         return True
 
@@ -265,9 +256,6 @@ class KernelPCA(Model):
 
         return [RowMap(source, rows, self._row_names)]
 
-    def _scores_of(self, source: Source) -> Array:
-        return self._scores_map(source).result()
-
     def _scores_map(self, source: Source) -> RowMap:
         scoring, dtype = self._scoring(), self._score_lengths(source.dtype).dtype
         features = MappedSource(source, self._phi, widen=True)
@@ -296,11 +284,7 @@ class KernelPCA(Model):
                     Rows(given).whole("kernel='precomputed'")
             return super()._open(X, reset=reset, method=method)
         source = ObjectSource(X)
-        if reset:
-            self.n_features_in_ = source.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-        elif source.shape[1] != self.n_features_in_:
-            raise other_width(source.shape[1], self.n_features_in_)
+        check_columns(self, source, reset)
         return source
 
     def _keep_first(self, k: int) -> None:
@@ -388,7 +372,7 @@ class KernelPCA(Model):
         """The kernel that the parameters select; None for a precomputed kernel matrix."""
         parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         parameters["sigma"] = None if self._searches_width() else self.sigma
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        if is_precomputed(self.kernel):
             refuse_parameters(parameters, "kernel='precomputed' has no parameters. Leave it at None")
             return None
         return as_kernel(self.kernel, **parameters)
@@ -463,8 +447,13 @@ class KernelPCA(Model):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether the parameter `kernel` says that the rows are a kernel matrix."""
+    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 # From scores back to rows, for features that are known only through a kernel.
@@ -515,7 +504,7 @@ def _learned_map(model: Any) -> LearnedMap:
     if kept is None or kept[0] != ridge:
         # The examples are distinct rows: with duplicates, the regression would fit the noise.
         some = model._examples
-        scores = to_numpy(model._scores_of(open_source(some))).astype(np.float64)
+        scores = to_numpy(model._scores_map(open_source(some)).result()).astype(np.float64)
         kept = (ridge, ridge.learn(scores, to_numpy(dense(some)).astype(np.float64)))
         model.__dict__["_learned"] = kept
     learned: LearnedMap = kept[1]

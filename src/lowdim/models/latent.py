@@ -36,7 +36,7 @@ from ..reading.rows import Rows
 from ..selection.criteria import penalised_curve
 from ..selection.fold_scores import HeldOutScorer
 from ..selection.missing import eigenvalues_with_holes, loglike_without_components
-from ..selection.parallel_analysis import seed_of
+from ..selection.parallel_analysis import check_count, seed_of
 from ..selection.rules import RULES, Choice, Rule, rule_of
 from ..selection.scorers import MAX_TRIED
 from ..solvers import latent, spectra
@@ -49,15 +49,8 @@ from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
-from .base import Model, unpack_to
-from .n_components import (
-    apply_cv_rule,
-    apply_rule,
-    at_least_one,
-    check_cv_rows,
-    check_rule,
-    count_components,
-)
+from .base import Model, count_components, unpack_to
+from .n_components import apply_cv_rule, apply_rule, at_least_one, check_cv_rows, check_rule
 from .output import Maps, framed, framed_draws, results
 from .spectral import DENSITY_AXES
 
@@ -568,8 +561,7 @@ class LatentModel(Model):
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Rows drawn from the fitted model."""
         check_is_fitted(self)
-        if isinstance(n_samples, bool) or not isinstance(n_samples, numbers.Integral) or n_samples < 1:
-            raise ValueError(f"n_samples={n_samples!r} must be a whole number of at least 1.")
+        check_count("n_samples", n_samples)
         random = check_random_state(self.random_state if random_state is None else random_state)
         g = self._gaussian
         u = random.standard_normal((n_samples, g.k))

@@ -1,8 +1,7 @@
-"""The parameter `n_components`: a number of components, a fraction of the variance, or a rule that chooses."""
+"""The parameter `n_components` as the name of a rule: how all models apply the rules of `selection`."""
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from .._core.arrays import to_numpy
 from .._core.threads import memory_bytes
-from ..errors import NoComponentWarning, choice, n_components_out_of_range, warn_user
+from ..errors import NoComponentWarning, choice, warn_user
 from ..linalg import divisor, is_constant
 from ..selection.criteria import Eigenvalues, Unavailable
 from ..selection.cross_validation import CrossValidator
@@ -28,39 +27,12 @@ _ROUNDING = 1e-26
 _SHARE = 0.1
 
 
-def count_components(
-    k: Any, n: int | None, p: Any, *, upper: float | None = None, fractions: bool = True, of_rows: bool = False
-) -> int | None:
-    """`n_components` as a number, for n rows (None if that is not known) and p columns.
-
-    It is None if all components are needed: if it is None or, with `fractions`, a fraction of the variance. The largest
-    number is `upper` or, without it, the smaller of n and p; `of_rows`, it is n. For several tables, p is a tuple.
-    """
-    if k is None:
-        return None
-    if of_rows:
-        upper = float("inf") if n is None else n
-    elif upper is None:
-        upper = p if n is None else min(n, p)
-    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
-        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
-            return int(k)
-        if fractions and not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
-            return None
-    raise n_components_out_of_range(k, upper, n, p, fractions, of_rows)
-
-
 def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
     """The rule with the name `n_components`; an error if it is not among those allowed for the model."""
     names = tuple(RULES) if allowed is None else allowed
     if ALIASES.get(name, name) not in names:
         raise choice("n_components", name, names, "Or a number, or None.")
     return rule_of(name)
-
-
-def is_cv(n_components: Any) -> bool:
-    """Whether `n_components`, which may be anything that the user passed, asks for cross-validation."""
-    return isinstance(n_components, str) and n_components == "cv"
 
 
 def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenvalues:

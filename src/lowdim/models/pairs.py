@@ -48,8 +48,18 @@ from ..sources.base import Source
 from ..sources.beside import BesideSource, require_one_device
 from ..sources.opening import can_be_opened, open_source, open_target
 from ..summaries.base import names_of_tables, require_seen
-from .base import Model, add_rows, can_partial_fit, check_namespace, copy_of, first_components, unpack_to
-from .n_components import apply_cv_rule, check_cv_rows, check_rule, count_components, is_cv, makes_summary
+from .base import (
+    Model,
+    add_rows,
+    can_partial_fit,
+    check_namespace,
+    copy_of,
+    count_components,
+    first_components,
+    is_cv,
+    unpack_to,
+)
+from .n_components import apply_cv_rule, check_cv_rows, check_rule, makes_summary
 from .output import Maps, framed_results, results
 
 # Parameters of models of several tables: one value for all of them, or one for each.
@@ -407,7 +417,12 @@ class PairModel(Model):
         lifted_x, (weights, loadings) = _lift_together(x, [fit.x_weights, fit.x_loadings])
         of_y = [fit.y_weights, fit.y_loadings, fit.y_rotations, fit.y_on_x]
         lifted_y, (y_weights, y_loadings, y_rotations, y_on_x) = _lift_together(y, of_y)
-        self._set_centres(lifted_x, lifted_y, dtypes)
+        for name, lifted, scaled, dtype in zip(
+            "xy", (lifted_x, lifted_y), check_scale(self.scale, 2), dtypes, strict=True
+        ):
+            setattr(self, f"{name}_mean_", cast(lifted.mean, lifted_x.mean, dtype))
+            ones = namespace(lifted.mean).ones_like(lifted.deviation)
+            setattr(self, f"{name}_scale_", cast(lifted.scale if scaled else ones, lifted_x.mean, dtype))
         sign = signs(weights.T) if k else weights[0, :]
         found = {
             "x_weights_": weights,
@@ -421,15 +436,6 @@ class PairModel(Model):
         for name, value in found.items():
             dtype = dtypes[0] if name.startswith("x_") else dtypes[1]
             setattr(self, name, cast(value * asarray_like(sign, value, dtype=value.dtype)[None, :], weights, dtype))
-
-    def _set_centres(self, x: LiftedVectors, y: LiftedVectors, dtypes: Dtypes) -> None:
-        """Set the means and scales of both tables."""
-        like = x.mean
-        flags = check_scale(self.scale, 2)
-        for name, lifted, scaled, dtype in zip("xy", (x, y), flags, dtypes, strict=True):
-            setattr(self, f"{name}_mean_", cast(lifted.mean, like, dtype))
-            ones = namespace(lifted.mean).ones_like(lifted.deviation)
-            setattr(self, f"{name}_scale_", cast(lifted.scale if scaled else ones, like, dtype))
 
     # ---- Summaries
 
@@ -463,11 +469,9 @@ class PairModel(Model):
         other = open_target(y, stream=not x.traits.whole, wanted=None if reset else self._known_names(1))
         other = in_namespace_of(x, other)
         pair = BesideSource([x, other])
+        check_target(self, other, reset)
         if reset:
             self._one_dimensional = other.vector
-            remember_target(self, other)
-        else:
-            check_table_names(self, other, 1, "y")
         return pair
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:
@@ -549,8 +553,12 @@ def in_namespace_of(x: Source, other: Source) -> Source:
     return moved
 
 
-def remember_target(model: Any, source: Source) -> None:
-    """Record the names of the columns of y, if they have any."""
+def check_target(model: Any, source: Source, reset: bool) -> None:
+    """Record the names of the columns of y, if they have any and `reset`; otherwise compare them with those of the
+    fit."""
+    if not reset:
+        check_table_names(model, source, 1, "y")
+        return
     model.__dict__.pop("target_names_in_", None)
     if source.names is not None:
         model.target_names_in_ = np.asarray(source.names, dtype=object)

@@ -31,16 +31,8 @@ from ..solvers import spectra
 from ..solvers.problem import Plan, Spectrum, count_to_reach, with_passes
 from ..solvers.spectra.covariance import Solver
 from ..sources.derived import mean_of_results
-from .base import first_components
-from .n_components import (
-    apply_cv_rule,
-    apply_rule,
-    at_least_one,
-    check_rule,
-    count_components,
-    eigenvalues_for,
-    is_cv,
-)
+from .base import check_flags, count_components, first_components, is_cv
+from .n_components import apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
 from .spectral import DENSITY_AXES, SpectralModel, density_support, variance_outside, with_variance
 
@@ -309,9 +301,7 @@ class PCA(SpectralModel):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name in ("whiten", "standardize", "center"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be True or False.")
+        check_flags(self, "whiten", "standardize", "center")
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
         spectrum = self._kept(spectrum)

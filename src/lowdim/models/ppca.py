@@ -25,6 +25,7 @@ from ..solvers.problem import LatentFit, Plan, Request, total_weight
 from ..solvers.spectra.covariance import Solver
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ..summaries.moments import Moments
+from .base import check_flags
 from .latent import LatentModel
 from .n_components import apply_rule, eigenvalues_for
 
@@ -180,8 +181,7 @@ class PPCA(LatentModel):
         super()._check_parameters()
         if self.prior not in (None, "vb"):
             raise choice("prior", self.prior, ("vb",), "Or None, for maximum likelihood.")
-        if not isinstance(self.standardize, bool | np.bool_):
-            raise ValueError(f"standardize={self.standardize!r} must be True or False.")
+        check_flags(self, "standardize")
         able = _able()
         names = ("auto", *able, *spectra.SOLVERS)
         tied = isinstance(self.solver, LatentSolver) and self.solver.ties_noise
