@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from .._core.arrays import Array, astype, cumulative_sum, dense, device, namespace, numpy_dtype
-from .._core.devices import placed_like, placed_on_host
+from .._core.devices import name_of_device, placed_like, placed_on_host
 from .._core.schema import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole, declared
 from ..errors import (
     NeedsRowsInMemory,
@@ -38,7 +38,7 @@ from ..reading.map import RowMap, map_rows
 from ..reading.rows import FirstPass, Rows
 from ..reading.summarize import check_weights, summarize
 from ..selection.cross_validation import plan_cross_validation
-from ..solvers.problem import Plan
+from ..solvers.problem import ON_HOST, Plan
 from ..sources.base import Source
 from ..sources.derived import as_if_gathered, gather
 from ..sources.named import check_row_labels
@@ -54,33 +54,13 @@ from .output import (
     CallbackSupportMixin,
     Estimator,
     Maps,
+    derived,
     framed_results,
     importance_table,
     results,
     with_callbacks,
     write_results,
 )
-from .plan import placed
-
-
-class derived:  # noqa: N801 (used as a decorator, like property)
-    """An attribute that is computed by a function of the object, unless the object has it: a fit sets it.
-
-    If what the function needs is missing, so is the attribute.
-    """
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self._function, self.__doc__ = function, function.__doc__
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self
-        try:
-            return self._function(instance)
-        except AttributeError:
-            name = self._function.__name__
-            raise AttributeError(f"{owner.__name__!r} object has no attribute {name!r}") from None
-
 
 #: A plan assumes at least this many rows, and this many for each column, if they are gathered and not counted yet.
 _ROWS, _ROWS_PER_COLUMN = 1000, 2
@@ -550,12 +530,23 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
         """The source of `X`; its columns are recorded if `reset`, otherwise compared with those of the fit."""
         source = open_source(X, None if reset else self._wanted())
-        p = source.shape[1]
-        alike = reset or (not hasattr(self, "feature_names_in_") and p == self.n_features_in_)
-        if (type(X) is np.ndarray and alike) or source is X or not source.known_to_sklearn:
-            check_columns(self, source, reset)
-        else:
+        p, names = source.shape[1], list(source.names or [])
+        expected = [] if reset else list(getattr(self, "feature_names_in_", []))
+        plain = type(X) is np.ndarray and (reset or (not expected and p == self.n_features_in_))
+        if not plain and source is not X and source.known_to_sklearn:
             validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            self.n_features_in_ = p
+            self.__dict__.pop("feature_names_in_", None)
+            if names:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+        else:
+            # Names are compared if both have some.
+            both = bool(names and expected)
+            if p != self.n_features_in_:
+                raise other_width(p, self.n_features_in_, names_difference(expected, names) if both else "")
+            if both and names != expected:
+                raise other_names(None, names, expected)
         if not reset:
             check_namespace(self, source, method)
         return source
@@ -685,25 +676,7 @@ def check_flags(model: Any, *names: str) -> None:
             raise ValueError(f"{name}={getattr(model, name)!r} must be True or False.")
 
 
-# The columns of new rows, compared with those of the fit, and the array library and device that they are on.
-
-
-def check_columns(model: Any, source: Source, reset: bool) -> None:
-    """Record the columns of a source in the model if `reset`, otherwise compare them with those of the fit."""
-    p = source.shape[1]
-    if reset:
-        model.n_features_in_ = p
-        model.__dict__.pop("feature_names_in_", None)
-        if source.names is not None:
-            model.feature_names_in_ = np.asarray(source.names, dtype=object)
-        return
-    expected = list(getattr(model, "feature_names_in_", []))
-    # Names are compared if both have some.
-    names = list(source.names or []) if expected else []
-    if p != model.n_features_in_:
-        raise other_width(p, model.n_features_in_, names_difference(expected, names) if names else "")
-    if names and names != expected:
-        raise other_names(None, names, expected)
+# The array library and the device of new rows, compared with those of the fit.
 
 
 def check_namespace(model: Any, source: Source, method: str) -> None:
@@ -718,6 +691,24 @@ def check_namespace(model: Any, source: Source, method: str) -> None:
         f"Inputs passed to {type(model).__name__}.{method}() must use the same namespace and device as those passed to "
         f"fit(): fit() got {fitted}, {method}() got {given}. Convert X, or fit on arrays of that kind."
     )
+
+
+def placed(plan: Plan, source: Source) -> Plan:
+    """The plan, with which work of it runs where, and advice if rows that an engine computes are read several times."""
+    engine, why, on_host = source.traits.engine, plan.why, plan.solver.on_host
+    rows = source if source.traits.sent is None else resident(source)
+    if engine is not None:
+        where = f"sums on the workers of {engine.name}, the solve here"
+        if engine.keeping and plan.passes > 1:
+            note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
+            why = f"{why}; {note}" if why else note
+    elif rows.traits.host:
+        where = ON_HOST
+    else:
+        device = name_of_device(rows.empty(0))
+        where = f"sums on {device}, {on_host} on the host" if on_host else f"sums and solve on {device}"
+        where = where if rows is source else f"rows sent to {device} block by block, {where}"
+    return replace(plan, where=where, why=why)
 
 
 # Models that can be fitted to a summary of rows, to which `partial_fit` adds further rows.

@@ -29,10 +29,10 @@ from ..sources.derived import with_known_length
 from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
-from .base import check_flags, derived
+from .base import check_flags
 from .latent import LatentModel
 from .n_components import apply_rule, at_least_one, eigenvalues_for
-from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
+from .output import FULL_ACCURACY, NEVER_OVERWRITTEN, derived
 
 # How far a factor analysis is from the covariance of the rows, and the test of whether its factors are sufficient.
 

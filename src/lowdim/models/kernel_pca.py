@@ -43,7 +43,7 @@ from ..sources.derived import MappedSource
 from ..sources.frame import ObjectSource, holds_objects
 from ..sources.opening import open_source
 from ..summaries.sample import Sample
-from .base import Model, check_columns, count_components, first_components
+from .base import Model, count_components, first_components
 from .output import NEVER_OVERWRITTEN, Maps, framed_results, results
 
 #: If a larger fraction of the spectrum is negative, there is a warning.
@@ -275,17 +275,15 @@ class KernelPCA(Model):
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
         """As for other models, but if the kernel is a function, rows may be any objects."""
         kernel = self._given_kernel()
-        if kernel is None or not kernel.takes_anything or not holds_objects(X):
-            if kernel is None:
-                given = open_source(X)
-                if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
-                    # The entries of a matrix of the wrong shape are checked first: their errors are reported first.
-                    given.table = "the kernels in X"
-                    Rows(given).whole("kernel='precomputed'")
-            return super()._open(X, reset=reset, method=method)
-        source = ObjectSource(X)
-        check_columns(self, source, reset)
-        return source
+        if kernel is None:
+            given = open_source(X)
+            if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
+                # The entries of a matrix of the wrong shape are checked first: their errors are reported first.
+                given.table = "the kernels in X"
+                Rows(given).whole("kernel='precomputed'")
+        elif kernel.takes_anything and holds_objects(X):
+            X = ObjectSource(X)
+        return super()._open(X, reset=reset, method=method)
 
     def _keep_first(self, k: int) -> None:
         super()._keep_first(k)

@@ -22,7 +22,7 @@ from ..solvers.problem import Request, Spectrum, count_to_reach
 from ..solvers.spectra.covariance import SHRINKAGE, Solver
 from ..summaries.moments import FourthMoments, Moments
 from ..table import numbered
-from .base import derived
+from .output import derived
 from .spectral import SpectralModel
 
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
