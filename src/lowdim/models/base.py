@@ -34,7 +34,7 @@ from ..errors import (
     other_width,
 )
 from ..reading.checkpoint import Checkpoint
-from ..reading.map import RowMap, map_rows
+from ..reading.map import RowMap
 from ..reading.rows import FirstPass, Rows
 from ..reading.summarize import check_weights, summarize
 from ..selection.cross_validation import plan_cross_validation
@@ -230,7 +230,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
         source = self._fit(X, y, sample_weight, twice=True)
-        return map_rows(source, self._scoring(), takes_nan=self._takes_nan, names=self._score_names)
+        return RowMap(source, self._scoring(), self.get_feature_names_out, self._takes_nan).result()
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False, checkpoint: Any = None) -> Source:
@@ -408,10 +408,6 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         _check_feature_names_in(self, input_features, generate_names=False)
         return np.asarray(self.component_names_, dtype=object)
 
-    def _score_names(self) -> list[str]:
-        """`component_names_` as a method."""
-        return self.component_names_
-
     def _column_names(self, table: int = 0) -> list[str]:
         """The names of the columns of a table of the fit; x1, x2, ... (second table: y1, y2, ...) if they had none."""
         known = self._known_names(table)
@@ -574,7 +570,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 
     def _transform_maps(self, X: Any) -> Maps:
         """The maps that `transform` applies to its arguments, one for each table."""
-        return [self._row_map(X, self._scoring(), "transform", self._score_names)]
+        return [self._row_map(X, self._scoring(), "transform", self.get_feature_names_out)]
 
     def _inverse_maps(self, X: Any) -> Maps:
         """The maps that `inverse_transform` applies to its arguments, one for each table."""
@@ -584,10 +580,8 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         """The names of the columns that `inverse_transform` returns to."""
         return self._column_names()
 
-    @with_callbacks
-    def _write(self, *arguments: Any) -> str:
-        """Write results to a file; see `write_results`. Its progress is reported to callbacks, as that of a fit."""
-        return write_results(self, *arguments)
+    #: Write results to a file. The progress is reported to callbacks, as that of a fit.
+    _write = with_callbacks(write_results)
 
     def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> Any:
         """`X` as a source that carries the columns `keep` along; see `open_keeping`."""
@@ -595,8 +589,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 
     def _map(self, X: Any, function: Any, method: str) -> Array:
         """Apply `function` to the blocks of new rows, in their dtype; `method` is the caller's name for messages."""
-        source = self._open(X, reset=False, method=method)
-        return map_rows(source, function, takes_nan=self._takes_nan, names=lambda: [method])
+        return self._row_map(X, function, method, lambda: [method]).result()
 
     def _row_map(self, X: Any, function: Any, method: str, names: Callable[[], Sequence[str]]) -> RowMap:
         """As `_map`, but not applied yet; `names` returns the names of the results."""

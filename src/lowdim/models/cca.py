@@ -20,16 +20,7 @@ from ..solvers.pairs.views import Views
 from ..solvers.problem import CanonicalFit
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, NEVER_OVERWRITTEN, NO_ITERATION, Maps
-from .pairs import (
-    PAIR_ATTRIBUTES,
-    Dtypes,
-    PairModel,
-    cast,
-    check_regularization,
-    check_scale,
-    describe_lost_directions,
-    warn_if_forced,
-)
+from .pairs import PAIR_ATTRIBUTES, Dtypes, PairModel, cast, check_regularization, check_scale
 from .regression import PREDICTION_ATTRIBUTES, LatentRegression, prediction_map, regression_tags, set_prediction
 
 
@@ -198,7 +189,6 @@ class CCA(PairModel):
 
     def _unpack(self, views: Views, fit: CanonicalFit, dtypes: Dtypes) -> None:
         self._ridges = check_regularization(self.regularization, 2)
-        warn_if_forced(views, fit, self._ridges)
         k = fit.rotations[0].shape[1]
         self.n_components_ = k
         columns: Any = None
@@ -244,9 +234,6 @@ class CCA(PairModel):
 
     def _describe_limit(self) -> str:
         return f"the ranks of the tables are {self.rank_[0]} and {self.rank_[1]}"
-
-    def _describe_dropped(self, views: Views) -> str:
-        return describe_lost_directions(views, self.rank_, self._ridges)
 
     def __sklearn_tags__(self) -> Any:
         return regression_tags(super().__sklearn_tags__())

@@ -32,11 +32,9 @@ from .pairs import (
     check_regularization,
     check_scale,
     check_table_names,
-    describe_lost_directions,
     in_namespace_of,
     is_list_of_tables,
     open_further,
-    warn_if_forced,
 )
 
 
@@ -156,7 +154,7 @@ class GCCA(PairModel):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then return the variates: a tuple for all tables if `X` is a list, otherwise those of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
-        maps = [RowMap(s, self._scoring(i), self._score_names) for i, s in enumerate(source.members)]
+        maps = [RowMap(s, self._scoring(i), self.get_feature_names_out) for i, s in enumerate(source.members)]
         if not is_list_of_tables(X):
             return maps[0].result()
         return framed_results(self, maps, X if y is None else [*X, y])
@@ -198,7 +196,7 @@ class GCCA(PairModel):
         for i, table in enumerate(X[1:], start=1):
             source = open_further(self, table, self.means_[i], f"table {i}", "transform", self._known_names(i))
             check_table_names(self, source, i, f"table {i}")
-            maps.append(RowMap(source, self._scoring(i), self._score_names))
+            maps.append(RowMap(source, self._scoring(i), self.get_feature_names_out))
         return maps
 
     def _inverse_maps(self, X: Any) -> Maps:  # type: ignore[override]
@@ -297,7 +295,6 @@ class GCCA(PairModel):
     def _unpack(self, views: Views, fit: CanonicalFit, dtypes: Dtypes) -> None:
         n_tables = len(views.tables)
         self._ridges = check_regularization(self.regularization, n_tables)
-        warn_if_forced(views, fit, self._ridges)
         flags = check_scale(self.scale, n_tables)
         k = fit.rotations[0].shape[1]
         self.n_components_, self.rank_ = k, fit.ranks
@@ -334,9 +331,6 @@ class GCCA(PairModel):
 
     def _describe_limit(self) -> str:
         return f"the ranks of the tables are {', '.join(str(r) for r in self.rank_)}"
-
-    def _describe_dropped(self, views: Views) -> str:
-        return describe_lost_directions(views, self.rank_, self._ridges)
 
     # Both write the results of all tables that are given.
     transform_to: Any = Model.transform_to

@@ -185,7 +185,7 @@ class KernelCCA(Model):
         """The map from rows of table i to their variates, in the dtype of the rows."""
         _require_host(source)
         kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
-        return RowMap(kernels, partial(self._scoring(i), dtype=source.dtype), self._score_names)
+        return RowMap(kernels, partial(self._scoring(i), dtype=source.dtype), self.get_feature_names_out)
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 

@@ -44,7 +44,7 @@ from ..sources.frame import ObjectSource, holds_objects
 from ..sources.opening import open_source
 from ..summaries.sample import Sample
 from .base import Model, count_components, first_components
-from .output import NEVER_OVERWRITTEN, Maps, framed_results, results
+from .output import NEVER_OVERWRITTEN, Maps, results
 
 #: If a larger fraction of the spectrum is negative, there is a warning.
 _NEGATIVE = 0.01
@@ -235,8 +235,7 @@ class KernelPCA(Model):
         If `X` has fewer columns than there are components, they are the scores of the first ones, and the point is the
         one at which those of the others are zero.
         """
-        check_is_fitted(self)
-        return framed_results(self, self._inverse_maps(X), X)
+        return super().inverse_transform(X)
 
     def _transform_maps(self, X: Any) -> Maps:
         return [self._scores_map(self._open(X, reset=False, method="transform"))]
@@ -259,7 +258,7 @@ class KernelPCA(Model):
     def _scores_map(self, source: Source) -> RowMap:
         scoring, dtype = self._scoring(), self._score_lengths(source.dtype).dtype
         features = MappedSource(source, self._phi, widen=True)
-        return RowMap(features, lambda block: astype(scoring(block), dtype), self._score_names)
+        return RowMap(features, lambda block: astype(scoring(block), dtype), self.get_feature_names_out)
 
     def _score_lengths(self, dtype: Any) -> Array:
         """The lengths of the columns of scores of the fit, in `dtype` if they are in its range."""

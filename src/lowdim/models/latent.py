@@ -389,12 +389,12 @@ class LatentModel(Model):
         """Log-density of the observed entries of each row; 0 for a row without any."""
         check_is_fitted(self)
         point = self._plug_in()
-        unstored = self.missing == "unstored"
-        return self._map(
-            X,
-            lambda block: astype(point.expect(observed_entries(block, unstored))[2], block.dtype),
-            "score_samples",
-        )
+
+        def log_density(block: Array) -> Array:
+            entries = observed_entries(block, self.missing == "unstored")
+            return astype(point.expect(entries)[2], block.dtype)
+
+        return self._map(X, log_density, "score_samples")
 
     def score(self, X: Any, y: Any = None) -> float:
         """Average log-density of the rows of `X`."""

@@ -243,7 +243,7 @@ class PairModel(Model):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
         source = self._fit(X, y, sample_weight, twice=True)
-        maps = [RowMap(table, self._scoring(i), self._score_names) for i, table in enumerate(source.members)]
+        maps = [RowMap(table, self._scoring(i), self.get_feature_names_out) for i, table in enumerate(source.members)]
         return framed_results(self, maps, X, y)
 
     def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
@@ -388,6 +388,8 @@ class PairModel(Model):
 
     def _warn(self, views: Views, fit: Any) -> None:
         """Warn of directions lost to rounding, and of fewer components than requested."""
+        if hasattr(self, "_ridges"):
+            warn_if_forced(views, fit, self._ridges)
         asked = self.choice_.k if is_cv(self.n_components) and hasattr(self, "choice_") else self.n_components
         unsure = fit.status is Status.UNRESOLVED
         lost = (
@@ -403,8 +405,17 @@ class PairModel(Model):
             warn_user(f"{dropped} and were left out.", RankWarning)
 
     def _describe_dropped(self, views: Views) -> str:
-        """A text with the directions that were left out because they have no variance; empty if there are none."""
-        return ""
+        """A text with the directions that were left out because a division by their variance was needed, which is zero;
+        empty if there are none."""
+        lost: list[str] = []
+        if not hasattr(self, "_ridges"):
+            return ""
+        for name, view, rank, c in zip(views.names, views.tables, self.rank_, self._ridges, strict=True):
+            # Coordinates may have fewer columns than their upper bound says.
+            expected = min(view.table.shape[1], views.n_rows - 1)
+            if c == 0.0 and rank < min(view.dimension, expected):
+                lost.append(f"{expected - rank} of {expected} directions of {name} have no variance")
+        return ", ".join(lost)
 
     def _describe_limit(self) -> str:
         """A text that says why there are no more components."""
@@ -480,7 +491,7 @@ class PairModel(Model):
         if y is None:
             return maps
         source = open_further(self, y, self.y_mean_, "y", "transform", self._known_names(1))
-        return [*maps, RowMap(source, self._scoring(1), self._score_names)]
+        return [*maps, RowMap(source, self._scoring(1), self.get_feature_names_out)]
 
     def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
         maps = super()._inverse_maps(X)
@@ -589,22 +600,6 @@ def _lift_together(view: View, arrays: list[np.ndarray]) -> tuple[LiftedVectors,
     k = arrays[0].shape[1]
     parts = {id(a): lifted.vectors[:, i * k : (i + 1) * k] for i, a in enumerate(unique)}
     return lifted, [parts[id(a)] for a in arrays]
-
-
-# Functions that the models of canonical variates share.
-
-
-def describe_lost_directions(views: Views, ranks: Sequence[int], ridges: Sequence[float]) -> str:
-    """A text with the numbers of directions that were left out because a division by zero variance was needed."""
-    lost = []
-    for name, view, rank, c in zip(views.names, views.tables, ranks, ridges, strict=True):
-        if c > 0.0 or rank >= min(view.dimension, views.n_rows - 1):
-            continue
-        # Coordinates may have fewer columns than their upper bound says.
-        expected = min(view.table.shape[1], views.n_rows - 1)
-        if rank < expected:
-            lost.append(f"{expected - rank} of {expected} directions of {name} have no variance")
-    return ", ".join(lost)
 
 
 def warn_if_forced(views: Views, fit: CanonicalFit, regularization: Sequence[float]) -> None:

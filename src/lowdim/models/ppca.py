@@ -163,12 +163,9 @@ class PPCA(LatentModel):
         return rule
 
     def _scorer_for_rule(self, *, missing: bool) -> Any:
-        standardize = bool(self.standardize)
-        return (
-            HolesScorer(standardize, self._seed(), self.missing == "unstored")
-            if missing
-            else SpectralScorer(standardize)
-        )
+        if missing:
+            return HolesScorer(bool(self.standardize), self._seed(), self.missing == "unstored")
+        return SpectralScorer(bool(self.standardize))
 
     @property
     def loadings_(self) -> Array:

@@ -130,8 +130,4 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
 
 def increasing(values: Sequence[float]) -> list[float]:
     """The values that are larger than all before them."""
-    kept: list[float] = []
-    for value in values:
-        if not kept or value > kept[-1]:
-            kept.append(value)
-    return kept
+    return [value for i, value in enumerate(values) if i == 0 or value > max(values[:i])]
