@@ -156,7 +156,7 @@ class CCA(PairModel):
                 f"n_components={n_components}: with regularization the variates of X are correlated, so that the "
                 f"regression on some of them is not a part of that on all. Fit CCA({n_components}, regularization=...)."
             )
-        return [prediction_map(model, X, *model.coefficient_factors())]
+        return [prediction_map(model, X)]
 
     def significance(self) -> CanonicalTests:
         """Tests of how many correlations are significant: row k tests that the k-th and all later ones are zero.

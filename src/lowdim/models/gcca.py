@@ -194,7 +194,7 @@ class GCCA(PairModel):
         maps = list(Model._transform_maps(self, _as_table(X[0])))
         maps[0].source.table = "table 0"
         for i, table in enumerate(X[1:], start=1):
-            source = open_further(self, table, self.means_[i], f"table {i}", "transform", self._known_names(i))
+            source = open_further(self, table, self.means_[i], f"table {i}", self._known_names(i))
             check_table_names(self, source, i, f"table {i}")
             maps.append(RowMap(source, self._scoring(i), self.get_feature_names_out))
         return maps

@@ -220,13 +220,9 @@ class ICA(Model):
         _, noise = density_support(p, k, self._outside)
         constant = self._log_volume - (0.5 * (p - k) * math.log(2.0 * math.pi * noise) if noise > 0.0 else 0.0)
         # Each density is evaluated once, for all of its sources.
-        groups: list[tuple[Density, list[int]]] = []
-        for i, density in enumerate(self.densities_):
-            known = next((members for other, members in groups if other == density), None)
-            if known is None:
-                groups.append((density, [i]))
-            else:
-                known.append(i)
+        each = self.densities_
+        different = [density for i, density in enumerate(each) if density not in each[:i]]
+        groups = [(density, [i for i, other in enumerate(each) if other == density]) for density in different]
         xp = namespace(self.components_)
 
         def log_density(block: Array) -> Array:
@@ -270,17 +266,14 @@ class ICA(Model):
             check_count(name, getattr(self, name))
         if self.w_init is not None and self.n_init > 1:
             raise ValueError(f"w_init is a single start, but n_init={self.n_init}; pass only one of them.")
-        if isinstance(self.solver, IcaSolver):
-            self._check_no_shorthands(self.solver)
+        for name, default in _SHORTHANDS.items():
+            # A solver object has its own options, and would ignore these.
+            if isinstance(self.solver, IcaSolver) and getattr(self, name) != default:
+                option, kind = f"{name}={getattr(self, name)!r}", type(self.solver).__name__
+                known = name in self.solver.options()
+                where = f"pass solver={kind}({option})" if known else f"{kind} has no such option"
+                raise ValueError(f"{option} goes with a solver by name, not with a solver object; {where}.")
         as_density(self.density)
-
-    def _check_no_shorthands(self, solver: IcaSolver) -> None:
-        """Refuse parameters that a solver object would ignore, since it has its own options."""
-        kind = type(solver).__name__
-        for name in [name for name, default in _SHORTHANDS.items() if getattr(self, name) != default]:
-            option = f"{name}={getattr(self, name)!r}"
-            where = f"pass solver={kind}({option})" if name in solver.options() else f"{kind} has no such option"
-            raise ValueError(f"{option} goes with a solver by name, not with a solver object; {where}.")
 
     def _solver(self) -> Any:
         """The solver that the parameters select, with its options."""

@@ -185,7 +185,8 @@ class KernelCCA(Model):
         """The map from rows of table i to their variates, in the dtype of the rows."""
         _require_host(source)
         kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
-        return RowMap(kernels, partial(self._scoring(i), dtype=source.dtype), self.get_feature_names_out)
+        variates = partial(_variates, self.y_dual_coef_ if i else self.x_dual_coef_, dtype=source.dtype)
+        return RowMap(kernels, variates, self.get_feature_names_out)
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 
@@ -261,10 +262,11 @@ class KernelCCA(Model):
         root = 1.0 if weights is None else np.sqrt(weights[weights > 0])[:, None]
         sign = signs((fit.variates.coordinates(0)[:, :k] / root).T)
         self.x_dual_coef_, self.y_dual_coef_ = (coef * sign for coef in coefs)
-        self._mapped = tuple(_without_matrix(view.mapped) for view in views.tables)
-        given = [isinstance(table.kernel, PrecomputedKernel) for table in self._mapped]
-        self.x_fit_, self.y_fit_ = (None if g else t.rows for g, t in zip(given, self._mapped, strict=True))
-        self.x_kernel_, self.y_kernel_ = (None if g else t.kernel for g, t in zip(given, self._mapped, strict=True))
+        # Of a kernel matrix only the number of columns is kept: the kernels of new rows are given to `transform`.
+        each = [(view.mapped, isinstance(view.mapped.kernel, PrecomputedKernel)) for view in views.tables]
+        self._mapped = tuple(replace(t, rows=t.rows[:0].copy()) if given else t for t, given in each)
+        self.x_fit_, self.y_fit_ = (None if given else t.rows for t, given in each)
+        self.x_kernel_, self.y_kernel_ = (None if given else t.kernel for t, given in each)
         self._warn(views, fit)
 
     def _warn(self, views: Any, fit: Any) -> None:
@@ -288,10 +290,6 @@ class KernelCCA(Model):
                 "what depends on them is lost. Use regularization.",
                 ResolutionWarning,
             )
-
-    def _scoring(self, table: int = 0) -> Any:
-        """The function from centred kernels of rows of a table to their variates."""
-        return partial(_variates, self.y_dual_coef_ if table else self.x_dual_coef_)
 
     def _kernels(self, counted: np.ndarray | None = None) -> tuple[Any, ...]:
         """One kernel for each table; `counted` are the numbers of the rows of positive weight, or None for all."""
@@ -350,12 +348,6 @@ class PrecomputedKernel:
 def _value_for_table(value: Any, i: int) -> Any:
     """The value of a parameter for table i: one value for both tables, or one for each."""
     return value[i] if isinstance(value, list | tuple) else value
-
-
-def _without_matrix(table: MappedTable) -> MappedTable:
-    """The table without its rows, of which only the number of columns is left, if these are a kernel matrix: those of
-    new rows are given to `transform`."""
-    return replace(table, rows=table.rows[:0].copy()) if isinstance(table.kernel, PrecomputedKernel) else table
 
 
 def _centred_kernels(table: MappedTable, block: Any) -> np.ndarray:

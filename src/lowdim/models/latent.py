@@ -267,13 +267,7 @@ class LatentModel(Model):
         return with_passes(fit, passes), with_passes(the_plan, passes)
 
     def _choose_by_likelihood(
-        self,
-        rule: Rule,
-        n: float,
-        most: int,
-        without: float,
-        fit: Callable[[int, LatentFit | None], tuple[LatentFit, Plan]],
-        bound: float | None = None,
+        self, rule: Rule, n: float, most: int, without: float, fit: Callable[..., Any], bound: float | None = None
     ) -> list[tuple[LatentFit, Plan]]:
         """Set `choice_` to that of BIC or AIC among 0, 1, ..., `most` components of n rows, and return the fits of 1,
         2, ... components that it needed.

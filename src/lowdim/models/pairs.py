@@ -407,9 +407,9 @@ class PairModel(Model):
     def _describe_dropped(self, views: Views) -> str:
         """A text with the directions that were left out because a division by their variance was needed, which is zero;
         empty if there are none."""
-        lost: list[str] = []
         if not hasattr(self, "_ridges"):
             return ""
+        lost = []
         for name, view, rank, c in zip(views.names, views.tables, self.rank_, self._ridges, strict=True):
             # Coordinates may have fewer columns than their upper bound says.
             expected = min(view.table.shape[1], views.n_rows - 1)
@@ -490,7 +490,7 @@ class PairModel(Model):
         maps = super()._transform_maps(X)
         if y is None:
             return maps
-        source = open_further(self, y, self.y_mean_, "y", "transform", self._known_names(1))
+        source = open_further(self, y, self.y_mean_, "y", self._known_names(1))
         return [*maps, RowMap(source, self._scoring(1), self.get_feature_names_out)]
 
     def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
@@ -533,18 +533,16 @@ def cast(value: Any, like: Array, dtype: Any) -> Array:
 # Tables beside the first one, such as y: how they are opened, and the names of their columns.
 
 
-def open_further(
-    model: Any, X: Any, mean: Array, table: str, method: str, wanted: Sequence[str] | None = None
-) -> Source:
-    """The source of a further table of new rows, whose width must be that of the fit. Of files, the columns `wanted`
-    are read."""
+def open_further(model: Any, X: Any, mean: Array, table: str, wanted: Sequence[str] | None) -> Source:
+    """The source of a further table of new rows, whose width must be that of the fit, for `transform`. Of files, the
+    columns `wanted` are read."""
     source = open_target(X, table=table, wanted=wanted)
     if source.shape[1] != mean.shape[0]:
         raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
     if table == "y":
         check_table_names(model, source, 1, "y")
     source = in_namespace_of(open_source(model._centre()[None, :]), source)
-    check_namespace(model, source, method)
+    check_namespace(model, source, "transform")
     return source
 
 

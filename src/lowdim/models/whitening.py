@@ -371,17 +371,14 @@ class SymmetricFactors:
         found = (coordinates * astype(self.along - self.beyond, coordinates.dtype)) @ V
         return found if rows is None or self.beyond == 0.0 else found + self.beyond * rows
 
-    def dense(self, what: str = "a symmetric matrix") -> Array:
+    def dense(self, what: str) -> Array:
         """The p x p matrix; a MemoryError that says how large `what` is if it does not fit into memory."""
         V, p = self.vectors, int(self.vectors.shape[1])
-        require_square(what, p, V.dtype.itemsize if hasattr(V.dtype, "itemsize") else 8)
+        # Three matrices of this size are there at a time.
+        needed, have = 3 * (V.dtype.itemsize if hasattr(V.dtype, "itemsize") else 8) * p * p, memory_bytes()
+        if have and needed > have:
+            advice = "Use transform and inverse_transform instead."
+            raise needs_memory(f"{what} of {p} x {p} numbers", needed, have, advice)
         xp = namespace(V)
         identity = xp.eye(p, dtype=V.dtype, device=device(V))
         return (V.T * astype(self.along - self.beyond, V.dtype)[None, :]) @ V + self.beyond * identity
-
-
-def require_square(what: str, p: int, itemsize: int = 8, n_matrices: int = 3) -> None:
-    """Raise a MemoryError if `n_matrices` of size p x p, which computing `what` takes, do not fit into memory."""
-    needed, have = n_matrices * itemsize * p * p, memory_bytes()
-    if have and needed > have:
-        raise needs_memory(f"{what} of {p} x {p} numbers", needed, have, "Use transform and inverse_transform instead.")
