@@ -31,7 +31,7 @@ from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import check_flags
 from .latent import LatentModel
-from .n_components import apply_rule, at_least_one, eigenvalues_for
+from .n_components import at_least_one, chosen_by, eigenvalues_for
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN, derived
 
 # How far a factor analysis is from the covariance of the rows, and the test of whether its factors are sufficient.
@@ -379,7 +379,7 @@ class FactorAnalysis(LatentModel):
         """Fit with the number of factors that a rule chooses, either from the eigenvalues of the correlation matrix or
         from the likelihoods of fits with 1, 2, ... factors."""
         if rule.name not in ("aic", "bic"):
-            self.choice_, k = apply_rule(rule, _correlation_eigenvalues(summary, rule), self._seed())
+            self.choice_, k = chosen_by(rule, _correlation_eigenvalues(summary, rule), self._seed())
             return self._fit_components(summary, k)
         n, p = summary.weight, summary.n_features
         most = min(self._most_tried(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)

@@ -50,7 +50,7 @@ from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpac
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import Model, count_components, unpack_to
-from .n_components import apply_cv_rule, apply_rule, at_least_one, check_cv_rows, check_rule
+from .n_components import apply_cv_rule, at_least_one, check_cv_rows, check_rule, chosen_by
 from .output import Maps, framed, framed_draws, results
 from .spectral import DENSITY_AXES
 
@@ -248,7 +248,7 @@ class LatentModel(Model):
             return self._fit_chosen(rows, passes)
         options: Any = {"unstored": request.unstored, "seed": self._seed(), **self._eigenvalue_options()}
         e, passes = eigenvalues_with_holes(rows, **options)
-        self.choice_, _ = apply_rule(rule, e, self._seed())
+        self.choice_, _ = chosen_by(rule, e, self._seed())
         return self._fit_chosen(rows, passes)
 
     def _fit_by_likelihood(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:

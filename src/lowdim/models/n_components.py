@@ -11,11 +11,11 @@ from .._core.arrays import to_numpy
 from .._core.threads import memory_bytes
 from ..errors import NoComponentWarning, choice, warn_user
 from ..linalg import divisor, is_constant
-from ..selection.criteria import Eigenvalues, Unavailable
+from ..selection.criteria import Eigenvalues
 from ..selection.cross_validation import CrossValidator
 from ..selection.fold_scores import HeldOutScorer
 from ..selection.folds import count_rows, folds_for, folds_of, shuffle_folds
-from ..selection.rules import ALIASES, RULES, Choice, Rule, rule_of
+from ..selection.rules import ALIASES, RULES, Choice, Rule, apply_rule, rule_of
 from ..solvers.problem import Spectrum
 from ..sources.base import Source
 
@@ -50,15 +50,12 @@ def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenv
     return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e
 
 
-def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
+def chosen_by(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
     """The choice of a rule that uses eigenvalues, and the number of components of the model, which is at least one."""
-    assert rule.function is not None
-    options = {"seed": seed} if "seed" in rule.options else {}
-    try:
-        k, curve = rule.function(e, **options)
-    except Unavailable as reason:
-        raise ValueError(f"n_components={rule.name!r}: {reason}; pass a number, or another rule.") from reason
-    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(e)), at_least_one(k, rule.name)
+    found = apply_rule(rule, e, {"seed": seed})
+    if found.k is None:
+        raise ValueError(f"n_components={rule.name!r}: {found.note}; pass a number, or another rule.")
+    return found, at_least_one(found.k, rule.name)
 
 
 def check_cv_rows(n: int | None) -> None:
@@ -80,8 +77,7 @@ def apply_cv_rule(
     validator = _validator(scorer, source, weights, seed, tables)
     # Most scorers cannot fit a model without components to rows with missing values.
     result = validator.run(from_zero=scorer.from_zero and tables is None)
-    first, rule = int(result.n_components[0]), RULES["cv"]
-    answer = Choice("cv", result.best, result.mean[0], rule.assumes, first=first, cross_validation=result)
+    answer = replace(apply_rule(RULES["cv"], result), first=int(result.n_components[0]))
     return answer, validator.total, result.n_passes
 
 

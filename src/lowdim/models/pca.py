@@ -32,7 +32,7 @@ from ..solvers.problem import Plan, Spectrum, count_to_reach, with_passes
 from ..solvers.spectra.covariance import Solver
 from ..sources.derived import mean_of_results
 from .base import check_flags, count_components, first_components, is_cv
-from .n_components import apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for
+from .n_components import apply_cv_rule, at_least_one, check_rule, chosen_by, eigenvalues_for
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
 from .spectral import DENSITY_AXES, SpectralModel, density_support, variance_outside, with_variance
 
@@ -348,7 +348,7 @@ class PCA(SpectralModel):
                 raise rule_needs_rows(name)
             return at_least_one(int(self.choice_.k), name)
         e = eigenvalues_for(rule, spectrum, spectrum.vectors.shape[1], self.ddof)
-        self.choice_, k = apply_rule(rule, e, self._seed())
+        self.choice_, k = chosen_by(rule, e, self._seed())
         return k
 
     def held_out_scorer(self) -> HeldOutScorer:

@@ -27,7 +27,7 @@ from ..summaries.latent import LatentGaussian, pack, unpack
 from ..summaries.moments import Moments
 from .base import check_flags
 from .latent import LatentModel
-from .n_components import apply_rule, eigenvalues_for
+from .n_components import chosen_by, eigenvalues_for
 
 #: EM keeps the noise variance above this fraction of the average variance.
 _FLOOR = 1e-10
@@ -140,7 +140,7 @@ class PPCA(LatentModel):
 
     def _fit_summary_by_rule(self, summary: Any, rule: Rule) -> tuple[LatentFit, Plan]:
         e = Eigenvalues.from_summary(summary, bool(self.standardize), ddof=0)
-        self.choice_, k = apply_rule(rule, e, self._seed())
+        self.choice_, k = chosen_by(rule, e, self._seed())
         return self._fit_components(summary, k)
 
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
@@ -150,7 +150,7 @@ class PPCA(LatentModel):
         request = Request(k=None, ddof=0, standardize=self.standardize, seed=self._seed())
         spectrum, the_plan = spectra.solve(rows, request, self.solver)
         p = rows.shape[1]
-        self.choice_, k = apply_rule(rule, eigenvalues_for(rule, spectrum, p, 0), self._seed())
+        self.choice_, k = chosen_by(rule, eigenvalues_for(rule, spectrum, p, 0), self._seed())
         return closed_form(spectrum.truncated(k), p), the_plan
 
     def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
