@@ -191,34 +191,35 @@ class CCA(PairModel):
         self._ridges = check_regularization(self.regularization, 2)
         k = fit.rotations[0].shape[1]
         self.n_components_ = k
-        columns: Any = None
+        tables: list[Any] = []
         for i, (name, view, scaled) in enumerate(zip("xy", views.tables, check_scale(self.scale, 2), strict=True)):
             unit = view.unit / math.sqrt(views.divisor)
             # Covariances of the columns with the variates of both tables, and the regression of y on those of X.
             further = [fit.variates.with_columns(i, j) * unit for j in (i, 1 - i)]
             further += [fit.variates.regression(1, 0).T * unit] if i else []
             lifted = view.lift(np.hstack([fit.rotations[i], *further]))
-            columns = column_structure(lifted, k, scaled=scaled, sign=columns and columns.sign)
+            tables.append(column_structure(lifted, k, scaled=scaled, sign=tables[0].sign if i else None))
+            like = self.x_mean_ if i else lifted.mean
+            setattr(self, f"{name}_mean_", cast(lifted.mean, like, dtypes[i]))
+            setattr(self, f"{name}_scale_", cast(tables[i].scale, like, dtypes[i]))
+        like, (x_dtype, y_dtype) = self.x_mean_, dtypes
+        self.correlations_ = cast(np.ascontiguousarray(fit.correlations[:, 0, 1]), like, x_dtype)
+        self.singular_values_ = cast(fit.values[:k], like, x_dtype)
+        self.rank_ = fit.ranks
+        self._all_correlations = asarray_like(np.clip(fit.values, 0.0, 1.0), like)
+        for name, columns, dtype in zip("xy", tables, dtypes, strict=True):
             own, other = columns.extra[:2]
             cross = other / columns.deviation[:, None]
             found = {
-                "mean_": lifted.mean,
-                "scale_": columns.scale,
                 "rotations_": columns.rotations,
                 "loadings_": own / columns.scale[:, None],
                 "structure_": own / columns.deviation[:, None],
                 "cross_structure_": cross,
                 "redundancy_": namespace(cross).mean(cross**2, axis=0),
             }
-            like = self.x_mean_ if i else lifted.mean
             for attribute, value in found.items():
-                setattr(self, f"{name}_{attribute}", cast(value, like, dtypes[i]))
-        like, (x_dtype, y_dtype) = self.x_mean_, dtypes
-        self.correlations_ = cast(np.ascontiguousarray(fit.correlations[:, 0, 1]), like, x_dtype)
-        self.singular_values_ = cast(fit.values[:k], like, x_dtype)
-        self.rank_ = fit.ranks
-        self._all_correlations = asarray_like(np.clip(fit.values, 0.0, 1.0), like)
-        self._y_on_x = cast(columns.extra[2], like, y_dtype)
+                setattr(self, f"{name}_{attribute}", cast(value, like, dtype))
+        self._y_on_x = cast(tables[1].extra[2], like, y_dtype)
         set_prediction(self, y_dtype)
 
     def coefficient_factors(self) -> tuple[Array, Array]:

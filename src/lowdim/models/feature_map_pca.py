@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, is_sparse, namespace, read_only, to_numpy
-from .._core.schema import Instance, ListOf, Maybe, Numbers, Real, Text, declared
+from .._core.schema import Instance, ListOf, Maybe, Numbers, Real, Text, Whole
 from ..errors import choice, too_small, wrong_features
 from ..features import FEATURE_MAPS, require_width
 from ..kernels import Kernel
@@ -30,6 +30,11 @@ from .pca import PCA
 
 #: Attributes of a PCA that have one number for each component.
 _OF_COMPONENTS = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
+#: The attributes that are copied from the PCA of the features.
+_COPIED = (
+    *("components_", *_OF_COMPONENTS, "mean_", "scale_", "noise_variance_", "rank_"),
+    *("n_components_", "n_samples_", "solver_", "plan_", "status_", "residual_"),
+)
 #: A plan fits a transformer to at most this many random rows, with at most this many entries.
 _RANDOM_ROWS, _RANDOM_ENTRIES = 1000, 1_000_000
 
@@ -96,11 +101,13 @@ class FeatureMapPCA(Model):
         "feature_map_": Instance("features.*"),
         "feature_names_": ListOf(Text(), length="m"),
         "pca_": Instance("models.PCA"),
-        "residual_": Real("nonnegative"),
+        "components_": Numbers("k", "m", orthonormal="rows"),
+        **{name: PCA.fitted_attributes[name] for name in _OF_COMPONENTS},
         "mean_": Numbers("m"),
         "scale_": Maybe(Numbers("m", sign="positive")),
-        "components_": Numbers("k", "m", orthonormal="rows"),
-        **{name: PCA.fitted_attributes[name] for name in (*_OF_COMPONENTS, "noise_variance_", "rank_")},
+        "noise_variance_": Real("nonnegative"),
+        "rank_": Whole(most="k"),
+        "residual_": Real("nonnegative"),
     }
 
     def __init__(
@@ -230,13 +237,6 @@ class FeatureMapPCA(Model):
 
     def _describe_columns(self) -> str:
         return f"{self.mean_.shape[0]} features of {self.n_features_in_} columns"
-
-
-#: The attributes that are copied from the PCA of the features.
-_COPIED = (
-    *(name for name in FeatureMapPCA.fitted_attributes if name in declared(PCA)),
-    *("n_components_", "n_samples_", "solver_", "plan_", "status_"),
-)
 
 
 def _random_rows(rows: Rows, many: bool) -> Array:

@@ -480,9 +480,9 @@ class PairModel(Model):
         other = open_target(y, stream=not x.traits.whole, wanted=None if reset else self._known_names(1))
         other = in_namespace_of(x, other)
         pair = BesideSource([x, other])
-        check_target(self, other, reset)
         if reset:
             self._one_dimensional = other.vector
+        check_target(self, other, reset)
         return pair
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:
