@@ -256,7 +256,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
                 weighted = self._rows(resident(source), sample_weight, progress)
                 self._fit_rows(weighted)
                 self.plan_ = replace(self.plan_, why=f"{self.plan_.why}; the rows were first gathered in memory")
-            self.plan_ = placed(self.plan_, source)
+            self.plan_ = with_place(self.plan_, source)
             self._keep_summary(weighted)
             if source.traits.sent is not None:
                 parameters = self.get_params(deep=False)
@@ -372,7 +372,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def _planned(self, source: Source, sample_weight: Any) -> Plan:
         """The plan for these rows, which may be that they are gathered in memory first; no row is read."""
         try:
-            return placed(self._plan_rows(self._rows(resident(source), sample_weight)), source)
+            return with_place(self._plan_rows(self._rows(resident(source), sample_weight)), source)
         except NeedsRowsInMemory:
             if source.traits.in_memory or source.traits.remote:
                 raise
@@ -380,7 +380,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         plan = self._plan_rows(self._rows(as_if_gathered(source, guess), sample_weight))
         unknown = "" if source.shape[0] is not None else f", and {guess} are assumed until they are counted"
         why = f"{plan.why}; the rows are first gathered in memory{unknown}"
-        return placed(replace(plan, why=why), source)
+        return with_place(replace(plan, why=why), source)
 
     def _keep_first(self, k: int) -> None:
         """Become the model of the first k components: keep of each fitted attribute what belongs to them."""
@@ -686,7 +686,7 @@ def check_namespace(model: Any, source: Source, method: str) -> None:
     )
 
 
-def placed(plan: Plan, source: Source) -> Plan:
+def with_place(plan: Plan, source: Source) -> Plan:
     """The plan, with which work of it runs where, and advice if rows that an engine computes are read several times."""
     engine, why, on_host = source.traits.engine, plan.why, plan.solver.on_host
     rows = source if source.traits.sent is None else resident(source)

@@ -399,10 +399,9 @@ class FactorAnalysis(LatentModel):
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         like, wide = fit.mean, fit.mean.dtype
-        found = fit.misfit
-        self._discrepancy = None if found is None else found.discrepancy
-        self._null_discrepancy = None if found is None else found.null_discrepancy
-        self._residual_squares = None if found is None else found.residual_squares
+        found = Misfit(fit.weight, None, None, None) if fit.misfit is None else fit.misfit
+        self._discrepancy, self._null_discrepancy = found.discrepancy, found.null_discrepancy
+        self._residual_squares = found.residual_squares
         W, psi, scale = (to_numpy(a) for a in (fit.loadings, fit.noise, fit.scale))
         # The solver finds L only up to a rotation; in the canonical one L^T Psi^{-1} L is diagonal.
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
@@ -499,8 +498,7 @@ class FactorAnalysis(LatentModel):
 
 def _correlation_eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:
     """The eigenvalues of the correlation matrix, which is not formed if there are fewer rows than columns."""
-    p = summary.n_features
-    if not isinstance(summary, Triangle) or summary.root.shape[0] >= p:
+    if not isinstance(summary, Triangle) or summary.root.shape[0] >= summary.n_features:
         return Eigenvalues.from_summary(summary, standardize=True)
     spectrum, _ = spectra.solve_summary(summary, Request(k=None, standardize=True))
-    return eigenvalues_for(rule, spectrum, p, 1)
+    return eigenvalues_for(rule, spectrum, 1)

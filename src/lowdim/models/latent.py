@@ -209,17 +209,17 @@ class LatentModel(Model):
         rule = self._check_rule_rows(name, rows)
         unstored = self.missing == "unstored" and rows.traits.sparse
         if unstored or rows.shows_holes():
-            return self._fit_rule_with_holes(rule, rows)
+            return self._fit_rule_with_missing(rule, rows)
         try:
             if rule.needs != "folds":
                 fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
                 return fit, with_passes(the_plan, fit.passes)
             scorer = self._scorer_for_rule(missing=False)
             self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
-        except MissingValues as holes:
+        except MissingValues as found:
             if not rows.traits.rereadable:
-                raise holes_after_reading(holes) from holes
-            return self._fit_rule_with_holes(rule, rows)
+                raise holes_after_reading(found) from found
+            return self._fit_rule_with_missing(rule, rows)
         return self._fit_chosen(rows, passes, total)
 
     def _fit_chosen(self, rows: Rows, passes: int, total: Any = None) -> tuple[LatentFit, Plan]:
@@ -232,11 +232,16 @@ class LatentModel(Model):
             fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
         return with_passes(fit, passes), with_passes(the_plan, passes)
 
-    def _fit_rule_with_holes(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
+    def _fit_rule_with_missing(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
         """Fit rows with missing values with the number of components that a rule chooses, if it can be applied."""
         request = self._latent_request(1)
-        if request.bayes or not rule.with_holes:
-            raise self._needs_complete_rows(rule, bayes=request.bayes)
+        if request.bayes:
+            raise ValueError(
+                f"n_components={rule.name!r} compares models of maximum likelihood, and the rows have missing values: "
+                "with prior='vb', components that are not needed are dropped anyway. Pass a number, or prior=None."
+            )
+        if not rule.with_holes:
+            raise self._needs_complete_rows(rule)
         if not rows.traits.rereadable:
             raise needs_second_reading(f"for n_components={rule.name!r}, since entries are missing")
         if rule.with_holes == "likelihood":
@@ -291,13 +296,8 @@ class LatentModel(Model):
         self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes or rule.assumes)
         return fits
 
-    def _needs_complete_rows(self, rule: Rule, *, bayes: bool = False) -> ValueError:
-        """The error for a rule that cannot be applied to rows with missing values, or not with a prior."""
-        if bayes:
-            return ValueError(
-                f"n_components={rule.name!r} compares models of maximum likelihood, and the rows have missing values: "
-                "with prior='vb', components that are not needed are dropped anyway. Pass a number, or prior=None."
-            )
+    def _needs_complete_rows(self, rule: Rule) -> ValueError:
+        """The error for a rule that cannot be applied to rows with missing values."""
         able = ", ".join(repr(name) for name in self._rules or RULES if rule_of(name).with_holes)
         return ValueError(
             f"n_components={rule.name!r} needs complete rows, without NaN or other missing values. Rules for rows with "

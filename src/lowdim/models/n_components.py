@@ -35,9 +35,10 @@ def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
     return rule_of(name)
 
 
-def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenvalues:
+def eigenvalues_for(rule: Rule, spectrum: Spectrum, ddof: int) -> Eigenvalues:
     """The input of a rule, from all eigenpairs; with the p x p matrix if the rule needs it and it fits into memory."""
     V = to_numpy(spectrum.vectors).astype(np.float64)
+    p = V.shape[1]
     values = spectrum.values.astype(np.float64) / divisor(spectrum.weight, ddof)
     variances = np.einsum("kj,k,kj->j", V, values, V)
     # Columns that vary only by rounding errors count as constant; after standardizing their variance is zero.

@@ -325,7 +325,13 @@ class PCA(SpectralModel):
         """The components that `n_components` and `whiten` keep."""
         k = spectrum.values.shape[0]
         if isinstance(self.n_components, str):
-            k = self._apply_rule(self.n_components, spectrum)
+            rule = check_rule(self.n_components)
+            if rule.needs != "folds":
+                self.choice_, k = chosen_by(rule, eigenvalues_for(rule, spectrum, self.ddof), self._seed())
+            elif hasattr(self, "choice_"):
+                k = at_least_one(int(self.choice_.k), rule.name)
+            else:
+                raise rule_needs_rows(rule.name)
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
             k = count_to_reach(spectrum, float(self.n_components) + self._beyond_share)
         return spectrum.truncated(with_variance(spectrum, k) if self.whiten and self._drops_flat else k)
@@ -339,17 +345,6 @@ class PCA(SpectralModel):
             # ARPACK cannot compute the last one.
             return count_components((p if n is None else min(n, p)) - 1, n, p)
         return count_components(self.n_components, n, p)
-
-    def _apply_rule(self, name: str, spectrum: Spectrum) -> int:
-        """The number of components that a rule chooses from all eigenpairs."""
-        rule = check_rule(name)
-        if rule.needs == "folds":
-            if not hasattr(self, "choice_"):
-                raise rule_needs_rows(name)
-            return at_least_one(int(self.choice_.k), name)
-        e = eigenvalues_for(rule, spectrum, spectrum.vectors.shape[1], self.ddof)
-        self.choice_, k = chosen_by(rule, e, self._seed())
-        return k
 
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: their log-likelihood."""

@@ -149,9 +149,8 @@ class PPCA(LatentModel):
             return self._fit_summary_by_rule(rows.summarize(Moments(rows.shape[1], wide=True)), rule)
         request = Request(k=None, ddof=0, standardize=self.standardize, seed=self._seed())
         spectrum, the_plan = spectra.solve(rows, request, self.solver)
-        p = rows.shape[1]
-        self.choice_, k = chosen_by(rule, eigenvalues_for(rule, spectrum, p, 0), self._seed())
-        return closed_form(spectrum.truncated(k), p), the_plan
+        self.choice_, k = chosen_by(rule, eigenvalues_for(rule, spectrum, 0), self._seed())
+        return closed_form(spectrum.truncated(k), rows.shape[1]), the_plan
 
     def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
         rule = super()._check_rule_rows(name, rows)

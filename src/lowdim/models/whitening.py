@@ -105,19 +105,18 @@ class Whitening(SpectralModel):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows) -> None:
-        if self.regularization == "ledoit-wolf" and not self._reads_columns(rows):
+        wolf = self.regularization == "ledoit-wolf"
+        # Whether the eigenpairs come from the inner products of few rows.
+        few = wolf and self.solver == "auto" and spectra.plan(rows, self._request_for(rows)).solver.reads_columns
+        if wolf and not few:
             # The shrinkage intensity needs fourth moments, so the whole fit uses a summary with them.
             summary = rows.summarize(FourthMoments(rows.shape[1]))
             self._fit_summary(summary, spectra.streaming_solver(self.solver), rows.dtype, passes=1)
             return
         spectrum, the_plan = spectra.solve(rows, self._request_for(rows), self.solver)
-        if self.regularization == "ledoit-wolf":
+        if wolf:
             self._set_fourth(_fourth_moment(rows, spectrum), spectrum.n_rows, spectrum.weight)
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
-
-    def _reads_columns(self, rows: Rows) -> bool:
-        """Whether the eigenpairs come from the inner products of few rows."""
-        return bool(self.solver == "auto" and spectra.plan(rows, self._request_for(rows)).solver.reads_columns)
 
     fitted_attributes = {
         "shrinkage_": Real("nonnegative", most=1.0),
