@@ -230,7 +230,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
         source = self._fit(X, y, sample_weight, twice=True)
-        return RowMap(source, self._scoring(), self.get_feature_names_out, self._takes_nan).result()
+        return RowMap(source, self._scoring(), self._score_names, self._takes_nan).result()
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False, checkpoint: Any = None) -> Source:
@@ -408,6 +408,10 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         _check_feature_names_in(self, input_features, generate_names=False)
         return np.asarray(self.component_names_, dtype=object)
 
+    def _score_names(self) -> list[str]:
+        """`component_names_` as a method."""
+        return self.component_names_
+
     def _column_names(self, table: int = 0) -> list[str]:
         """The names of the columns of a table of the fit; x1, x2, ... (second table: y1, y2, ...) if they had none."""
         known = self._known_names(table)
@@ -570,7 +574,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 
     def _transform_maps(self, X: Any) -> Maps:
         """The maps that `transform` applies to its arguments, one for each table."""
-        return [self._row_map(X, self._scoring(), "transform", self.get_feature_names_out)]
+        return [self._row_map(X, self._scoring(), "transform", self._score_names)]
 
     def _inverse_maps(self, X: Any) -> Maps:
         """The maps that `inverse_transform` applies to its arguments, one for each table."""

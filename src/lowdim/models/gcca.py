@@ -154,7 +154,7 @@ class GCCA(PairModel):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then return the variates: a tuple for all tables if `X` is a list, otherwise those of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
-        maps = [RowMap(s, self._scoring(i), self.get_feature_names_out) for i, s in enumerate(source.members)]
+        maps = [RowMap(s, self._scoring(i), self._score_names) for i, s in enumerate(source.members)]
         if not is_list_of_tables(X):
             return maps[0].result()
         return framed_results(self, maps, X if y is None else [*X, y])
@@ -196,7 +196,7 @@ class GCCA(PairModel):
         for i, table in enumerate(X[1:], start=1):
             source = open_further(self, table, self.means_[i], f"table {i}", self._known_names(i))
             check_table_names(self, source, i, f"table {i}")
-            maps.append(RowMap(source, self._scoring(i), self.get_feature_names_out))
+            maps.append(RowMap(source, self._scoring(i), self._score_names))
         return maps
 
     def _inverse_maps(self, X: Any) -> Maps:  # type: ignore[override]

@@ -186,7 +186,7 @@ class KernelCCA(Model):
         _require_host(source)
         kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
         variates = partial(_variates, self.y_dual_coef_ if i else self.x_dual_coef_, dtype=source.dtype)
-        return RowMap(kernels, variates, self.get_feature_names_out)
+        return RowMap(kernels, variates, self._score_names)
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 

@@ -258,7 +258,7 @@ class KernelPCA(Model):
     def _scores_map(self, source: Source) -> RowMap:
         scoring, dtype = self._scoring(), self._score_lengths(source.dtype).dtype
         features = MappedSource(source, self._phi, widen=True)
-        return RowMap(features, lambda block: astype(scoring(block), dtype), self.get_feature_names_out)
+        return RowMap(features, lambda block: astype(scoring(block), dtype), self._score_names)
 
     def _score_lengths(self, dtype: Any) -> Array:
         """The lengths of the columns of scores of the fit, in `dtype` if they are in its range."""

@@ -243,7 +243,7 @@ class PairModel(Model):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
         source = self._fit(X, y, sample_weight, twice=True)
-        maps = [RowMap(table, self._scoring(i), self.get_feature_names_out) for i, table in enumerate(source.members)]
+        maps = [RowMap(table, self._scoring(i), self._score_names) for i, table in enumerate(source.members)]
         return framed_results(self, maps, X, y)
 
     def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
@@ -491,7 +491,7 @@ class PairModel(Model):
         if y is None:
             return maps
         source = open_further(self, y, self.y_mean_, "y", self._known_names(1))
-        return [*maps, RowMap(source, self._scoring(1), self.get_feature_names_out)]
+        return [*maps, RowMap(source, self._scoring(1), self._score_names)]
 
     def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
         maps = super()._inverse_maps(X)
