@@ -367,10 +367,6 @@ class FactorAnalysis(LatentModel):
         known = self.__dict__.get("_start")
         return request if known is None or len(known["start"]) != self.n_features_in_ else replace(request, **known)
 
-    def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
-        self.__dict__.pop("_start", None)
-        super()._finish(fit, the_plan, dtype)
-
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
         empty = latent.empty_summary(rows, self._latent_request(1), self.solver, spectra)
         return self._fit_summary_by_rule(rows.summarize(empty), rule)
@@ -398,6 +394,7 @@ class FactorAnalysis(LatentModel):
         return max(found, key=lambda pair: pair[0].loglike[-1])
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
+        self.__dict__.pop("_start", None)
         like, wide = fit.mean, fit.mean.dtype
         found = Misfit(fit.weight, None, None, None) if fit.misfit is None else fit.misfit
         self._discrepancy, self._null_discrepancy = found.discrepancy, found.null_discrepancy

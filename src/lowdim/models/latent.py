@@ -349,9 +349,6 @@ class LatentModel(Model):
 
         return scores
 
-    def _lift(self) -> Array:
-        return self.components_
-
     def _keep_first(self, k: int) -> None:
         # Rows are explained by all latent variables, of whose expectations the first k are returned.
         turn, g = self._turn, self._gaussian

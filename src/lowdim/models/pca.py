@@ -125,7 +125,6 @@ class PCA(SpectralModel):
     columns
     """
 
-    choice_: Any
     #: None unless a fit sets it: a model may also be rebuilt from its components, mean and variances.
     scale_: Any = None
     #: How much more than the share of the variance that `n_components` asks for the components must reach.

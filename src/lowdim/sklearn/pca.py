@@ -29,13 +29,9 @@ class SklearnParameters:
     """
 
     _parameter_constraints: dict[str, Any]
-    _not_taken: ClassVar[dict[str, str]]
+    # All arguments of scikit-learn's class are taken.
+    _not_taken: ClassVar[dict[str, str]] = {}
     _frames_everywhere = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        # All arguments of scikit-learn's class are taken.
-        cls._not_taken = {}
 
     @property
     def component_names_(self: Any) -> list[str]:
