@@ -280,8 +280,7 @@ class PairModel(Model):
         Scores of the first components only are allowed, too; those of the others are taken to be zero.
         """
         check_is_fitted(self)
-        maps = self._inverse_maps(X, y)
-        return framed_results(self, maps, X) if y is None else framed_results(self, maps, X, y)
+        return framed_results(self, self._inverse_maps(X, y), X, y)
 
     def inverse_transform_to(
         self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
