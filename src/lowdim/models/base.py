@@ -645,7 +645,7 @@ def count_components(
     """`n_components` as a number, for n rows (None if that is not known) and p columns.
 
     It is None if all components are needed: if it is None or, with `fractions`, a fraction of the variance. The largest
-    number is `upper` or, without it, the smaller of n and p; `of_rows`, it is n. For several tables, p is a tuple.
+    number is `upper` or, without it, the smaller of n and p; with `of_rows` it is n. For several tables, p is a tuple.
     """
     if k is None:
         return None
