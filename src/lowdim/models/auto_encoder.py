@@ -17,6 +17,7 @@ from .._core.arrays import Array, asarray_like, in_range, to_numpy
 from .._core.schema import Instance, ListOf, Numbers, Real, Whole
 from ..errors import ConvergenceWarning, RankWarning, choice, one_row, warn_user
 from ..reading.rows import Rows
+from ..selection.parallel_analysis import check_count
 from ..solvers import latent, neural
 from ..solvers.latent.base import LatentFit, LatentRequest
 from ..solvers.neural.network import (
@@ -34,7 +35,7 @@ from ..solvers.neural.training import merged
 from ..solvers.problem import Plan, Status, counted_rows, repeated_rows, with_passes
 from ..sources.derived import mean_of_results
 from ..summaries.latent import LatentGaussian
-from .base import Model
+from .base import Model, check_flags
 from .output import Maps, framed_results
 from .plan import joined_plan
 from .ppca import principal_axes
@@ -178,8 +179,7 @@ class AutoEncoder(Model):
         self._hidden()
         if not isinstance(self.activation, str) or self.activation not in ACTIVATIONS:
             raise choice("activation", self.activation, tuple(ACTIVATIONS))
-        if not isinstance(self.variational, bool | np.bool_):
-            raise ValueError(f"variational={self.variational!r} must be True or False.")
+        check_flags(self, "variational")
         for name in ("encoder", "decoder"):
             module = getattr(self, name)
             if module is not None and (isinstance(module, type) or not hasattr(module, "state_dict")):
@@ -387,8 +387,7 @@ class AutoEncoder(Model):
         the scores of the fit.
         """
         check_is_fitted(self)
-        if isinstance(n_samples, bool) or not isinstance(n_samples, numbers.Integral) or n_samples < 1:
-            raise ValueError(f"n_samples={n_samples!r} must be a whole number of at least 1.")
+        check_count("n_samples", n_samples)
         random = check_random_state(self.random_state if random_state is None else random_state)
         z = random.standard_normal((n_samples, self._network.k))
         if not self.variational:

@@ -21,10 +21,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from .._core.arrays import Array, astype, cumulative_sum, dense, device, namespace, numpy_dtype
-from .._core.devices import placed_like, placed_on_host
+from .._core.devices import name_of_device, placed_like, placed_on_host
 from .._core.schema import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole, declared
 from ..errors import (
     NeedsRowsInMemory,
+    n_components_out_of_range,
     names_difference,
     needs_second_reading,
     no_checkpoint_of,
@@ -33,11 +34,11 @@ from ..errors import (
     other_width,
 )
 from ..reading.checkpoint import Checkpoint
-from ..reading.map import RowMap, map_rows
+from ..reading.map import RowMap
 from ..reading.rows import FirstPass, Rows
 from ..reading.summarize import check_weights, summarize
 from ..selection.cross_validation import plan_cross_validation
-from ..solvers.problem import Plan
+from ..solvers.problem import ON_HOST, Plan
 from ..sources.base import Source
 from ..sources.derived import as_if_gathered, gather
 from ..sources.on_device import resident
@@ -52,33 +53,13 @@ from .output import (
     CallbackSupportMixin,
     Estimator,
     Maps,
+    derived,
     framed_results,
     importance_table,
     results,
     with_callbacks,
     write_results,
 )
-from .plan import placed
-
-
-class derived:  # noqa: N801 (used as a decorator, like property)
-    """An attribute that is computed by a function of the object, unless the object has it: a fit sets it.
-
-    If what the function needs is missing, so is the attribute.
-    """
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self._function, self.__doc__ = function, function.__doc__
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self
-        try:
-            return self._function(instance)
-        except AttributeError:
-            name = self._function.__name__
-            raise AttributeError(f"{owner.__name__!r} object has no attribute {name!r}") from None
-
 
 #: A plan assumes at least this many rows, and this many for each column, if they are gathered and not counted yet.
 _ROWS, _ROWS_PER_COLUMN = 1000, 2
@@ -248,7 +229,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
         source = self._fit(X, y, sample_weight, twice=True)
-        return map_rows(source, self._scoring(), takes_nan=self._takes_nan, names=self._score_names)
+        return RowMap(source, self._scoring(), self._score_names, self._takes_nan).result()
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False, checkpoint: Any = None) -> Source:
@@ -274,7 +255,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
                 weighted = self._rows(resident(source), sample_weight, progress)
                 self._fit_rows(weighted)
                 self.plan_ = replace(self.plan_, why=f"{self.plan_.why}; the rows were first gathered in memory")
-            self.plan_ = placed(self.plan_, source)
+            self.plan_ = with_place(self.plan_, source)
             self._keep_summary(weighted)
             if source.traits.sent is not None:
                 parameters = self.get_params(deep=False)
@@ -289,8 +270,8 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def _keep_state(self, source: Source, sample_weight: Any, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
         """Let the pass over the rows keep its state; an error if the fit is planned to be more than one pass for one
         summary."""
-        plan, n_components = self._planned(source, sample_weight), getattr(self, "n_components", None)
-        if isinstance(n_components, str) and n_components == "cv":
+        plan = self._planned(source, sample_weight)
+        if is_cv(getattr(self, "n_components", None)):
             raise no_checkpoint_of(type(self).__name__, "cross-validation, with sums of the folds")
         if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
             raise no_checkpoint_of(type(self).__name__, plan)
@@ -390,7 +371,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def _planned(self, source: Source, sample_weight: Any) -> Plan:
         """The plan for these rows, which may be that they are gathered in memory first; no row is read."""
         try:
-            return placed(self._plan_rows(self._rows(resident(source), sample_weight)), source)
+            return with_place(self._plan_rows(self._rows(resident(source), sample_weight)), source)
         except NeedsRowsInMemory:
             if source.traits.in_memory or source.traits.remote:
                 raise
@@ -398,7 +379,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         plan = self._plan_rows(self._rows(as_if_gathered(source, guess), sample_weight))
         unknown = "" if source.shape[0] is not None else f", and {guess} are assumed until they are counted"
         why = f"{plan.why}; the rows are first gathered in memory{unknown}"
-        return placed(replace(plan, why=why), source)
+        return with_place(replace(plan, why=why), source)
 
     def _keep_first(self, k: int) -> None:
         """Become the model of the first k components: keep of each fitted attribute what belongs to them."""
@@ -548,12 +529,23 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
         """The source of `X`; its columns are recorded if `reset`, otherwise compared with those of the fit."""
         source = open_source(X, None if reset else self._wanted())
-        p = source.shape[1]
-        alike = reset or (not hasattr(self, "feature_names_in_") and p == self.n_features_in_)
-        if (type(X) is np.ndarray and alike) or source is X or not source.known_to_sklearn:
-            check_columns(self, source, reset)
-        else:
+        p, names = source.shape[1], list(source.names or [])
+        expected = [] if reset else list(getattr(self, "feature_names_in_", []))
+        plain = type(X) is np.ndarray and (reset or (not expected and p == self.n_features_in_))
+        if not plain and source is not X and source.known_to_sklearn:
             validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            self.n_features_in_ = p
+            self.__dict__.pop("feature_names_in_", None)
+            if names:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+        else:
+            # Names are compared if both have some.
+            both = bool(names and expected)
+            if p != self.n_features_in_:
+                raise other_width(p, self.n_features_in_, names_difference(expected, names) if both else "")
+            if both and names != expected:
+                raise other_names(None, names, expected)
         if not reset:
             check_namespace(self, source, method)
         return source
@@ -591,10 +583,8 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         """The names of the columns that `inverse_transform` returns to."""
         return self._column_names()
 
-    @with_callbacks
-    def _write(self, *arguments: Any) -> str:
-        """Write results to a file; see `write_results`. Its progress is reported to callbacks, as that of a fit."""
-        return write_results(self, *arguments)
+    #: Write results to a file. The progress is reported to callbacks, as that of a fit.
+    _write = with_callbacks(write_results)
 
     def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> Any:
         """`X` as a source that carries the columns `keep` along; see `open_keeping`."""
@@ -602,8 +592,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 
     def _map(self, X: Any, function: Any, method: str) -> Array:
         """Apply `function` to the blocks of new rows, in their dtype; `method` is the caller's name for messages."""
-        source = self._open(X, reset=False, method=method)
-        return map_rows(source, function, takes_nan=self._takes_nan, names=lambda: [method])
+        return self._row_map(X, function, method, lambda: [method]).result()
 
     def _row_map(self, X: Any, function: Any, method: str, names: Callable[[], Sequence[str]]) -> RowMap:
         """As `_map`, but not applied yet; `names` returns the names of the results."""
@@ -646,25 +635,44 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 Model.transform = with_first_components(Model.transform)  # type: ignore[method-assign]
 
 
-# The columns of new rows, compared with those of the fit, and the array library and device that they are on.
+# Parameters that many models have.
 
 
-def check_columns(model: Any, source: Source, reset: bool) -> None:
-    """Record the columns of a source in the model if `reset`, otherwise compare them with those of the fit."""
-    p = source.shape[1]
-    if reset:
-        model.n_features_in_ = p
-        model.__dict__.pop("feature_names_in_", None)
-        if source.names is not None:
-            model.feature_names_in_ = np.asarray(source.names, dtype=object)
-        return
-    expected = list(getattr(model, "feature_names_in_", []))
-    # Names are compared if both have some.
-    names = list(source.names or []) if expected else []
-    if p != model.n_features_in_:
-        raise other_width(p, model.n_features_in_, names_difference(expected, names) if names else "")
-    if names and names != expected:
-        raise other_names(None, names, expected)
+def count_components(
+    k: Any, n: int | None, p: Any, *, upper: float | None = None, fractions: bool = True, of_rows: bool = False
+) -> int | None:
+    """`n_components` as a number, for n rows (None if that is not known) and p columns.
+
+    It is None if all components are needed: if it is None or, with `fractions`, a fraction of the variance. The largest
+    number is `upper` or, without it, the smaller of n and p; with `of_rows` it is n. For several tables, p is a tuple.
+    """
+    if k is None:
+        return None
+    if of_rows:
+        upper = float("inf") if n is None else n
+    elif upper is None:
+        upper = p if n is None else min(n, p)
+    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
+        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
+            return int(k)
+        if fractions and not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
+            return None
+    raise n_components_out_of_range(k, upper, n, p, fractions, of_rows)
+
+
+def is_cv(n_components: Any) -> bool:
+    """Whether `n_components`, which may be anything that the user passed, asks for cross-validation."""
+    return isinstance(n_components, str) and n_components == "cv"
+
+
+def check_flags(model: Any, *names: str) -> None:
+    """Refuse parameters that are not True or False."""
+    for name in names:
+        if not isinstance(getattr(model, name), bool | np.bool_):
+            raise ValueError(f"{name}={getattr(model, name)!r} must be True or False.")
+
+
+# The array library and the device of new rows, compared with those of the fit.
 
 
 def check_namespace(model: Any, source: Source, method: str) -> None:
@@ -681,12 +689,30 @@ def check_namespace(model: Any, source: Source, method: str) -> None:
     )
 
 
+def with_place(plan: Plan, source: Source) -> Plan:
+    """The plan, with which work of it runs where, and advice if rows that an engine computes are read several times."""
+    engine, why, on_host = source.traits.engine, plan.why, plan.solver.on_host
+    rows = source if source.traits.sent is None else resident(source)
+    if engine is not None:
+        where = f"sums on the workers of {engine.name}, the solve here"
+        if engine.keeping and plan.passes > 1:
+            note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
+            why = f"{why}; {note}" if why else note
+    elif rows.traits.host:
+        where = ON_HOST
+    else:
+        device = name_of_device(rows.empty(0))
+        where = f"sums on {device}, {on_host} on the host" if on_host else f"sums and solve on {device}"
+        where = where if rows is source else f"rows sent to {device} block by block, {where}"
+    return replace(plan, where=where, why=why)
+
+
 # Models that can be fitted to a summary of rows, to which `partial_fit` adds further rows.
 
 
 def can_partial_fit(model: Any, solver: Any) -> bool:
     """Whether a model is solved from a summary; an AttributeError if its parameters need the rows themselves."""
-    if isinstance(model.n_components, str) and model.n_components == "cv":
+    if is_cv(model.n_components):
         raise AttributeError(
             "n_components='cv' leaves rows out, and partial_fit does not keep them; pass a number, or another rule."
         )

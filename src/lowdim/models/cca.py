@@ -14,21 +14,12 @@ from .._core.arrays import Array, asarray_like, namespace, to_numpy
 from .._core.schema import ListOf, Numbers, Real, TupleOf, Whole
 from ..selection.fold_scores import HeldOutScorer, PermutationOptions
 from ..selection.scorers import CorrelationScorer
-from ..solvers.pairs.cca import CanonicalTests, ColumnStructure, canonical_tests, column_structure, solve_canonical
+from ..solvers.pairs.cca import CanonicalTests, canonical_tests, column_structure, solve_canonical
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction
 from ..solvers.pairs.views import CanonicalFit, Views
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, NEVER_OVERWRITTEN, NO_ITERATION, Maps
-from .pairs import (
-    PAIR_ATTRIBUTES,
-    Dtypes,
-    PairModel,
-    cast,
-    check_regularization,
-    check_scale,
-    describe_lost_directions,
-    warn_if_forced,
-)
+from .pairs import PAIR_ATTRIBUTES, Dtypes, PairModel, cast, check_regularization, check_scale
 from .regression import PREDICTION_ATTRIBUTES, LatentRegression, prediction_map, regression_tags, set_prediction
 
 
@@ -164,7 +155,7 @@ class CCA(PairModel):
                 f"n_components={n_components}: with regularization the variates of X are correlated, so that the "
                 f"regression on some of them is not a part of that on all. Fit CCA({n_components}, regularization=...)."
             )
-        return [prediction_map(model, X, *model.coefficient_factors())]
+        return [prediction_map(model, X)]
 
     def significance(self) -> CanonicalTests:
         """Tests of how many correlations are significant: row k tests that the k-th and all later ones are zero.
@@ -197,45 +188,38 @@ class CCA(PairModel):
 
     def _unpack(self, views: Views, fit: CanonicalFit, dtypes: Dtypes) -> None:
         self._ridges = check_regularization(self.regularization, 2)
-        warn_if_forced(views, fit, self._ridges)
         k = fit.rotations[0].shape[1]
         self.n_components_ = k
-        root = math.sqrt(views.divisor)
         tables: list[Any] = []
-        for i, view in enumerate(views.tables):
-            own, other = (fit.variates.with_columns(i, j) * (view.unit / root) for j in (i, 1 - i))
-            tables.append([fit.rotations[i], own, other])
-        y = views.tables[1]
-        tables[1].append(fit.variates.regression(1, 0).T * (y.unit / root))
-        lifted = [view.lift(np.hstack(vectors)) for view, vectors in zip(views.tables, tables, strict=True)]
-        self._set_centres(lifted[0], lifted[1], dtypes)
-        like = self.x_mean_
-        x_dtype, y_dtype = dtypes
+        for i, (name, view, scaled) in enumerate(zip("xy", views.tables, check_scale(self.scale, 2), strict=True)):
+            unit = view.unit / math.sqrt(views.divisor)
+            # Covariances of the columns with the variates of both tables, and the regression of y on those of X.
+            further = [fit.variates.with_columns(i, j) * unit for j in (i, 1 - i)]
+            further += [fit.variates.regression(1, 0).T * unit] if i else []
+            lifted = view.lift(np.hstack([fit.rotations[i], *further]))
+            tables.append(column_structure(lifted, k, scaled=scaled, sign=tables[0].sign if i else None))
+            like = self.x_mean_ if i else lifted.mean
+            setattr(self, f"{name}_mean_", cast(lifted.mean, like, dtypes[i]))
+            setattr(self, f"{name}_scale_", cast(tables[i].scale, like, dtypes[i]))
+        like, (x_dtype, y_dtype) = self.x_mean_, dtypes
         self.correlations_ = cast(np.ascontiguousarray(fit.correlations[:, 0, 1]), like, x_dtype)
         self.singular_values_ = cast(fit.values[:k], like, x_dtype)
         self.rank_ = fit.ranks
         self._all_correlations = asarray_like(np.clip(fit.values, 0.0, 1.0), like)
-        flags = check_scale(self.scale, 2)
-        x_columns = column_structure(lifted[0], k, scaled=flags[0])
-        y_columns = column_structure(lifted[1], k, scaled=flags[1], sign=x_columns.sign)
-        self._set_table("x", x_columns, x_dtype)
-        self._set_table("y", y_columns, y_dtype)
-        self._y_on_x = cast(y_columns.extra[2], like, y_dtype)
+        for name, columns, dtype in zip("xy", tables, dtypes, strict=True):
+            own, other = columns.extra[:2]
+            cross = other / columns.deviation[:, None]
+            found = {
+                "rotations_": columns.rotations,
+                "loadings_": own / columns.scale[:, None],
+                "structure_": own / columns.deviation[:, None],
+                "cross_structure_": cross,
+                "redundancy_": namespace(cross).mean(cross**2, axis=0),
+            }
+            for attribute, value in found.items():
+                setattr(self, f"{name}_{attribute}", cast(value, like, dtype))
+        self._y_on_x = cast(tables[1].extra[2], like, y_dtype)
         set_prediction(self, y_dtype)
-
-    def _set_table(self, name: str, columns: ColumnStructure, dtype: Any) -> None:
-        """Set rotations, loadings, structure and redundancy of one table."""
-        own, other = columns.extra[:2]
-        cross = other / columns.deviation[:, None]
-        found = {
-            "rotations_": columns.rotations,
-            "loadings_": own / columns.scale[:, None],
-            "structure_": own / columns.deviation[:, None],
-            "cross_structure_": cross,
-            "redundancy_": namespace(cross).mean(cross**2, axis=0),
-        }
-        for attribute, value in found.items():
-            setattr(self, f"{name}_{attribute}", cast(value, self.x_mean_, dtype))
 
     def coefficient_factors(self) -> tuple[Array, Array]:
         """The factors R and Q of the coefficients Q R^T, in the units of the columns."""
@@ -250,9 +234,6 @@ class CCA(PairModel):
 
     def _describe_limit(self) -> str:
         return f"the ranks of the tables are {self.rank_[0]} and {self.rank_[1]}"
-
-    def _describe_dropped(self, views: Views) -> str:
-        return describe_lost_directions(views, self.rank_, self._ridges)
 
     def __sklearn_tags__(self) -> Any:
         return regression_tags(super().__sklearn_tags__())

@@ -13,21 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from .._core.schema import Entries, Flag, Maybe, Numbers, Real, Several, Sometimes
-from ..errors import (
-    ConvergenceWarning,
-    HeywoodWarning,
-    choice,
-    heywood_columns,
-    other_rows_than_fit,
-    warn_user,
-)
+from ..errors import ConvergenceWarning, HeywoodWarning, choice, heywood_columns, other_rows_than_fit, warn_user
 from ..linalg import fix_signs, most_components, signs
 from ..reading.rows import Rows
 from ..selection.criteria import Eigenvalues
 from ..selection.fold_scores import HeldOutScorer, PermutationOptions
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
-from ..solvers import latent
+from ..solvers import latent, spectra
 from ..solvers.latent import LATENT_SOLVERS
 from ..solvers.latent.base import (
     LatentFit,
@@ -43,10 +36,10 @@ from ..sources.derived import with_known_length
 from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
-from .base import derived
+from .base import check_flags
 from .latent import LatentModel
-from .n_components import apply_rule, at_least_one, eigenvalues_for
-from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
+from .n_components import at_least_one, chosen_by, eigenvalues_for
+from .output import FULL_ACCURACY, NEVER_OVERWRITTEN, derived
 
 # How far a factor analysis is from the covariance of the rows, and the test of whether its factors are sufficient.
 
@@ -328,8 +321,7 @@ class FactorAnalysis(LatentModel):
         rotation_of(self.rotation)
         if self.scores not in SCORES:
             raise choice("scores", self.scores, SCORES)
-        if not isinstance(self.standardize, bool | np.bool_):
-            raise ValueError(f"standardize={self.standardize!r} must be True or False.")
+        check_flags(self, "standardize")
         names = ("auto", *LATENT_SOLVERS)
         if not isinstance(self.solver, LatentSolver) and self.solver not in names:
             raise choice("solver", self.solver, names, "Or an object from lowdim.solvers.")
@@ -382,10 +374,6 @@ class FactorAnalysis(LatentModel):
         known = self.__dict__.get("_start")
         return request if known is None or len(known["start"]) != self.n_features_in_ else replace(request, **known)
 
-    def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
-        self.__dict__.pop("_start", None)
-        super()._finish(fit, the_plan, dtype)
-
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
         empty = latent.empty_summary(rows, self._latent_request(1), self.solver)
         return self._fit_summary_by_rule(rows.summarize(empty), rule)
@@ -394,7 +382,7 @@ class FactorAnalysis(LatentModel):
         """Fit with the number of factors that a rule chooses, either from the eigenvalues of the correlation matrix or
         from the likelihoods of fits with 1, 2, ... factors."""
         if rule.name not in ("aic", "bic"):
-            self.choice_, k = apply_rule(rule, _correlation_eigenvalues(summary, rule), self._seed())
+            self.choice_, k = chosen_by(rule, _correlation_eigenvalues(summary, rule), self._seed())
             return self._fit_components(summary, k)
         n, p = summary.weight, summary.n_features
         most = min(self._most_tried(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)
@@ -413,20 +401,20 @@ class FactorAnalysis(LatentModel):
         return max(found, key=lambda pair: pair[0].loglike[-1])
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
+        self.__dict__.pop("_start", None)
         like, wide = fit.mean, fit.mean.dtype
-        found = fit.misfit
-        self._discrepancy = None if found is None else found.discrepancy
-        self._null_discrepancy = None if found is None else found.null_discrepancy
-        self._residual_squares = None if found is None else found.residual_squares
+        found = Misfit(fit.weight, None, None, None) if fit.misfit is None else fit.misfit
+        self._discrepancy, self._null_discrepancy = found.discrepancy, found.null_discrepancy
+        self._residual_squares = found.residual_squares
         W, psi, scale = (to_numpy(a) for a in (fit.loadings, fit.noise, fit.scale))
         # The solver finds L only up to a rotation; in the canonical one L^T Psi^{-1} L is diagonal.
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
         W = canonical.T @ W
         W = W * to_numpy(signs(W if self.standardize else W * scale))[:, None]
-        rotation = rotation_of(self._rotation())
+        rotation, simple = self._to_rotate(W, scale)
         M, self.rotation_gradient_ = np.eye(len(W)), 0.0
         if rotation is not None:
-            turned = rotation.rotate(self._to_rotate(W, scale).T, self._seed())
+            turned = rotation.rotate(simple.T, self._seed())
             M, self.rotation_gradient_ = turned.matrix, turned.gradient
             if turned.status is Status.NOT_CONVERGED:
                 warn_user(
@@ -451,25 +439,17 @@ class FactorAnalysis(LatentModel):
         self.phi_ = as_rows(np.linalg.inv(M.T @ M))
         self.rotation_matrix_ = as_rows(M)
         self.heywood_ = asarray_like((psi <= 1.01 * self._floor()) & (np.sum(W * W, axis=0) > 0.5), like)
-        self._warn_of_heywood_cases()
+        heywood = [int(j) for j in np.flatnonzero(to_numpy(self.heywood_))]
+        if heywood:
+            warn_user(heywood_columns(heywood, self._wanted(), self._floor()), HeywoodWarning)
         squares = np.sum(L * L, axis=1)
         total = float(np.sum((np.sum(W * W, axis=0) + psi) * (1.0 if self.standardize else scale**2)))
         self.explained_variance_ = in_range(asarray_like(squares, like, dtype=wide), dtype)
         self.explained_variance_ratio_ = as_rows(squares / total)
 
-    def _warn_of_heywood_cases(self) -> None:
-        """Warn if uniquenesses are at their lower bound."""
-        columns = [int(j) for j in np.flatnonzero(to_numpy(self.heywood_))]
-        if columns:
-            warn_user(heywood_columns(columns, self._wanted(), self._floor()), HeywoodWarning)
-
-    def _rotation(self) -> str | Rotation | None:
-        """The rotation that the parameters select."""
-        return self.rotation
-
-    def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """The loadings that a rotation makes simple: those of the standardized columns."""
-        return W
+    def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> tuple[Rotation | None, np.ndarray]:
+        """The rotation, and the loadings that it makes simple: those of the standardized columns."""
+        return rotation_of(self.rotation), W
 
     def get_precision(self) -> Array:
         """The inverse of the model's covariance.
@@ -522,8 +502,7 @@ class FactorAnalysis(LatentModel):
 
 def _correlation_eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:
     """The eigenvalues of the correlation matrix, which is not formed if there are fewer rows than columns."""
-    p = summary.n_features
-    if not isinstance(summary, Triangle) or summary.root.shape[0] >= p:
+    if not isinstance(summary, Triangle) or summary.root.shape[0] >= summary.n_features:
         return Eigenvalues.from_summary(summary, standardize=True)
     spectrum, _ = spectra.solve_summary(summary, Request(k=None, standardize=True))
-    return eigenvalues_for(rule, spectrum, p, 1)
+    return eigenvalues_for(rule, spectrum, 1)

@@ -28,25 +28,15 @@ from ..table import numbered
 from .base import Model, first_components
 from .pca import PCA
 
-#: A plan fits a transformer to at most this many random rows, with at most this many entries.
-_RANDOM_ROWS, _RANDOM_ENTRIES = 1000, 1_000_000
+#: Attributes of a PCA that have one number for each component.
+_OF_COMPONENTS = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
 #: The attributes that are copied from the PCA of the features.
 _COPIED = (
-    "components_",
-    "explained_variance_",
-    "explained_variance_ratio_",
-    "singular_values_",
-    "mean_",
-    "scale_",
-    "noise_variance_",
-    "rank_",
-    "n_components_",
-    "n_samples_",
-    "solver_",
-    "plan_",
-    "status_",
-    "residual_",
+    *("components_", *_OF_COMPONENTS, "mean_", "scale_", "noise_variance_", "rank_"),
+    *("n_components_", "n_samples_", "solver_", "plan_", "status_", "residual_"),
 )
+#: A plan fits a transformer to at most this many random rows, with at most this many entries.
+_RANDOM_ROWS, _RANDOM_ENTRIES = 1000, 1_000_000
 
 
 class FeatureMapPCA(Model):
@@ -111,15 +101,13 @@ class FeatureMapPCA(Model):
         "feature_map_": Instance("features.*"),
         "feature_names_": ListOf(Text(), length="m"),
         "pca_": Instance("models.PCA"),
-        "residual_": Real("nonnegative"),
+        "components_": Numbers("k", "m", orthonormal="rows"),
+        **{name: PCA.fitted_attributes[name] for name in _OF_COMPONENTS},
         "mean_": Numbers("m"),
         "scale_": Maybe(Numbers("m", sign="positive")),
-        "components_": Numbers("k", "m", orthonormal="rows"),
-        "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
-        "explained_variance_ratio_": Numbers("k", sign="nonnegative", order="descending", most=1.0),
-        "singular_values_": Numbers("k", sign="nonnegative", order="descending"),
         "noise_variance_": Real("nonnegative"),
         "rank_": Whole(most="k"),
+        "residual_": Real("nonnegative"),
     }
 
     def __init__(
@@ -314,6 +302,6 @@ def _copy_of(block: Array) -> Array:
 
 def _shorten(pca: PCA, k: int) -> None:
     """Keep the first k components of a fitted PCA; the others have no variance."""
-    for name in ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"):
+    for name in ("components_", *_OF_COMPONENTS):
         setattr(pca, name, getattr(pca, name)[:k, ...])
     pca.n_components_ = k

@@ -30,11 +30,9 @@ from .pairs import (
     check_regularization,
     check_scale,
     check_table_names,
-    describe_lost_directions,
     in_namespace_of,
     is_list_of_tables,
     open_further,
-    warn_if_forced,
 )
 
 
@@ -194,7 +192,7 @@ class GCCA(PairModel):
         maps = list(Model._transform_maps(self, _as_table(X[0])))
         maps[0].source.table = "table 0"
         for i, table in enumerate(X[1:], start=1):
-            source = open_further(self, table, self.means_[i], f"table {i}", "transform", self._known_names(i))
+            source = open_further(self, table, self.means_[i], f"table {i}", self._known_names(i))
             check_table_names(self, source, i, f"table {i}")
             maps.append(RowMap(source, self._scoring(i), self._score_names))
         return maps
@@ -295,7 +293,6 @@ class GCCA(PairModel):
     def _unpack(self, views: Views, fit: CanonicalFit, dtypes: Dtypes) -> None:
         n_tables = len(views.tables)
         self._ridges = check_regularization(self.regularization, n_tables)
-        warn_if_forced(views, fit, self._ridges)
         flags = check_scale(self.scale, n_tables)
         k = fit.rotations[0].shape[1]
         self.n_components_, self.rank_ = k, fit.ranks
@@ -332,9 +329,6 @@ class GCCA(PairModel):
 
     def _describe_limit(self) -> str:
         return f"the ranks of the tables are {', '.join(str(r) for r in self.rank_)}"
-
-    def _describe_dropped(self, views: Views) -> str:
-        return describe_lost_directions(views, self.rank_, self._ridges)
 
     # Both write the results of all tables that are given.
     transform_to: Any = Model.transform_to

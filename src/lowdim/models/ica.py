@@ -18,6 +18,7 @@ from ..errors import ConvergenceWarning, DensityWarning, GaussianWarning, SmallS
 from ..features import affine
 from ..linalg import divisor
 from ..reading.rows import Rows
+from ..selection.parallel_analysis import check_count
 from ..solvers import ica, spectra
 from ..solvers.ica import ICA_SOLVERS
 from ..solvers.ica.fixed_point import FixedPointICA
@@ -32,8 +33,8 @@ from ..solvers.ica.objective import (
 )
 from ..solvers.problem import Plan, Spectrum, Status, repeated_rows
 from ..sources.derived import mean_of_results
-from .base import Model, unpack_to
-from .n_components import check_cv_rows, is_cv
+from .base import Model, check_flags, is_cv, unpack_to
+from .n_components import check_cv_rows
 from .output import FULL_ACCURACY
 from .pca import PCA
 from .plan import joined_plan
@@ -219,13 +220,9 @@ class ICA(Model):
         _, noise = density_support(p, k, self._outside)
         constant = self._log_volume - (0.5 * (p - k) * math.log(2.0 * math.pi * noise) if noise > 0.0 else 0.0)
         # Each density is evaluated once, for all of its sources.
-        groups: list[tuple[Density, list[int]]] = []
-        for i, density in enumerate(self.densities_):
-            known = next((members for other, members in groups if other == density), None)
-            if known is None:
-                groups.append((density, [i]))
-            else:
-                known.append(i)
+        each = self.densities_
+        different = [density for i, density in enumerate(each) if density not in each[:i]]
+        groups = [(density, [i for i, other in enumerate(each) if other == density]) for density in different]
         xp = namespace(self.components_)
 
         def log_density(block: Array) -> Array:
@@ -260,31 +257,23 @@ class ICA(Model):
     def _check_parameters(self) -> None:
         if isinstance(self.solver, str) and self.solver not in ICA_SOLVERS:
             raise choice("solver", self.solver, tuple(ICA_SOLVERS))
-        for name in ("extended", "keep_sources", "ortho"):
-            value = getattr(self, name)
-            if not isinstance(value, bool | np.bool_) and not (name == "ortho" and value is None):
-                raise ValueError(f"{name}={value!r} must be True or False.")
+        check_flags(self, "extended", "keep_sources", *([] if self.ortho is None else ["ortho"]))
         if self.solver == FixedPointICA.name and self.ortho is not None and not self.ortho:
             raise ValueError("solver='fixed-point' finds rotations only; use ortho=True, or solver='quasi-newton'.")
         if isinstance(self.tol, bool) or not isinstance(self.tol, numbers.Real) or not 0.0 < self.tol < math.inf:
             raise ValueError(f"tol={self.tol!r} must be a positive number.")
         for name in ("max_iter", "n_init"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-                raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+            check_count(name, getattr(self, name))
         if self.w_init is not None and self.n_init > 1:
             raise ValueError(f"w_init is a single start, but n_init={self.n_init}; pass only one of them.")
-        if isinstance(self.solver, IcaSolver):
-            self._check_no_shorthands(self.solver)
+        for name, default in _SHORTHANDS.items():
+            # A solver object has its own options, and would ignore these.
+            if isinstance(self.solver, IcaSolver) and getattr(self, name) != default:
+                option, kind = f"{name}={getattr(self, name)!r}", type(self.solver).__name__
+                known = name in self.solver.options()
+                where = f"pass solver={kind}({option})" if known else f"{kind} has no such option"
+                raise ValueError(f"{option} goes with a solver by name, not with a solver object; {where}.")
         as_density(self.density)
-
-    def _check_no_shorthands(self, solver: IcaSolver) -> None:
-        """Refuse parameters that a solver object would ignore, since it has its own options."""
-        kind = type(solver).__name__
-        for name in [name for name, default in _SHORTHANDS.items() if getattr(self, name) != default]:
-            option = f"{name}={getattr(self, name)!r}"
-            where = f"pass solver={kind}({option})" if name in solver.options() else f"{kind} has no such option"
-            raise ValueError(f"{option} goes with a solver by name, not with a solver object; {where}.")
 
     def _solver(self) -> Any:
         """The solver that the parameters select, with its options."""

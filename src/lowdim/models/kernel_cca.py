@@ -28,8 +28,9 @@ from ..sources.beside import BesideSource
 from ..sources.derived import MappedSource
 from ..sources.opening import open_target
 from .base import Model
+from .kernel_pca import is_precomputed
 from .output import Maps, framed_results, results
-from .pairs import PairModel, check_count, check_regularization, check_table_names, remember_target, warn_if_forced
+from .pairs import PairModel, check_count, check_regularization, check_table_names, check_target, warn_if_forced
 
 #: If a larger fraction of a spectrum is negative, there is a warning.
 _NEGATIVE = 1e-6
@@ -183,7 +184,8 @@ class KernelCCA(Model):
         """The map from rows of table i to their variates, in the dtype of the rows."""
         _require_host(source)
         kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
-        return RowMap(kernels, partial(self._scoring(i), dtype=source.dtype), self._score_names)
+        variates = partial(_variates, self.y_dual_coef_ if i else self.x_dual_coef_, dtype=source.dtype)
+        return RowMap(kernels, variates, self._score_names)
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 
@@ -211,10 +213,7 @@ class KernelCCA(Model):
         other = open_target(y, stream=not x.traits.whole, wanted=None if reset else self._known_names(1))
         for source in (x, other):
             _require_host(source)
-        if reset:
-            remember_target(self, other)
-        else:
-            check_table_names(self, other, 1, "y")
+        check_target(self, other, reset)
         return BesideSource([x, other])
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
@@ -262,10 +261,11 @@ class KernelCCA(Model):
         root = 1.0 if weights is None else np.sqrt(weights[weights > 0])[:, None]
         sign = signs((fit.variates.coordinates(0)[:, :k] / root).T)
         self.x_dual_coef_, self.y_dual_coef_ = (coef * sign for coef in coefs)
-        self._mapped = tuple(_without_matrix(view.mapped) for view in views.tables)
-        given = [isinstance(table.kernel, PrecomputedKernel) for table in self._mapped]
-        self.x_fit_, self.y_fit_ = (None if g else t.rows for g, t in zip(given, self._mapped, strict=True))
-        self.x_kernel_, self.y_kernel_ = (None if g else t.kernel for g, t in zip(given, self._mapped, strict=True))
+        # Of a kernel matrix only the number of columns is kept: the kernels of new rows are given to `transform`.
+        each = [(view.mapped, isinstance(view.mapped.kernel, PrecomputedKernel)) for view in views.tables]
+        self._mapped = tuple(replace(t, rows=t.rows[:0].copy()) if given else t for t, given in each)
+        self.x_fit_, self.y_fit_ = (None if given else t.rows for t, given in each)
+        self.x_kernel_, self.y_kernel_ = (None if given else t.kernel for t, given in each)
         self._warn(views, fit)
 
     def _warn(self, views: Any, fit: Any) -> None:
@@ -290,10 +290,6 @@ class KernelCCA(Model):
                 ResolutionWarning,
             )
 
-    def _scoring(self, table: int = 0) -> Any:
-        """The function from centred kernels of rows of a table to their variates."""
-        return partial(_variates, self.y_dual_coef_ if table else self.x_dual_coef_)
-
     def _kernels(self, counted: np.ndarray | None = None) -> tuple[Any, ...]:
         """One kernel for each table; `counted` are the numbers of the rows of positive weight, or None for all."""
         for name in ("kernel", "gamma", "degree", "coef0", "sigma"):
@@ -304,7 +300,7 @@ class KernelCCA(Model):
         for i in (0, 1):
             given = _value_for_table(self.kernel, i)
             options = {n: _value_for_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0", "sigma")}
-            if _is_precomputed(given):
+            if is_precomputed(given):
                 refuse_parameters(options, "the kernel matrix is given, so leave it at None")
                 kernels.append(PrecomputedKernel("Xy"[i], counted))
             else:
@@ -319,7 +315,7 @@ class KernelCCA(Model):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = _is_precomputed(_value_for_table(self.kernel, 0))
+        tags.input_tags.pairwise = is_precomputed(_value_for_table(self.kernel, 0))
         # Kernel matrices are computed and solved in host memory.
         tags.array_api_support = False
         return tags
@@ -353,16 +349,6 @@ class PrecomputedKernel:
 def _value_for_table(value: Any, i: int) -> Any:
     """The value of a parameter for table i: one value for both tables, or one for each."""
     return value[i] if isinstance(value, list | tuple) else value
-
-
-def _is_precomputed(kernel: Any) -> bool:
-    return isinstance(kernel, str) and kernel == "precomputed"
-
-
-def _without_matrix(table: MappedTable) -> MappedTable:
-    """The table without its rows, of which only the number of columns is left, if these are a kernel matrix: those of
-    new rows are given to `transform`."""
-    return replace(table, rows=table.rows[:0].copy()) if isinstance(table.kernel, PrecomputedKernel) else table
 
 
 def _centred_kernels(table: MappedTable, block: Any) -> np.ndarray:

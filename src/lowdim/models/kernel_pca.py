@@ -25,15 +25,7 @@ from .._core.arrays import (
     to_numpy,
 )
 from .._core.schema import Instance, Maybe, Numbers, Real, Several, Sometimes, TupleOf, Unstored
-from ..errors import (
-    ConvergenceWarning,
-    IndefiniteWarning,
-    RankWarning,
-    choice,
-    needs_second_reading,
-    other_width,
-    warn_user,
-)
+from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, choice, needs_second_reading, warn_user
 from ..features import Same, affine, require_width
 from ..kernels import Gaussian, Kernel, Linear, as_kernel, no_width, refuse_parameters
 from ..linalg import divisor, require_rows
@@ -50,9 +42,8 @@ from ..sources.derived import MappedSource
 from ..sources.frame import ObjectSource, holds_objects
 from ..sources.opening import open_source
 from ..summaries.sample import Sample
-from .base import Model, first_components
-from .n_components import count_components
-from .output import NEVER_OVERWRITTEN, Maps, framed_results, results
+from .base import Model, count_components, first_components
+from .output import NEVER_OVERWRITTEN, Maps, results
 
 #: If a larger fraction of the spectrum is negative, there is a warning.
 _NEGATIVE = 0.01
@@ -217,7 +208,7 @@ class KernelPCA(Model):
         if vectors is not None and vectors.shape[0] == source.shape[0]:
             lengths = self._score_lengths(vectors.dtype)
             return astype(vectors, lengths.dtype) * lengths[None, :]
-        return self._scores_of(source)
+        return self._scores_map(source).result()
 
     def transform(self, X: Any, *, n_components: int | None = None) -> Array:
         """Scores of the rows of `X`, block by block; with `n_components`, those of the first components only.
@@ -228,7 +219,7 @@ class KernelPCA(Model):
         return results(self._transform_maps(X))
 
     def _has_rows(self) -> bool:
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        if is_precomputed(self.kernel):
             raise AttributeError("kernel='precomputed': the model does not know the rows, so it cannot return to them.")
         return True
 
@@ -243,8 +234,7 @@ class KernelPCA(Model):
         If `X` has fewer columns than there are components, they are the scores of the first ones, and the point is the
         one at which those of the others are zero.
         """
-        check_is_fitted(self)
-        return framed_results(self, self._inverse_maps(X), X)
+        return super().inverse_transform(X)
 
     def _transform_maps(self, X: Any) -> Maps:
         return [self._scores_map(self._open(X, reset=False, method="transform"))]
@@ -263,9 +253,6 @@ class KernelPCA(Model):
             return asarray_like(rows_of(to_numpy(dense(Z)).astype(np.float64)), like, dtype=like.dtype)
 
         return [RowMap(source, rows, self._row_names)]
-
-    def _scores_of(self, source: Source) -> Array:
-        return self._scores_map(source).result()
 
     def _scores_map(self, source: Source) -> RowMap:
         scoring, dtype = self._scoring(), self._score_lengths(source.dtype).dtype
@@ -286,21 +273,15 @@ class KernelPCA(Model):
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
         """As for other models, but if the kernel is a function, rows may be any objects."""
         kernel = self._given_kernel()
-        if kernel is None or not kernel.takes_anything or not holds_objects(X):
-            if kernel is None:
-                given = open_source(X)
-                if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
-                    # The entries of a matrix of the wrong shape are checked first: their errors are reported first.
-                    given.table = "the kernels in X"
-                    Rows(given).whole("kernel='precomputed'")
-            return super()._open(X, reset=reset, method=method)
-        source = ObjectSource(X)
-        if reset:
-            self.n_features_in_ = source.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-        elif source.shape[1] != self.n_features_in_:
-            raise other_width(source.shape[1], self.n_features_in_)
-        return source
+        if kernel is None:
+            given = open_source(X)
+            if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
+                # The entries of a matrix of the wrong shape are checked first: their errors are reported first.
+                given.table = "the kernels in X"
+                Rows(given).whole("kernel='precomputed'")
+        elif kernel.takes_anything and holds_objects(X):
+            X = ObjectSource(X)
+        return super()._open(X, reset=reset, method=method)
 
     def _keep_first(self, k: int) -> None:
         super()._keep_first(k)
@@ -387,7 +368,7 @@ class KernelPCA(Model):
         """The kernel that the parameters select; None for a precomputed kernel matrix."""
         parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         parameters["sigma"] = None if self._searches_width() else self.sigma
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        if is_precomputed(self.kernel):
             refuse_parameters(parameters, "kernel='precomputed' has no parameters. Leave it at None")
             return None
         return as_kernel(self.kernel, **parameters)
@@ -462,8 +443,13 @@ class KernelPCA(Model):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether the parameter `kernel` says that the rows are a kernel matrix."""
+    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 # From scores back to rows, for features that are known only through a kernel.
@@ -514,7 +500,7 @@ def _learned_map(model: Any) -> LearnedMap:
     if kept is None or kept[0] != ridge:
         # The examples are distinct rows: with duplicates, the regression would fit the noise.
         some = model._examples
-        scores = to_numpy(model._scores_of(open_source(some))).astype(np.float64)
+        scores = to_numpy(model._scores_map(open_source(some)).result()).astype(np.float64)
         kept = (ridge, ridge.learn(scores, to_numpy(dense(some)).astype(np.float64)))
         model.__dict__["_learned"] = kept
     learned: LearnedMap = kept[1]

@@ -36,7 +36,7 @@ from ..reading.rows import Rows
 from ..selection.criteria import penalised_curve
 from ..selection.fold_scores import HeldOutScorer
 from ..selection.missing import eigenvalues_with_holes, loglike_without_components
-from ..selection.parallel_analysis import seed_of
+from ..selection.parallel_analysis import check_count, seed_of
 from ..selection.rules import RULES, Choice, Rule, rule_of
 from ..selection.scorers import MAX_TRIED
 from ..solvers import latent
@@ -49,15 +49,8 @@ from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
-from .base import Model, unpack_to
-from .n_components import (
-    apply_cv_rule,
-    apply_rule,
-    at_least_one,
-    check_cv_rows,
-    check_rule,
-    count_components,
-)
+from .base import Model, count_components, unpack_to
+from .n_components import apply_cv_rule, at_least_one, check_cv_rows, check_rule, chosen_by
 from .output import Maps, framed, framed_draws, results
 from .spectral import DENSITY_AXES
 
@@ -216,17 +209,17 @@ class LatentModel(Model):
         rule = self._check_rule_rows(name, rows)
         unstored = self.missing == "unstored" and rows.traits.sparse
         if unstored or rows.shows_holes():
-            return self._fit_rule_with_holes(rule, rows)
+            return self._fit_rule_with_missing(rule, rows)
         try:
             if rule.needs != "folds":
                 fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
                 return fit, with_passes(the_plan, fit.passes)
             scorer = self._scorer_for_rule(missing=False)
             self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
-        except MissingValues as holes:
+        except MissingValues as found:
             if not rows.traits.rereadable:
-                raise holes_after_reading(holes) from holes
-            return self._fit_rule_with_holes(rule, rows)
+                raise holes_after_reading(found) from found
+            return self._fit_rule_with_missing(rule, rows)
         return self._fit_chosen(rows, passes, total)
 
     def _fit_chosen(self, rows: Rows, passes: int, total: Any = None) -> tuple[LatentFit, Plan]:
@@ -239,11 +232,16 @@ class LatentModel(Model):
             fit, the_plan = latent.solve_summary(total, request, self.solver)
         return with_passes(fit, passes), with_passes(the_plan, passes)
 
-    def _fit_rule_with_holes(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
+    def _fit_rule_with_missing(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
         """Fit rows with missing values with the number of components that a rule chooses, if it can be applied."""
         request = self._latent_request(1)
-        if request.bayes or not rule.with_holes:
-            raise self._needs_complete_rows(rule, bayes=request.bayes)
+        if request.bayes:
+            raise ValueError(
+                f"n_components={rule.name!r} compares models of maximum likelihood, and the rows have missing values: "
+                "with prior='vb', components that are not needed are dropped anyway. Pass a number, or prior=None."
+            )
+        if not rule.with_holes:
+            raise self._needs_complete_rows(rule)
         if not rows.traits.rereadable:
             raise needs_second_reading(f"for n_components={rule.name!r}, since entries are missing")
         if rule.with_holes == "likelihood":
@@ -255,7 +253,7 @@ class LatentModel(Model):
             return self._fit_chosen(rows, passes)
         options: Any = {"unstored": request.unstored, "seed": self._seed(), **self._eigenvalue_options()}
         e, passes = eigenvalues_with_holes(rows, **options)
-        self.choice_, _ = apply_rule(rule, e, self._seed())
+        self.choice_, _ = chosen_by(rule, e, self._seed())
         return self._fit_chosen(rows, passes)
 
     def _fit_by_likelihood(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
@@ -274,13 +272,7 @@ class LatentModel(Model):
         return with_passes(fit, passes), with_passes(the_plan, passes)
 
     def _choose_by_likelihood(
-        self,
-        rule: Rule,
-        n: float,
-        most: int,
-        without: float,
-        fit: Callable[[int, LatentFit | None], tuple[LatentFit, Plan]],
-        bound: float | None = None,
+        self, rule: Rule, n: float, most: int, without: float, fit: Callable[..., Any], bound: float | None = None
     ) -> list[tuple[LatentFit, Plan]]:
         """Set `choice_` to that of BIC or AIC among 0, 1, ..., `most` components of n rows, and return the fits of 1,
         2, ... components that it needed.
@@ -304,13 +296,8 @@ class LatentModel(Model):
         self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes or rule.assumes)
         return fits
 
-    def _needs_complete_rows(self, rule: Rule, *, bayes: bool = False) -> ValueError:
-        """The error for a rule that cannot be applied to rows with missing values, or not with a prior."""
-        if bayes:
-            return ValueError(
-                f"n_components={rule.name!r} compares models of maximum likelihood, and the rows have missing values: "
-                "with prior='vb', components that are not needed are dropped anyway. Pass a number, or prior=None."
-            )
+    def _needs_complete_rows(self, rule: Rule) -> ValueError:
+        """The error for a rule that cannot be applied to rows with missing values."""
         able = ", ".join(repr(name) for name in self._rules or RULES if rule_of(name).with_holes)
         return ValueError(
             f"n_components={rule.name!r} needs complete rows, without NaN or other missing values. Rules for rows with "
@@ -362,9 +349,6 @@ class LatentModel(Model):
 
         return scores
 
-    def _lift(self) -> Array:
-        return self.components_
-
     def _keep_first(self, k: int) -> None:
         # Rows are explained by all latent variables, of whose expectations the first k are returned.
         turn, g = self._turn, self._gaussian
@@ -396,12 +380,12 @@ class LatentModel(Model):
         """Log-density of the observed entries of each row; 0 for a row without any."""
         check_is_fitted(self)
         point = self._plug_in()
-        unstored = self.missing == "unstored"
-        return self._map(
-            X,
-            lambda block: astype(point.expect(observed_entries(block, unstored))[2], block.dtype),
-            "score_samples",
-        )
+
+        def log_density(block: Array) -> Array:
+            entries = observed_entries(block, self.missing == "unstored")
+            return astype(point.expect(entries)[2], block.dtype)
+
+        return self._map(X, log_density, "score_samples")
 
     def score(self, X: Any, y: Any = None) -> float:
         """Average log-density of the rows of `X`."""
@@ -568,8 +552,7 @@ class LatentModel(Model):
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Rows drawn from the fitted model."""
         check_is_fitted(self)
-        if isinstance(n_samples, bool) or not isinstance(n_samples, numbers.Integral) or n_samples < 1:
-            raise ValueError(f"n_samples={n_samples!r} must be a whole number of at least 1.")
+        check_count("n_samples", n_samples)
         random = check_random_state(self.random_state if random_state is None else random_state)
         g = self._gaussian
         u = random.standard_normal((n_samples, g.k))

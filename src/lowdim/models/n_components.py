@@ -1,8 +1,7 @@
-"""The parameter `n_components`: a number of components, a fraction of the variance, or a rule that chooses."""
+"""The parameter `n_components` as the name of a rule: how all models apply the rules of `selection`."""
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +9,13 @@ import numpy as np
 
 from .._core.arrays import to_numpy
 from .._core.threads import memory_bytes
-from ..errors import NoComponentWarning, choice, n_components_out_of_range, warn_user
+from ..errors import NoComponentWarning, choice, warn_user
 from ..linalg import divisor, is_constant
-from ..selection.criteria import Eigenvalues, Unavailable
+from ..selection.criteria import Eigenvalues
 from ..selection.cross_validation import CrossValidator
 from ..selection.fold_scores import HeldOutScorer
 from ..selection.folds import count_rows, folds_for, folds_of, shuffle_folds
-from ..selection.rules import ALIASES, RULES, Choice, Rule, rule_of
+from ..selection.rules import ALIASES, RULES, Choice, Rule, apply_rule, rule_of
 from ..solvers.problem import Spectrum
 from ..sources.base import Source
 
@@ -28,28 +27,6 @@ _ROUNDING = 1e-26
 _SHARE = 0.1
 
 
-def count_components(
-    k: Any, n: int | None, p: Any, *, upper: float | None = None, fractions: bool = True, of_rows: bool = False
-) -> int | None:
-    """`n_components` as a number, for n rows (None if that is not known) and p columns.
-
-    It is None if all components are needed: if it is None or, with `fractions`, a fraction of the variance. The largest
-    number is `upper` or, without it, the smaller of n and p; `of_rows`, it is n. For several tables, p is a tuple.
-    """
-    if k is None:
-        return None
-    if of_rows:
-        upper = float("inf") if n is None else n
-    elif upper is None:
-        upper = p if n is None else min(n, p)
-    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
-        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
-            return int(k)
-        if fractions and not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
-            return None
-    raise n_components_out_of_range(k, upper, n, p, fractions, of_rows)
-
-
 def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
     """The rule with the name `n_components`; an error if it is not among those allowed for the model."""
     names = tuple(RULES) if allowed is None else allowed
@@ -58,14 +35,10 @@ def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
     return rule_of(name)
 
 
-def is_cv(n_components: Any) -> bool:
-    """Whether `n_components`, which may be anything that the user passed, asks for cross-validation."""
-    return isinstance(n_components, str) and n_components == "cv"
-
-
-def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenvalues:
+def eigenvalues_for(rule: Rule, spectrum: Spectrum, ddof: int) -> Eigenvalues:
     """The input of a rule, from all eigenpairs; with the p x p matrix if the rule needs it and it fits into memory."""
     V = to_numpy(spectrum.vectors).astype(np.float64)
+    p = V.shape[1]
     values = spectrum.values.astype(np.float64) / divisor(spectrum.weight, ddof)
     variances = np.einsum("kj,k,kj->j", V, values, V)
     # Columns that vary only by rounding errors count as constant; after standardizing their variance is zero.
@@ -78,15 +51,12 @@ def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenv
     return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e
 
 
-def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
+def chosen_by(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
     """The choice of a rule that uses eigenvalues, and the number of components of the model, which is at least one."""
-    assert rule.function is not None
-    options = {"seed": seed} if "seed" in rule.options else {}
-    try:
-        k, curve = rule.function(e, **options)
-    except Unavailable as reason:
-        raise ValueError(f"n_components={rule.name!r}: {reason}; pass a number, or another rule.") from reason
-    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(e)), at_least_one(k, rule.name)
+    found = apply_rule(rule, e, {"seed": seed})
+    if found.k is None:
+        raise ValueError(f"n_components={rule.name!r}: {found.note}; pass a number, or another rule.")
+    return found, at_least_one(found.k, rule.name)
 
 
 def check_cv_rows(n: int | None) -> None:
@@ -108,8 +78,7 @@ def apply_cv_rule(
     validator = _validator(scorer, source, weights, seed, tables)
     # Most scorers cannot fit a model without components to rows with missing values.
     result = validator.run(from_zero=scorer.from_zero and tables is None)
-    first, rule = int(result.n_components[0]), RULES["cv"]
-    answer = Choice("cv", result.best, result.mean[0], rule.assumes, first=first, cross_validation=result)
+    answer = replace(apply_rule(RULES["cv"], result), first=int(result.n_components[0]))
     return answer, validator.total, result.n_passes
 
 

@@ -49,8 +49,18 @@ from ..sources.base import Source
 from ..sources.beside import BesideSource, require_one_device
 from ..sources.opening import can_be_opened, open_source, open_target
 from ..summaries.base import names_of_tables, require_seen
-from .base import Model, add_rows, can_partial_fit, check_namespace, copy_of, first_components, unpack_to
-from .n_components import apply_cv_rule, check_cv_rows, check_rule, count_components, is_cv, makes_summary
+from .base import (
+    Model,
+    add_rows,
+    can_partial_fit,
+    check_namespace,
+    copy_of,
+    count_components,
+    first_components,
+    is_cv,
+    unpack_to,
+)
+from .n_components import apply_cv_rule, check_cv_rows, check_rule, makes_summary
 from .output import Maps, framed_results, results
 
 # Parameters of models of several tables: one value for all of them, or one for each.
@@ -271,8 +281,7 @@ class PairModel(Model):
         Scores of the first components only are allowed, too; those of the others are taken to be zero.
         """
         check_is_fitted(self)
-        maps = self._inverse_maps(X, y)
-        return framed_results(self, maps, X) if y is None else framed_results(self, maps, X, y)
+        return framed_results(self, self._inverse_maps(X, y), X, y)
 
     def inverse_transform_to(
         self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
@@ -379,6 +388,8 @@ class PairModel(Model):
 
     def _warn(self, views: Views, fit: Any) -> None:
         """Warn of directions lost to rounding, and of fewer components than requested."""
+        if hasattr(self, "_ridges"):
+            warn_if_forced(views, fit, self._ridges)
         asked = self.choice_.k if is_cv(self.n_components) and hasattr(self, "choice_") else self.n_components
         unsure = fit.status is Status.UNRESOLVED
         lost = (
@@ -394,8 +405,17 @@ class PairModel(Model):
             warn_user(f"{dropped} and were left out.", RankWarning)
 
     def _describe_dropped(self, views: Views) -> str:
-        """A text with the directions that were left out because they have no variance; empty if there are none."""
-        return ""
+        """A text with the directions that were left out because a division by their variance was needed, which is zero;
+        empty if there are none."""
+        if not hasattr(self, "_ridges"):
+            return ""
+        lost = []
+        for name, view, rank, c in zip(views.names, views.tables, self.rank_, self._ridges, strict=True):
+            # Coordinates may have fewer columns than their upper bound says.
+            expected = min(view.table.shape[1], views.n_rows - 1)
+            if c == 0.0 and rank < min(view.dimension, expected):
+                lost.append(f"{expected - rank} of {expected} directions of {name} have no variance")
+        return ", ".join(lost)
 
     def _describe_limit(self) -> str:
         """A text that says why there are no more components."""
@@ -408,7 +428,12 @@ class PairModel(Model):
         lifted_x, (weights, loadings) = _lift_together(x, [fit.x_weights, fit.x_loadings])
         of_y = [fit.y_weights, fit.y_loadings, fit.y_rotations, fit.y_on_x]
         lifted_y, (y_weights, y_loadings, y_rotations, y_on_x) = _lift_together(y, of_y)
-        self._set_centres(lifted_x, lifted_y, dtypes)
+        for name, lifted, scaled, dtype in zip(
+            "xy", (lifted_x, lifted_y), check_scale(self.scale, 2), dtypes, strict=True
+        ):
+            setattr(self, f"{name}_mean_", cast(lifted.mean, lifted_x.mean, dtype))
+            ones = namespace(lifted.mean).ones_like(lifted.deviation)
+            setattr(self, f"{name}_scale_", cast(lifted.scale if scaled else ones, lifted_x.mean, dtype))
         sign = signs(weights.T) if k else weights[0, :]
         found = {
             "x_weights_": weights,
@@ -422,15 +447,6 @@ class PairModel(Model):
         for name, value in found.items():
             dtype = dtypes[0] if name.startswith("x_") else dtypes[1]
             setattr(self, name, cast(value * asarray_like(sign, value, dtype=value.dtype)[None, :], weights, dtype))
-
-    def _set_centres(self, x: LiftedVectors, y: LiftedVectors, dtypes: Dtypes) -> None:
-        """Set the means and scales of both tables."""
-        like = x.mean
-        flags = check_scale(self.scale, 2)
-        for name, lifted, scaled, dtype in zip("xy", (x, y), flags, dtypes, strict=True):
-            setattr(self, f"{name}_mean_", cast(lifted.mean, like, dtype))
-            ones = namespace(lifted.mean).ones_like(lifted.deviation)
-            setattr(self, f"{name}_scale_", cast(lifted.scale if scaled else ones, like, dtype))
 
     # ---- Summaries
 
@@ -466,9 +482,7 @@ class PairModel(Model):
         pair = BesideSource([x, other])
         if reset:
             self._one_dimensional = other.vector
-            remember_target(self, other)
-        else:
-            check_table_names(self, other, 1, "y")
+        check_target(self, other, reset)
         return pair
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:
@@ -476,7 +490,7 @@ class PairModel(Model):
         maps = super()._transform_maps(X)
         if y is None:
             return maps
-        source = open_further(self, y, self.y_mean_, "y", "transform", self._known_names(1))
+        source = open_further(self, y, self.y_mean_, "y", self._known_names(1))
         return [*maps, RowMap(source, self._scoring(1), self._score_names)]
 
     def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
@@ -519,18 +533,16 @@ def cast(value: Any, like: Array, dtype: Any) -> Array:
 # Tables beside the first one, such as y: how they are opened, and the names of their columns.
 
 
-def open_further(
-    model: Any, X: Any, mean: Array, table: str, method: str, wanted: Sequence[str] | None = None
-) -> Source:
-    """The source of a further table of new rows, whose width must be that of the fit. Of files, the columns `wanted`
-    are read."""
+def open_further(model: Any, X: Any, mean: Array, table: str, wanted: Sequence[str] | None) -> Source:
+    """The source of a further table of new rows, whose width must be that of the fit, for `transform`. Of files, the
+    columns `wanted` are read."""
     source = open_target(X, table=table, wanted=wanted)
     if source.shape[1] != mean.shape[0]:
         raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
     if table == "y":
         check_table_names(model, source, 1, "y")
     source = in_namespace_of(open_source(model._centre()[None, :]), source)
-    check_namespace(model, source, method)
+    check_namespace(model, source, "transform")
     return source
 
 
@@ -550,8 +562,12 @@ def in_namespace_of(x: Source, other: Source) -> Source:
     return moved
 
 
-def remember_target(model: Any, source: Source) -> None:
-    """Record the names of the columns of y, if they have any."""
+def check_target(model: Any, source: Source, reset: bool) -> None:
+    """Record the names of the columns of y, if they have any and `reset`; otherwise compare them with those of the
+    fit."""
+    if not reset:
+        check_table_names(model, source, 1, "y")
+        return
     model.__dict__.pop("target_names_in_", None)
     if source.names is not None:
         model.target_names_in_ = np.asarray(source.names, dtype=object)
@@ -582,22 +598,6 @@ def _lift_together(view: View, arrays: list[np.ndarray]) -> tuple[LiftedVectors,
     k = arrays[0].shape[1]
     parts = {id(a): lifted.vectors[:, i * k : (i + 1) * k] for i, a in enumerate(unique)}
     return lifted, [parts[id(a)] for a in arrays]
-
-
-# Functions that the models of canonical variates share.
-
-
-def describe_lost_directions(views: Views, ranks: Sequence[int], ridges: Sequence[float]) -> str:
-    """A text with the numbers of directions that were left out because a division by zero variance was needed."""
-    lost = []
-    for name, view, rank, c in zip(views.names, views.tables, ranks, ridges, strict=True):
-        if c > 0.0 or rank >= min(view.dimension, views.n_rows - 1):
-            continue
-        # Coordinates may have fewer columns than their upper bound says.
-        expected = min(view.table.shape[1], views.n_rows - 1)
-        if rank < expected:
-            lost.append(f"{expected - rank} of {expected} directions of {name} have no variance")
-    return ", ".join(lost)
 
 
 def warn_if_forced(views: Views, fit: CanonicalFit, regularization: Sequence[float]) -> None:

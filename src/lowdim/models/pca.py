@@ -31,16 +31,8 @@ from ..solvers import spectra
 from ..solvers.problem import Plan, Spectrum, leading_count, with_passes
 from ..solvers.spectra.covariance import Solver
 from ..sources.derived import mean_of_results
-from .base import first_components
-from .n_components import (
-    apply_cv_rule,
-    apply_rule,
-    at_least_one,
-    check_rule,
-    count_components,
-    eigenvalues_for,
-    is_cv,
-)
+from .base import check_flags, count_components, first_components, is_cv
+from .n_components import apply_cv_rule, at_least_one, check_rule, chosen_by, eigenvalues_for
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
 from .spectral import DENSITY_AXES, SpectralModel, density_support, variance_outside, with_variance
 
@@ -133,7 +125,6 @@ class PCA(SpectralModel):
     columns
     """
 
-    choice_: Any
     #: None unless a fit sets it: a model may also be rebuilt from its components, mean and variances.
     scale_: Any = None
     #: How much more than the share of the variance that `n_components` asks for the components must reach.
@@ -309,9 +300,7 @@ class PCA(SpectralModel):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name in ("whiten", "standardize", "center"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be True or False.")
+        check_flags(self, "whiten", "standardize", "center")
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
         spectrum = self._kept(spectrum)
@@ -335,7 +324,13 @@ class PCA(SpectralModel):
         """The components that `n_components` and `whiten` keep."""
         k = spectrum.values.shape[0]
         if isinstance(self.n_components, str):
-            k = self._apply_rule(self.n_components, spectrum)
+            rule = check_rule(self.n_components)
+            if rule.needs != "folds":
+                self.choice_, k = chosen_by(rule, eigenvalues_for(rule, spectrum, self.ddof), self._seed())
+            elif hasattr(self, "choice_"):
+                k = at_least_one(int(self.choice_.k), rule.name)
+            else:
+                raise rule_needs_rows(rule.name)
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
             k = leading_count(spectrum.values, spectrum.total, float(self.n_components) + self._beyond_share)
         return spectrum.truncated(with_variance(spectrum, k) if self.whiten and self._drops_flat else k)
@@ -349,17 +344,6 @@ class PCA(SpectralModel):
             # ARPACK cannot compute the last one.
             return count_components((p if n is None else min(n, p)) - 1, n, p)
         return count_components(self.n_components, n, p)
-
-    def _apply_rule(self, name: str, spectrum: Spectrum) -> int:
-        """The number of components that a rule chooses from all eigenpairs."""
-        rule = check_rule(name)
-        if rule.needs == "folds":
-            if not hasattr(self, "choice_"):
-                raise rule_needs_rows(name)
-            return at_least_one(int(self.choice_.k), name)
-        e = eigenvalues_for(rule, spectrum, spectrum.vectors.shape[1], self.ddof)
-        self.choice_, k = apply_rule(rule, e, self._seed())
-        return k
 
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: their log-likelihood."""

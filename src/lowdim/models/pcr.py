@@ -9,11 +9,10 @@ from typing import Any
 from .._core.arrays import Array
 from ..errors import choice
 from ..reading.map import map_rows
-from ..selection.fold_scores import HeldOutScorer
-from ..selection.scorers import ErrorScorer
 from ..solvers.pairs.pls import principal_regression
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction
 from ..solvers.pairs.views import Views, principal_views
+from .pls import PLSRegression
 from .regression import REGRESSION_AXES, LatentRegression
 
 
@@ -104,13 +103,9 @@ class PCR(LatentRegression):
         if self.select not in ("variance", "relevance"):
             raise choice("select", self.select, ["variance", "relevance"])
 
-    def held_out_scorer(self) -> HeldOutScorer:
-        """The scorer of held-out rows for `cross_validate`: the mean squared error of their responses."""
-        self._check_parameters()
-        return ErrorScorer(self, self._most, self._standardize_tables(2))
-
-    def _most(self, groups: Sequence[int]) -> int:
-        return groups[0]
+    # Held-out rows are scored, and components counted, as in PLS regression.
+    held_out_scorer: Any = PLSRegression.held_out_scorer
+    _most: Any = PLSRegression._most
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(principal_regression, by_relevance=self.select == "relevance")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import replace
 from typing import Any
 
-from .._core.devices import name_of_device
 from ..solvers import spectra
-from ..solvers.problem import ON_HOST, AnySolver, Plan, is_auto
+from ..solvers.problem import AnySolver, Plan, is_auto
 from ..sources.array import ShapedSource
 from ..sources.base import Source, Traits
-from ..sources.on_device import resident
 from ..sources.opening import can_be_read_once, open_source
 
 
@@ -100,24 +97,6 @@ def _rows_or_shape(X: Any) -> Any:
             "lowdim.open_source(X) to both plan and fit, or pass a shape (n, p)."
         )
     return X
-
-
-def placed(plan: Plan, source: Source) -> Plan:
-    """The plan, with which work of it runs where, and advice if rows that an engine computes are read several times."""
-    engine, why, on_host = source.traits.engine, plan.why, plan.solver.on_host
-    rows = source if source.traits.sent is None else resident(source)
-    if engine is not None:
-        where = f"sums on the workers of {engine.name}, the solve here"
-        if engine.keeping and plan.passes > 1:
-            note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
-            why = f"{why}; {note}" if why else note
-    elif rows.traits.host:
-        where = ON_HOST
-    else:
-        device = name_of_device(rows.empty(0))
-        where = f"sums on {device}, {on_host} on the host" if on_host else f"sums and solve on {device}"
-        where = where if rows is source else f"rows sent to {device} block by block, {where}"
-    return replace(plan, where=where, why=why)
 
 
 def joined_plan(first: Plan, second: Plan, what: str) -> Plan:

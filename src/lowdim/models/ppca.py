@@ -25,8 +25,9 @@ from ..solvers.problem import Plan, Request, total_weight
 from ..solvers.spectra.covariance import Solver
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ..summaries.moments import Moments
+from .base import check_flags
 from .latent import LatentModel
-from .n_components import apply_rule, eigenvalues_for
+from .n_components import chosen_by, eigenvalues_for
 
 #: EM keeps the noise variance above this fraction of the average variance.
 _FLOOR = 1e-10
@@ -139,7 +140,7 @@ class PPCA(LatentModel):
 
     def _fit_summary_by_rule(self, summary: Any, rule: Rule) -> tuple[LatentFit, Plan]:
         e = Eigenvalues.from_summary(summary, bool(self.standardize), ddof=0)
-        self.choice_, k = apply_rule(rule, e, self._seed())
+        self.choice_, k = chosen_by(rule, e, self._seed())
         return self._fit_components(summary, k)
 
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
@@ -148,9 +149,8 @@ class PPCA(LatentModel):
             return self._fit_summary_by_rule(rows.summarize(Moments(rows.shape[1], wide=True)), rule)
         request = Request(k=None, ddof=0, standardize=self.standardize, seed=self._seed())
         spectrum, the_plan = spectra.solve(rows, request, self.solver)
-        p = rows.shape[1]
-        self.choice_, k = apply_rule(rule, eigenvalues_for(rule, spectrum, p, 0), self._seed())
-        return closed_form(spectrum.truncated(k), p), the_plan
+        self.choice_, k = chosen_by(rule, eigenvalues_for(rule, spectrum, 0), self._seed())
+        return closed_form(spectrum.truncated(k), rows.shape[1]), the_plan
 
     def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
         rule = super()._check_rule_rows(name, rows)
@@ -162,12 +162,9 @@ class PPCA(LatentModel):
         return rule
 
     def _scorer_for_rule(self, *, missing: bool) -> Any:
-        standardize = bool(self.standardize)
-        return (
-            HolesScorer(standardize, self._seed(), self.missing == "unstored")
-            if missing
-            else SpectralScorer(standardize)
-        )
+        if missing:
+            return HolesScorer(bool(self.standardize), self._seed(), self.missing == "unstored")
+        return SpectralScorer(bool(self.standardize))
 
     @property
     def loadings_(self) -> Array:
@@ -180,8 +177,7 @@ class PPCA(LatentModel):
         super()._check_parameters()
         if self.prior not in (None, "vb"):
             raise choice("prior", self.prior, ("vb",), "Or None, for maximum likelihood.")
-        if not isinstance(self.standardize, bool | np.bool_):
-            raise ValueError(f"standardize={self.standardize!r} must be True or False.")
+        check_flags(self, "standardize")
         able = _able()
         names = ("auto", *able, *spectra.SOLVERS)
         tied = isinstance(self.solver, LatentSolver) and self.solver.ties_noise

@@ -107,7 +107,7 @@ class LatentRegression(PairModel):
     def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
         """The maps that `predict` applies to its arguments."""
         model = first_components(self, n_components, least=0)
-        return [prediction_map(model, X, *model.coefficient_factors())]
+        return [prediction_map(model, X)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
@@ -290,13 +290,13 @@ def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Arra
     )
 
 
-def prediction_map(model: Any, X: Any, R: Array, Q: Array) -> RowMap:
-    """The map from the rows of `X` to predictions, with R and Q in the units of the columns.
+def prediction_map(model: Any, X: Any) -> RowMap:
+    """The map from the rows of `X` to predictions.
 
     Predictions are a vector if y was one in the fit, and have the dtype that y had. Products with float32 rows are
     computed in float32, unless y is in float64 and they leave the range of float32.
     """
-    R, Q = in_common_dtype(R, Q)
+    R, Q = in_common_dtype(*model.coefficient_factors())
     few = Q.shape[0] <= Q.shape[1] and model._finite_coefficients
     A = R @ Q.T if few else R
     first = affine(A, astype(model.x_mean_, R.dtype), _deviation(model, Q) if few else model._x_deviation())

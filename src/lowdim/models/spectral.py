@@ -24,8 +24,8 @@ from ..solvers import spectra
 from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, total_weight
 from ..solvers.spectra.covariance import Solver
 from ..summaries.base import require_seen
-from .base import Model, add_rows, can_partial_fit, copy_of
-from .n_components import check_cv_rows, count_components, is_cv
+from .base import Model, add_rows, can_partial_fit, copy_of, count_components, is_cv
+from .n_components import check_cv_rows
 
 #: The attributes of models with a density that are bootstrapped, and the meaning of their axes.
 DENSITY_AXES = {
@@ -75,7 +75,10 @@ class SpectralModel(Model):
 
     def _request_for(self, rows: Rows) -> Request:
         """The request to the solver; an error if there are too few rows."""
-        return self._request(count_rows(rows, self.ddof, self._fixed_ddof), rows.shape[1])
+        n, weight = counted_rows(rows), total_weight(rows) or 0.0
+        if n is not None:
+            require_rows(n, weight, self.ddof, self._fixed_ddof)
+        return self._request(None if n is None else max(n, int(weight)), rows.shape[1])
 
     def _k(self, n: int | None, p: int) -> int | None:
         """The number of eigenpairs that `n_components` needs; None means all."""
@@ -198,17 +201,6 @@ class SpectralModel(Model):
 
 
 # Principal components of rows for PCA, Whitening and ICA: how many to compute, with the checks and warnings.
-
-
-def count_rows(rows: Rows, ddof: int, fixed: bool = False) -> int | None:
-    """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`; it
-    advises to change that unless it is `fixed`."""
-    n = counted_rows(rows)
-    if n is None:
-        return None
-    weight = total_weight(rows) or 0.0
-    require_rows(n, weight, ddof, fixed)
-    return max(n, int(weight))
 
 
 def with_variance(spectrum: Spectrum, k: int) -> int:

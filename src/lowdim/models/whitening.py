@@ -22,7 +22,7 @@ from ..solvers.problem import Request, Spectrum, leading_count
 from ..solvers.spectra.covariance import SHRINKAGE, Solver
 from ..summaries.moments import FourthMoments, Moments
 from ..table import numbered
-from .base import derived
+from .output import derived
 from .spectral import SpectralModel
 
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
@@ -105,19 +105,18 @@ class Whitening(SpectralModel):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows) -> None:
-        if self.regularization == "ledoit-wolf" and not self._reads_columns(rows):
+        wolf = self.regularization == "ledoit-wolf"
+        # Whether the eigenpairs come from the inner products of few rows.
+        few = wolf and self.solver == "auto" and spectra.plan(rows, self._request_for(rows)).solver.reads_columns
+        if wolf and not few:
             # The shrinkage intensity needs fourth moments, so the whole fit uses a summary with them.
             summary = rows.summarize(FourthMoments(rows.shape[1]))
             self._fit_summary(summary, spectra.streaming_solver(self.solver), rows.dtype, passes=1)
             return
         spectrum, the_plan = spectra.solve(rows, self._request_for(rows), self.solver)
-        if self.regularization == "ledoit-wolf":
+        if wolf:
             self._set_fourth(_fourth_moment(rows, spectrum), spectrum.n_rows, spectrum.weight)
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
-
-    def _reads_columns(self, rows: Rows) -> bool:
-        """Whether the eigenpairs come from the inner products of few rows."""
-        return bool(self.solver == "auto" and spectra.plan(rows, self._request_for(rows)).solver.reads_columns)
 
     fitted_attributes = {
         "shrinkage_": Real("nonnegative", most=1.0),
@@ -371,17 +370,14 @@ class SymmetricFactors:
         found = (coordinates * astype(self.along - self.beyond, coordinates.dtype)) @ V
         return found if rows is None or self.beyond == 0.0 else found + self.beyond * rows
 
-    def dense(self, what: str = "a symmetric matrix") -> Array:
+    def dense(self, what: str) -> Array:
         """The p x p matrix; a MemoryError that says how large `what` is if it does not fit into memory."""
         V, p = self.vectors, int(self.vectors.shape[1])
-        require_square(what, p, V.dtype.itemsize if hasattr(V.dtype, "itemsize") else 8)
+        # Three matrices of this size are there at a time.
+        needed, have = 3 * (V.dtype.itemsize if hasattr(V.dtype, "itemsize") else 8) * p * p, memory_bytes()
+        if have and needed > have:
+            advice = "Use transform and inverse_transform instead."
+            raise needs_memory(f"{what} of {p} x {p} numbers", needed, have, advice)
         xp = namespace(V)
         identity = xp.eye(p, dtype=V.dtype, device=device(V))
         return (V.T * astype(self.along - self.beyond, V.dtype)[None, :]) @ V + self.beyond * identity
-
-
-def require_square(what: str, p: int, itemsize: int = 8, n_matrices: int = 3) -> None:
-    """Raise a MemoryError if `n_matrices` of size p x p, which computing `what` takes, do not fit into memory."""
-    needed, have = n_matrices * itemsize * p * p, memory_bytes()
-    if have and needed > have:
-        raise needs_memory(f"{what} of {p} x {p} numbers", needed, have, "Use transform and inverse_transform instead.")

@@ -10,6 +10,7 @@ from sklearn import decomposition
 
 from .. import models
 from .._core.schema import Sometimes, Text
+from ..errors import HeywoodWarning, without_warnings
 from ..reading.rows import Rows
 from ..solvers import latent
 from ..solvers.latent import LATENT_SOLVERS
@@ -102,20 +103,15 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
         form: Any = LATENT_SOLVERS[self.__dict__.get("_form", Newton.name)]
         return form(max_iter=int(self.max_iter))
 
-    def _rotation(self) -> Rotation | None:
-        # scikit-learn does not normalise the loadings of each column first.
-        return None if self.rotation is None else _ROTATIONS[self.rotation]
-
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
-        super()._unpack(fit, dtype)
+        # scikit-learn gives no such warning; `heywood_` marks the columns nevertheless.
+        with without_warnings(HeywoodWarning):
+            super()._unpack(fit, dtype)
         self.loglike_ = increasing(self.loglike_)
 
-    def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        return W * scale
-
-    def _warn_of_heywood_cases(self) -> None:
-        # scikit-learn gives no such warning; `heywood_` marks the columns nevertheless.
-        pass
+    def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> tuple[Rotation | None, np.ndarray]:
+        # scikit-learn does not normalise the loadings of each column first.
+        return None if self.rotation is None else _ROTATIONS[self.rotation], W * scale
 
     def _k(self, n: int | None, p: int) -> int:
         return 0 if self.n_components == 0 else super()._k(n, p)
@@ -135,8 +131,4 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
 
 def increasing(values: Sequence[float]) -> list[float]:
     """The values that are larger than all before them."""
-    kept: list[float] = []
-    for value in values:
-        if not kept or value > kept[-1]:
-            kept.append(value)
-    return kept
+    return [value for i, value in enumerate(values) if i == 0 or value > max(values[:i])]

@@ -256,7 +256,7 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
 
     def _find_eigenvectors(self, rows: Rows) -> None:
         """Eigenvectors from the scores, after a solver that does not compute them."""
-        Z, values = self._scores_of(rows.source), self.eigenvalues_
+        Z, values = self._scores_map(rows.source).result(), self.eigenvalues_
         xp = namespace(Z)
         self.eigenvectors_ = Z / xp.sqrt(xp.where(values > 0.0, values, xp.ones_like(values)))
         self.X_fit_ = rows.whole("KernelPCA")[0].copy() if self.X_fit_ is None else self.X_fit_

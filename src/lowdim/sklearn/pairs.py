@@ -28,8 +28,6 @@ class SklearnPair(SklearnParameters):
     warning, and the others are zero.
     """
 
-    n_components: Any
-    n_components_: int
     solver = "auto"
     fitted_attributes: ClassVar[dict[str, Kind | None]] = {
         "_x_scores": Sometimes(Numbers("*", "k", rows=True)),

@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from .. import models
 from .._core.arrays import Array, asarray_like, namespace
 from .._core.schema import Numbers, Sometimes, Whole
-from ..linalg import divisor
-from ..models.spectral import count_rows
+from ..linalg import divisor, require_rows
 from ..reading.rows import Rows
 from ..solvers import spectra
-from ..solvers.problem import Spectrum
+from ..solvers.problem import Spectrum, counted_rows, repeated_rows, total_weight
 from ..solvers.spectra.covariance import Solver
 from ..solvers.spectra.krylov import Krylov
 
@@ -30,13 +29,9 @@ class SklearnParameters:
     """
 
     _parameter_constraints: dict[str, Any]
-    _not_taken: ClassVar[dict[str, str]]
+    # All arguments of scikit-learn's class are taken.
+    _not_taken: ClassVar[dict[str, str]] = {}
     _frames_everywhere = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        # All arguments of scikit-learn's class are taken.
-        cls._not_taken = {}
 
     @property
     def component_names_(self: Any) -> list[str]:
@@ -261,7 +256,9 @@ class IncrementalPCA(PrincipalComponents):
         return super().partial_fit(X, y, sample_weight)
 
     def _fit_rows(self, rows: Rows) -> None:
-        n, p = count_rows(rows, self.ddof, self._fixed_ddof), rows.shape[1]
+        counted, n, p = counted_rows(rows), repeated_rows(rows), rows.shape[1]
+        if counted is not None:
+            require_rows(counted, total_weight(rows) or 0.0, self.ddof, self._fixed_ddof)
         self.__dict__.pop("n_components_", None)
         self.batch_size_ = 5 * p if self.batch_size is None else int(self.batch_size)
         if self.n_components is None:

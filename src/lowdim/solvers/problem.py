@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
-from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -365,7 +365,7 @@ class RowsLike(Protocol):
 def check_whole(options: Any, name: str, least: int = 1, instead: str = "") -> None:
     """Refuse an option that is not a whole number of at least `least`; the message adds what is allowed `instead`."""
     value = getattr(options, name)
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         kind = type(options).__name__
         raise ValueError(f"{kind}({name}={value!r}): a whole number of at least {least} is needed{instead}.")
 
@@ -373,7 +373,7 @@ def check_whole(options: Any, name: str, least: int = 1, instead: str = "") -> N
 def check_share(options: Any, name: str) -> None:
     """Refuse an option that is not a number between 0 and 1."""
     value = getattr(options, name)
-    if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+    if not isinstance(value, numbers.Real) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"{type(options).__name__}({name}={value!r}): a number between 0 and 1 is needed.")
 
 
@@ -430,7 +430,7 @@ class AnySolver(ABC):
 
     def plan_sources(self, sources: Sequence[Any], k: int | None = None) -> Plan:
         """The plan for the rows of these sources; raises an error if this solver cannot do the job."""
-        if k is not None and (isinstance(k, bool) or not isinstance(k, Integral) or k < 1):
+        if k is not None and (isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1):
             raise ValueError(f"k={k!r} must be a whole number of at least 1, or None for all.")
         job = self.job_of(sources, k)
         refusal = self.refusal(job)
