@@ -34,7 +34,7 @@ from ..sources.derived import in_order, with_known_length
 from ..sources.opening import by_name
 from ..summaries.moments import Columns, Moments
 from ..table import Table, Tabular, numbered
-from .fold_scores import CanBeBootstrapped, CanBeStarted, with_known_products
+from .fold_scores import started_copy, with_known_products
 from .folds import Folds, cells_without_order, check_whole, is_whole, is_wide, rows_and_counts, split_rows
 from .parallel_analysis import check_count, check_level, seed_of
 from .scorers import has_unstored_holes
@@ -233,7 +233,7 @@ def bootstrap(
     >>> draws.interval("explained_variance").shape
     (2, 2)
     """
-    if not isinstance(estimator, CanBeBootstrapped):
+    if not all(hasattr(estimator, name) for name in ("open_rows", "fit_summary", "bootstrap_axes")):
         raise TypeError(
             f"{type(estimator).__name__} cannot be bootstrapped here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
             "and CCA can."
@@ -420,7 +420,7 @@ class SummedPieces(Pieces):
             moments.n_rows, moments.weight = int(c @ self.rows), total
             moments.mean, moments.rest = centre + d, np.zeros(p)
             moments.scatter = 0.5 * (S + S.T)
-            yield _copy(model, near).fit_summary(moments)
+            yield started_copy(model, near, near=True).fit_summary(moments)
 
 
 @dataclass(frozen=True)
@@ -435,13 +435,7 @@ class WeightedPieces(Pieces):
 
     def fits(self, model: Any, counts: np.ndarray, near: Any = None) -> Iterator[Any]:
         for c in counts:
-            yield _copy(model, near).fit(*self.tables, sample_weight=c[self.labels] * self.weights)
-
-
-def _copy(model: Any, near: Any) -> Any:
-    """An unfitted copy of the model, whose fit starts at the fitted model `near` if it can."""
-    copy = clone(model)
-    return copy if near is None or not isinstance(copy, CanBeStarted) else copy.start_at(near, near=True)
+            yield started_copy(model, near, near=True).fit(*self.tables, sample_weight=c[self.labels] * self.weights)
 
 
 def find_pieces(

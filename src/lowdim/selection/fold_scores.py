@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import lapack
+from sklearn.base import clone
 
 from .._core.arrays import Array, asarray_like, dense, namespace, to_numpy
 from .._core.threads import available, check_stop, memory_bytes, run_in_parallel
@@ -28,10 +29,9 @@ from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .folds import Folds, dense_rows, split_summaries, summarize_by_label
 
-# The protocols of models that can be cross-validated, bootstrapped or tested by permutations.
-#
-# A user's model with the methods `open_rows`, `fit_summary` and `held_out_scorer` can be cross-validated. With
-# `bootstrap_axes` it can be bootstrapped, and with `permutation_options` it can be tested against shuffled rows.
+# A user's model with the methods `open_rows` and `held_out_scorer` can be cross-validated. With `fit_summary` and the
+# class attribute `bootstrap_axes` it can be bootstrapped, and with `permutation_options` it can be tested against
+# shuffled rows. If it has `start_at(fitted, near=False)`, fits to similar rows start at the solution of a fitted model.
 
 
 @dataclass(frozen=True)
@@ -105,49 +105,11 @@ class PermutationOptions:
     factors: bool = False
 
 
-@runtime_checkable
-class OpensRows(Protocol):
-    """A model that checks its parameters and opens the rows that it would be fitted to."""
-
-    def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
-        """The source of the rows, after a check of the parameters; if `fitted`, columns must be those of the fit."""
-
-
-@runtime_checkable
-class CanBeValidated(OpensRows, Protocol):
-    """A model that can be cross-validated."""
-
-    def held_out_scorer(self) -> HeldOutScorer:
-        """The scorer of held-out rows for this model; invalid parameters are refused."""
-
-
-@runtime_checkable
-class CanBeBootstrapped(OpensRows, Protocol):
-    """A model that can be bootstrapped."""
-
-    #: Names of the fitted attributes that are bootstrapped, without the final underscore, and the meaning of each of
-    #: their axes: "components", "features" or "targets".
-    bootstrap_axes: ClassVar[dict[str, tuple[str, ...]]]
-
-    def fit_summary(self, summary: Any) -> Self:
-        """Fit to a summary of rows."""
-
-
-@runtime_checkable
-class CanBeStarted(Protocol):
-    """A model that is fitted by an iteration, which can start at the solution for similar rows."""
-
-    def start_at(self, fitted: Any, *, near: bool = False) -> Self:
-        """Let the next fit start at the solution of a fitted model of the same columns; if the solution is expected
-        `near` that one, other starts may be left out."""
-
-
-@runtime_checkable
-class CanBePermuted(OpensRows, Protocol):
-    """A model that can be tested against shuffled rows."""
-
-    def permutation_options(self) -> PermutationOptions:
-        """The options of the permutation test for this model."""
+def started_copy(model: Any, fitted: Any, *, near: bool = False, **parameters: Any) -> Any:
+    """An unfitted copy of the model with other parameters, whose fit starts at a fitted model, if there is one and it
+    can; if the solution is expected `near` that one, other starts may be left out."""
+    copy = clone(model).set_params(**parameters)
+    return copy if fitted is None or not hasattr(copy, "start_at") else copy.start_at(fitted, near=near)
 
 
 # The ways to score the rows that are left out of a cross-validation, and their table.
@@ -177,7 +139,12 @@ class FoldJob(Job):
     source: Source
     folds: Folds
     weights: Any
+    #: The numbers of components that were asked for, and those that are scored: a model without components as well, if
+    #: predictions are compared with it.
+    asked: np.ndarray
     counts: np.ndarray
+    #: The weight of the held-out rows of each split.
+    held_out: np.ndarray
     #: X and y, for fits to rows.
     tables: tuple[Any, Any]
 
@@ -462,6 +429,11 @@ def with_known_products(model: Any, source: Source) -> tuple[Any, Any]:
         if n is not None and wide and rotates and not scaled:
             member = KnownSource(member, Rows(member).summarize_features(Gram(n)))
         tables.append(member)
+    return tables_of(tables)
+
+
+def tables_of(tables: Sequence[Any]) -> tuple[Any, Any]:
+    """X and y, to which a model is fitted; y is None if there is one table."""
     return tables[0], tables[1] if len(tables) > 1 else None
 
 

@@ -26,7 +26,7 @@ from ..sources.opening import open_source
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 from .cross_validation import check_counts
-from .fold_scores import CanBeStarted, CoordinateRows, Frame, HeldOutScorer, HeldOutScores
+from .fold_scores import CoordinateRows, Frame, HeldOutScorer, HeldOutScores, started_copy
 
 # The log-likelihood, the squared error and the correlations of held-out rows depend only on their weight, mean and
 # scatter, so the rows are not read again.
@@ -211,8 +211,7 @@ class Scorer(HeldOutScorer):
 
     def copy(self, k: int, near: Any = None, **parameters: Any) -> Any:
         """An unfitted copy of the model with `k` components, whose fit starts at the fitted model `near` if it can."""
-        model = clone(self.model).set_params(n_components=int(k), **parameters)
-        return model if near is None or not isinstance(model, CanBeStarted) else model.start_at(near)
+        return started_copy(self.model, near, n_components=int(k), **parameters)
 
 
 class DensityScorer(Scorer):
