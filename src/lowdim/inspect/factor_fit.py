@@ -15,7 +15,7 @@ from ..models.factor_analysis import FactorAnalysis, chi_square_factor, degrees_
 from ..selection.parallel_analysis import check_level
 from ..solvers.problem import Misfit
 from ..table import Table, Tabular
-from .limits import column_names
+from .tables import column_names
 
 
 @dataclass(frozen=True, repr=False)
