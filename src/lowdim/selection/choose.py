@@ -31,7 +31,7 @@ from ..sources.opening import by_name, open_source
 from ..summaries.latent import LatentGaussian, Observed, observed_entries
 from ..summaries.moments import Columns, Moments
 from .criteria import Eigenvalues, penalised_curve
-from .cross_validation import CrossValidation, CrossValidator, NoFoldSummaries, check_counts
+from .cross_validation import CrossValidation, CrossValidator, NoFoldSummaries
 from .fold_scores import HeldOutScorer
 from .folds import folds_for, shuffle_folds
 from .parallel_analysis import seed_of
@@ -433,8 +433,7 @@ class MissingScorer(HeldOutScorer):
     fits_each_count = True
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        most = min(int(n_train), source.shape[1]) - 1
-        return np.arange(min(most, MAX_TRIED) + 1) if asked is None else check_counts(asked, 0, most, most)
+        return np.arange(min(int(n_train), source.shape[1], MAX_TRIED + 1))
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Scores for each count: the average log-density of the observed entries of the rows with positive `test`."""

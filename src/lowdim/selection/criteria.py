@@ -451,7 +451,7 @@ def gavish_donoho(e: Eigenvalues, noise_variance: float | None = None) -> tuple[
     ----------
     .. [1] Gavish, Donoho (2014), The optimal hard threshold for singular values is 4/sqrt(3).
     """
-    return _above(e, hard_threshold(_beta(e)) ** 2, noise_variance)
+    return _above(e, lambda beta: hard_threshold(beta) ** 2, noise_variance)
 
 
 def marchenko_pastur(e: Eigenvalues, noise_variance: float | None = None) -> tuple[int, np.ndarray]:
@@ -461,7 +461,7 @@ def marchenko_pastur(e: Eigenvalues, noise_variance: float | None = None) -> tup
     ----------
     .. [1] Marchenko, Pastur (1967), Distribution of eigenvalues for some sets of random matrices.
     """
-    return _above(e, (1.0 + math.sqrt(_beta(e))) ** 2, noise_variance)
+    return _above(e, lambda beta: (1.0 + math.sqrt(beta)) ** 2, noise_variance)
 
 
 def hard_threshold(beta: float) -> float:
@@ -491,25 +491,19 @@ def median_of_law(beta: float) -> float:
     return a + b * math.cos(t)
 
 
-def _larger_side(e: Eigenvalues) -> float:
-    return max(float(e.n_varying), e.free)
-
-
-def _beta(e: Eigenvalues) -> float:
-    return len(e.values) / _larger_side(e)
-
-
-def _above(e: Eigenvalues, factor: float, noise_variance: Any) -> tuple[int, np.ndarray]:
-    """The number of eigenvalues above the threshold `factor` N sigma2 / (n - ddof), and the curve of thresholds."""
+def _above(e: Eigenvalues, factor: Callable[[float], float], noise_variance: Any) -> tuple[int, np.ndarray]:
+    """The number of eigenvalues above the threshold factor(beta) N sigma2 / (n - ddof), and the curve of thresholds."""
+    N = max(float(e.n_varying), e.free)
+    beta = len(e.values) / N
     if noise_variance is None:
         # In units of lambda_1, so that nothing overflows or underflows.
         median = float(np.median(np.sqrt(e.relative))) ** 2
-        threshold = factor / median_of_law(_beta(e)) * median
+        threshold = factor(beta) / median_of_law(beta) * median
     else:
         sigma2 = float(noise_variance)
         if not 0.0 < sigma2 < math.inf:
             raise ValueError(f"noise_variance={noise_variance!r} must be a positive number, or None if it is unknown.")
-        threshold = factor * _larger_side(e) / divisor(e.n, e.ddof) * (sigma2 / e.values[0])
+        threshold = factor(beta) * N / divisor(e.n, e.ddof) * (sigma2 / e.values[0])
     thresholds = np.full(len(e.values), threshold)
     return leading_above(e.relative, thresholds), thresholds * e.values[0]
 
