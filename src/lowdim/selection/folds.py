@@ -208,13 +208,10 @@ def _without_each(cells: Sequence[S], wanted: set[int]) -> dict[int, S]:
 
 def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
     """The labels of the rows if `cv` is a vector of labels, otherwise None."""
-    if isinstance(cv, numbers.Integral | str | bytes | dict | set) or cv is None or hasattr(cv, "__next__"):
-        return None
-    if hasattr(cv, "split") and not hasattr(cv, "shape"):
-        return None
-    if isinstance(cv, list | tuple) and (len(cv) == 0 or isinstance(cv[0], list | tuple | np.ndarray)):
-        return None
-    if np.ndim(cv) == 0:
+    other = isinstance(cv, numbers.Integral | str | bytes | dict | set) or cv is None or hasattr(cv, "__next__")
+    splitter = hasattr(cv, "split") and not hasattr(cv, "shape")
+    pairs = isinstance(cv, list | tuple) and (len(cv) == 0 or isinstance(cv[0], list | tuple | np.ndarray))
+    if other or splitter or pairs or np.ndim(cv) == 0:
         return None
     labels = np.asarray(cv) if isinstance(cv, list | tuple) else to_numpy(cv)
     if labels.ndim != 1 or (n is not None and len(labels) != n):
@@ -228,12 +225,7 @@ def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
 
 def count_rows(n: int | None, weights: Any) -> int | None:
     """The number of rows of positive weight; n without weights."""
-    return n if weights is None else count_positive(on_host(weights))
-
-
-def on_host(weights: Any) -> Any:
-    """Weights, which may be a list, as an array of NumPy; a column that goes along with the rows as it is."""
-    return weights if isinstance(weights, CarriedColumn) else to_numpy(weights)
+    return n if weights is None else count_positive(weights)
 
 
 def check_n_folds(cv: Any, most: int | None) -> None:
