@@ -26,7 +26,7 @@ from ..sources.opening import open_source
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 from .cross_validation import check_counts
-from .fold_scores import CoordinateRows, Frame, HeldOutScorer, HeldOutScores, started_copy
+from .fold_scores import CoordinateRows, Frame, HeldOutScorer, HeldOutScores
 
 # The log-likelihood, the squared error and the correlations of held-out rows depend only on their weight, mean and
 # scatter, so the rows are not read again.
@@ -129,18 +129,7 @@ _NO_FIT_WITHOUT_COMPONENTS = (
 MAX_TRIED = 20
 
 
-class Scorer(HeldOutScorer):
-    """Base class of scorers that fit copies of a model with different numbers of components."""
-
-    def __init__(self, model: Any) -> None:
-        self.model, self.estimator = model, type(model).__name__
-
-    def copy(self, k: int, near: Any = None, **parameters: Any) -> Any:
-        """An unfitted copy of the model with `k` components, whose fit starts at the fitted model `near` if it can."""
-        return started_copy(self.model, near, n_components=int(k), **parameters)
-
-
-class DensityScorer(Scorer):
+class DensityScorer(HeldOutScorer):
     """Scores by the average log-likelihood of a held-out row."""
 
     from_zero = True
@@ -335,7 +324,7 @@ class LatentScorer(DensityScorer):
         return HeldOutScores(np.array(scores), True)
 
 
-class TablesScorer(Scorer):
+class TablesScorer(HeldOutScorer):
     """Base class of scorers for models of two tables: one fit gives the scores for all numbers of components.
 
     Parameters
