@@ -101,9 +101,9 @@ class Eigenvalues:
         _require_two_rows(summary.n_rows, n)
         per = divisor(n, ddof)
         # R of a Triangle, or the scatter matrix.
-        root = _to_float64(summary.root) if isinstance(summary, Triangle) else None
-        S: Any = None if isinstance(summary, Triangle) else _to_float64(summary.scatter)
-        squares = np.diagonal(S) if root is None else (root * root).sum(axis=0)
+        is_root = isinstance(summary, Triangle)
+        A = _to_float64(summary.root if isinstance(summary, Triangle) else summary.scatter)
+        squares = (A * A).sum(axis=0) if is_root else np.diagonal(A)
         require_size(squares, mean, n, each=standardize)
         deviation = np.sqrt(squares / per)
         varying = ~is_constant(deviation, _to_float64(summary.mean))
@@ -112,10 +112,9 @@ class Eigenvalues:
         if standardize or not varying.all():
             # Divide rows and columns separately, since the product of two deviations may overflow or underflow.
             scale = np.where(varying, deviation if standardize else 1.0, np.inf)
-            root = None if root is None else root / scale
-            S = None if S is None else S / scale[:, None] / scale
-        values = _eigenvalues(S) if root is None else _squared_singular_values(root)
-        matrix = S if root is None else root.T @ root
+            A = A / scale if is_root else A / scale[:, None] / scale
+        values = _squared_singular_values(A) if is_root else _eigenvalues(A)
+        matrix = A.T @ A if is_root else A
         if standardize:
             np.fill_diagonal(matrix, np.where(varying, per, 0.0))
         matrix /= per

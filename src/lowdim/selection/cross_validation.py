@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -323,6 +323,7 @@ def _validator(
         return validator(source, tables_of(source.members))
 
 
+@dataclass
 class CrossValidator:
     """One cross-validation of scorers on the rows of a source.
 
@@ -338,18 +339,13 @@ class CrossValidator:
         After `run`, a summary of all rows, if one was made.
     """
 
-    def __init__(
-        self,
-        scorers: list[HeldOutScorer],
-        source: Source,
-        folds: Folds,
-        weights: Any = None,
-        settings: list[dict[str, Any]] | None = None,
-        tables: tuple[Any, Any] | None = None,
-    ) -> None:
-        self.scorers, self.source, self.folds, self.weights, self.tables = scorers, source, folds, weights, tables
-        self.settings = settings or [{}]
-        self.total: Any = None
+    scorers: list[HeldOutScorer]
+    source: Source
+    folds: Folds
+    weights: Any = None
+    settings: list[dict[str, Any]] = field(default_factory=lambda: [{}])
+    tables: tuple[Any, Any] | None = None
+    total: Any = None
 
     def run(self, n_components: Any = None, *, from_zero: bool = False) -> CrossValidation:
         """The scores, by the cheapest way that is possible.
