@@ -56,9 +56,6 @@ __all__ = [
 ]
 
 
-# `model.tables`: the tables of a fitted model as methods.
-
-
 def _is_orthonormal(model: Any) -> bool:
     """Whether squared distances are split by orthonormal components."""
     return has_scores(model) and hasattr(model, "components_")

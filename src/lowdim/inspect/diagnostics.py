@@ -416,9 +416,6 @@ def hull(points: np.ndarray) -> np.ndarray | None:
         return None
 
 
-# The shape of the picture that a row holds.
-
-
 def checked_image_shape(shape: Any, p: int, colours: Sequence[int] = (3, 4)) -> tuple[int, ...]:
     """A shape (height, width) or (height, width, colours) of p pixels; an error if it is not one."""
     try:

@@ -133,6 +133,7 @@ def choose_n_components(
             raise ValueError(f"{name}={flag!r} must be True or False.")
     if isinstance(ddof, bool) or not isinstance(ddof, numbers.Integral) or ddof not in (0, 1):
         raise ValueError(f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
+    request = Request(ddof=ddof, standardize=bool(standardize), center=bool(center))
     seed = seed_of(random_state)
     options: dict[str, Any] = {
         "proportion": proportion,
@@ -149,10 +150,10 @@ def choose_n_components(
         """The answers for complete rows, or for a summary of them."""
         held_out: CrossValidation | str = ""
         if by_folds:
-            scorer = SpectralScorer(standardize, center=center)
+            scorer = SpectralScorer(request.standardize, center=request.center)
             X, weights, held_out = _cross_validate(X, scorer, cv, weights, seed, named)
         matrix = any(rule.needs == "matrix" for rule in asked)
-        e = eigenvalues_of(X, Request(ddof=ddof, standardize=standardize, center=center), weights, matrix=matrix)
+        e = eigenvalues_of(X, request, weights, matrix=matrix)
         answers = [apply_rule(rule, held_out if rule.needs == "folds" else e, options) for rule in asked]
         return Choices(e, tuple(replace(a, eigenvalues=e.values) if a.cross_validation else a for a in answers))
 
@@ -165,9 +166,9 @@ def choose_n_components(
         raise ValueError("center=False is for complete rows: the models of rows with missing values have a mean.")
     validator: CrossValidator | str = ""
     if by_folds:
-        scorer = MissingScorer(bool(standardize), seed)
-        validator = _validator(scorer, rows.source, cv, rows.weights, seed, (rows.source, None))
-    return _choose_with_missing(rows, asked, validator, options, bool(standardize), ddof)
+        missing_scorer = MissingScorer(request.standardize, seed)
+        validator = _validator(missing_scorer, rows.source, cv, rows.weights, seed, (rows.source, None))
+    return _choose_with_missing(rows, asked, validator, options, request)
 
 
 def _find_rules(rules: Any) -> list[Rule]:
@@ -345,20 +346,16 @@ def loglike_without_components(observed: Observed, tied: bool) -> float:
 
 
 def _choose_with_missing(
-    rows: Rows,
-    rules: Sequence[Rule],
-    validator: CrossValidator | str,
-    options: dict[str, Any],
-    standardize: bool,
-    ddof: int,
+    rows: Rows, rules: Sequence[Rule], validator: CrossValidator | str, options: dict[str, Any], request: Request
 ) -> Choices:
     """The answers of the rules for rows with missing values. `validator` is the cross-validation of the rule "cv", or
     says why there is none."""
-    fits = PpcaFits(rows, standardize, options["seed"])
+    standardize, ddof, seed = request.standardize, request.ddof, options["seed"]
+    fits = PpcaFits(rows, standardize, seed)
     e: Eigenvalues | None = None
     # Without a covariance, other rules still have answers.
     with suppress(UndeterminedCovariance, MemoryError):
-        e, _ = eigenvalues_with_missing(rows, standardize=standardize, ddof=ddof, seed=options["seed"])
+        e, _ = eigenvalues_with_missing(rows, standardize=standardize, ddof=ddof, seed=seed)
     answers = []
     for rule in rules:
         given: Any = "derived for complete rows only; use bic or cv, or draws of impute(X, n_draws=...)"

@@ -255,9 +255,6 @@ def _to_float64(x: Any) -> np.ndarray:
     return np.array(to_numpy(x), dtype=np.float64)
 
 
-# BIC and AIC of fits with 0, 1, 2, ... components, for models that need one fit for each number.
-
-
 #: Without a bound on the likelihood, the curve ends after so many entries that are no better than the best.
 _NO_BETTER = 3
 
@@ -307,9 +304,6 @@ def first_best(curve: np.ndarray) -> int:
     """The index of the maximum of `curve`, up to rounding; the first one on a tie."""
     best = float(curve.max())
     return int((curve >= best - _SAME * max(1.0, abs(best))).argmax())
-
-
-# Rules that use the variance of each component.
 
 
 def proportion_of_variance(e: Eigenvalues, proportion: float = 0.9) -> tuple[int, np.ndarray]:
@@ -383,9 +377,6 @@ def _squares_about_mean(d: np.ndarray) -> np.ndarray:
     means = np.cumsum(d) / q
     steps = d[1:] - means[:-1]
     return np.concatenate([[0.0], np.cumsum(steps * steps * (q[:-1] / q[1:]))])
-
-
-# Velicer's minimum average partial: components are removed until the remaining correlations are smallest.
 
 
 def velicer(e: Eigenvalues) -> tuple[int, np.ndarray]:

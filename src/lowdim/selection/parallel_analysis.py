@@ -77,7 +77,7 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
     else:
         columns = NoiseSpectrum.of_columns
         noise = NoiseSpectrum.of_standardized(p, e.free) if e.standardize else columns(deviations**2, e.free)
-        thresholds = as_far_as_needed(e.values, noise, n_draws, seed, quantile, scale=scale)
+        thresholds = as_far_as_needed(e.values, noise, n_draws, seed, quantile, scale, minus=0.0)
     return leading_above(e.values[: len(thresholds)], thresholds), thresholds
 
 
@@ -119,7 +119,7 @@ def parallel_factors(
         thresholds = threshold_over(np.stack(draws), quantile)
     else:
         noise, unique = NoiseSpectrum.of_standardized(p, free), (e.n - p) / free
-        thresholds = as_far_as_needed(values, noise, int(n_draws), seed, quantile, minus=unique)
+        thresholds = as_far_as_needed(values, noise, int(n_draws), seed, quantile, scale=1.0, minus=unique)
     return leading_above(values[: len(thresholds)], thresholds), thresholds
 
 
@@ -160,14 +160,7 @@ def threshold_over(draws: np.ndarray, quantile: float | str) -> np.ndarray:
 
 
 def as_far_as_needed(
-    values: np.ndarray,
-    noise: NoiseSpectrum,
-    n_draws: int,
-    seed: int,
-    quantile: float | str,
-    *,
-    scale: float = 1.0,
-    minus: float = 0.0,
+    values: np.ndarray, noise: NoiseSpectrum, n_draws: int, seed: int, quantile: float | str, scale: float, minus: float
 ) -> np.ndarray:
     """The thresholds for k = 1, 2, ..., times `scale` and less `minus`, at least up to the first that is not exceeded.
 
@@ -441,9 +434,6 @@ def _quadrature(t: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray]:
         basis = np.vstack([basis, w / length])
     nodes, vectors = np.linalg.eigh(J)
     return nodes * top, total * vectors[0] ** 2 / nodes
-
-
-# Checks of options that several functions share.
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:

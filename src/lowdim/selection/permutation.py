@@ -24,9 +24,6 @@ from .fold_scores import UsedRows
 from .folds import check_whole, is_wide, rows_and_counts
 from .parallel_analysis import check_count, check_level, reduced_spectrum, seed_of
 
-# Products of the columns of a table after each column has been shuffled by itself.
-
-
 #: Tables with fewer rows are shuffled several times in one call, up to _AT_A_TIME numbers, since a call for each column
 #: would cost more than the shuffling.
 _SHORT, _AT_A_TIME = 4096, 1 << 16

@@ -219,9 +219,6 @@ def rule_of(name: Any) -> Rule:
     return rule
 
 
-# The results of the rules.
-
-
 #: The names of curves in tables.
 _CURVES = {"thresholds": "threshold", "large": "to maximise", "small": "to minimise", "reach": "reached"}
 #: The number of entries of a curve that are printed from the chosen one on.

@@ -119,9 +119,6 @@ def independent_density(held_out: Columns, centre: np.ndarray, variances: np.nda
     return -0.5 * float(np.sum(math.log(2 * math.pi) + np.log(variances) + spread / variances))
 
 
-# The scorers of models.
-
-
 _NO_FIT_WITHOUT_COMPONENTS = (
     "n_components=0 cannot be fitted to rows with missing values, or with so many columns; begin with 1."
 )
