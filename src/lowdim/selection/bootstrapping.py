@@ -36,7 +36,7 @@ from ..table import Table, Tabular, numbered
 from .fold_scores import started_copy, with_known_products
 from .folds import Folds, cells_without_order, check_whole, is_whole, is_wide, rows_and_counts, split_rows
 from .parallel_analysis import check_count, check_level, seed_of
-from .scorers import has_unstored_holes
+from .scorers import has_unstored_missing
 
 _KINDS = ("auto", "row", "block")
 #: The largest number of entries of a statistic that are printed.
@@ -249,7 +249,7 @@ def bootstrap(
     source = model.open_rows(X, y)
     if groups is None:
         source = with_known_length(source, "for the bootstrap")
-    if has_unstored_holes(model, source):
+    if has_unstored_missing(model, source):
         raise ValueError("the bootstrap needs complete rows: fill in the entries that are not stored first.")
     try:
         pieces = find_pieces(model, source, kind, n_blocks, groups, n_boot, sample_weight)

@@ -137,7 +137,7 @@ class DensityScorer(HeldOutScorer):
 
     def summary(self, source: Source, fine: bool) -> Any:
         # The sums are float64: squares of columns may overflow in float32.
-        if has_unstored_holes(self.model, source):
+        if has_unstored_missing(self.model, source):
             return None
         return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
 
@@ -297,7 +297,7 @@ class LatentScorer(DensityScorer):
 
     def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:
         source = open_source(X)
-        if has_unstored_holes(self.model, source):
+        if has_unstored_missing(self.model, source):
             raise ValueError(_NO_FIT_WITHOUT_COMPONENTS)
         try:
             train, left_out = (summarize(source, Columns, weights=w) for w in (weights, test))
@@ -450,7 +450,7 @@ class CorrelationScorer(TablesScorer):
             return _running_sums(np.where(x * y > 0, products / np.sqrt(x * y), np.nan), counts)
 
 
-def has_unstored_holes(model: Any, source: Source) -> bool:
+def has_unstored_missing(model: Any, source: Source) -> bool:
     """Whether the model treats the entries that a sparse matrix does not store as missing."""
     return bool(source.traits.sparse and getattr(model, "missing", "nan") == "unstored")
 

@@ -166,7 +166,7 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
     rows, found = complete_or_missing(X, sample_weight, of_complete, "for correlations")
     if found is not None:
         return found
-    return _with_holes(latent.saturated(rows, spectra), _labels(rows.names, rows.shape[1]))
+    return _with_missing(latent.saturated(rows, spectra), _labels(rows.names, rows.shape[1]))
 
 
 def _labels(names: Any, p: int) -> list[str]:
@@ -194,7 +194,7 @@ def _from_correlations(e: Eigenvalues, labels: list[str]) -> Suitability:
     return Suitability(e.n, labels, kmo, kmo_columns, smc, chi_square, dof, p_value, tuple(notes))
 
 
-def _with_holes(found: latent.Saturated, labels: list[str]) -> Suitability:
+def _with_missing(found: latent.Saturated, labels: list[str]) -> Suitability:
     """The result for rows with missing values."""
     sd = np.sqrt(np.diagonal(found.covariance))
     kmo, kmo_columns, smc = sampling_adequacy(found.covariance / sd / sd[:, None])
