@@ -379,6 +379,17 @@ def _squares_about_mean(d: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(steps * steps * (q[:-1] / q[1:]))])
 
 
+def covariance_of_varying(e: Eigenvalues, what: str, where: str) -> np.ndarray:
+    """The covariance matrix of the columns that are not constant, of which there are at least two. Otherwise `what` is
+    not available; `where` the matrix is not computed."""
+    if e.matrix is None or e.varying is None:
+        raise Unavailable(f"{what} need the p x p matrix, which is not computed {where}")
+    keep = np.flatnonzero(e.varying)
+    if len(keep) < 2:
+        raise Unavailable(f"{what} need at least 2 columns that are not constant")
+    return np.asarray(e.matrix[np.ix_(keep, keep)])
+
+
 def velicer(e: Eigenvalues) -> tuple[int, np.ndarray]:
     """The K that minimises the average squared partial correlation of the columns given the first K components [1]_.
 
@@ -397,13 +408,8 @@ def velicer(e: Eigenvalues) -> tuple[int, np.ndarray]:
     ----------
     .. [1] Velicer (1976), Determining the number of components from the matrix of partial correlations.
     """
-    if e.matrix is None or e.varying is None:
-        raise Unavailable("partial correlations need the p x p matrix, which is not computed for so many columns")
-    keep = np.flatnonzero(e.varying)
-    p = len(keep)
-    if p < 2:
-        raise Unavailable("partial correlations need at least 2 columns that are not constant")
-    C = e.matrix[np.ix_(keep, keep)]
+    C = covariance_of_varying(e, "partial correlations", "for so many columns")
+    p = len(C)
     deviations = np.sqrt(np.diagonal(C))
     C = C / deviations[:, None] / deviations
     np.fill_diagonal(C, 1.0)

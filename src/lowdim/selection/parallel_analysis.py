@@ -13,7 +13,7 @@ from scipy import optimize
 from .._core.arrays import Array
 from .._core.threads import check_stop
 from ..linalg import quiet_blas
-from .criteria import Eigenvalues, Unavailable, leading_above
+from .criteria import Eigenvalues, Unavailable, covariance_of_varying, leading_above
 
 #: The number of simulated columns that are drawn at a time.
 _AT_A_TIME = 4096
@@ -125,18 +125,12 @@ def parallel_factors(
 
 def reduced_eigenvalues(e: Eigenvalues) -> np.ndarray:
     """The eigenvalues of the reduced correlation matrix of the columns that vary, descending; some are negative."""
-    if e.matrix is None or e.varying is None:
-        raise Unavailable("squared multiple correlations need the p x p matrix, which is not computed here")
-    keep = np.flatnonzero(e.varying)
-    p = len(keep)
-    if p < 2:
-        raise Unavailable("squared multiple correlations need at least 2 columns that are not constant")
-    if e.rank < p:
+    R = covariance_of_varying(e, "squared multiple correlations", "here")
+    if e.rank < len(R):
         raise Unavailable(
             "squared multiple correlations need a regular correlation matrix: more rows than columns, and no column "
             "that depends on others"
         )
-    R = e.matrix[np.ix_(keep, keep)]
     sd = np.sqrt(np.diagonal(R))
     return reduced_spectrum(R / sd / sd[:, None])
 
