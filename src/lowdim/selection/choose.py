@@ -269,11 +269,12 @@ def _cross_validate(
     if isinstance(validator, str):
         return source, weights, validator
     try:
-        found: CrossValidation | str = validator.run()
+        result = validator.run()
     except NoFoldSummaries:
         p = source.shape[1]
         return source, weights, f"needs memory for a {p} x {p} matrix for each fold; use fewer columns"
-    if np.all(np.isnan(found.mean) | np.isneginf(found.mean)):
+    found: CrossValidation | str = result
+    if np.all(np.isnan(result.mean) | np.isneginf(result.mean)):
         found = "the rows without a fold leave no variance for the noise of any model"
     return (source, weights, found) if validator.total is None else (validator.total, None, found)
 
