@@ -14,8 +14,7 @@ from sklearn.utils import get_tags
 from .. import models
 from .._core.paths import local_path
 from ..files import load, save
-from ..inspect.limits import names_expected
-from ..inspect.tables import importance
+from ..inspect.tables import importance, names_expected
 from ..reading.summarize import summarize as summarize_rows
 from ..selection.choose import choose_n_components
 from ..selection.cross_validation import cross_validate

@@ -6,17 +6,18 @@ from typing import Any
 
 from ..models.output import Offer, Offers
 from . import tables as fits
-from .diagnostics import Diagnostics, diagnose, hotelling_t2, q_residuals
+from .diagnostics import Diagnostics, diagnose, hotelling_t2, q_limit, q_residuals, t2_limit
 from .factor_fit import FitReport, determinacy, fit_report
-from .limits import column_names, has_scores, q_limit, t2_limit
 from .tables import (
     canonical_tests,
     coefficients,
+    column_names,
     communalities,
     contributions,
     correlations,
     cos2,
     factor_correlations,
+    has_scores,
     importance,
     loadings,
     pair_correlations,
@@ -53,9 +54,6 @@ __all__ = [
     "t2_limit",
     "vip",
 ]
-
-
-# `model.tables`: the tables of a fitted model as methods.
 
 
 def _is_orthonormal(model: Any) -> bool:

@@ -15,7 +15,7 @@ from ..models.factor_analysis import FactorAnalysis, chi_square_factor, degrees_
 from ..selection.parallel_analysis import check_level
 from ..solvers.latent.base import Misfit
 from ..table import Table, Tabular
-from .limits import column_names
+from .tables import column_names
 
 
 @dataclass(frozen=True, repr=False)
@@ -297,17 +297,15 @@ def _determinacy(model: Any) -> np.ndarray:
 def noncentral_ends(chi_square: float, dof: int, level: float) -> tuple[float, float]:
     """The noncentralities with which `chi_square` is at the upper and at the lower quantile of the two that enclose
     the probability `level`; zero if even the central distribution has it on the other side."""
-    ends = []
-    for probability in (0.5 * (1.0 + level), 0.5 * (1.0 - level)):
+
+    def end(probability: float) -> float:
         if special.chdtr(dof, chi_square) <= probability:
-            ends.append(0.0)
-            continue
+            return 0.0
         # The standard deviation of the noncentral distribution at its largest possible noncentrality.
         most = chi_square + 40.0 * math.sqrt(2.0 * (dof + 2.0 * chi_square)) + 100.0
-        ends.append(
-            float(optimize.brentq(lambda nc, q=probability: special.chndtr(chi_square, dof, nc) - q, 0.0, most))
-        )
-    return ends[0], ends[1]
+        return float(optimize.brentq(lambda nc: special.chndtr(chi_square, dof, nc) - probability, 0.0, most))
+
+    return end(0.5 * (1.0 + level)), end(0.5 * (1.0 - level))
 
 
 def _notes(misfit: Misfit, chi_square: float | None, dof: int, heywood: list[str]) -> list[str]:

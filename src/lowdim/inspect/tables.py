@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
@@ -10,26 +11,87 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, compute_lazy, dense, namespace, to_numpy
+from ..errors import RankWarning, choice, warn_user
 from ..linalg import column_lengths, divisor, with_zeros
 from ..models.output import importance_table, result_names, results
 from ..models.pairs import check_scale
-from ..sources.opening import check_row_labels, open_source, open_target, row_labels
+from ..reading.summarize import check_weights
+from ..sources.derived import with_known_length
+from ..sources.opening import by_name, can_be_read_once, check_row_labels, open_source, open_target, row_labels
 from ..table import Table, numbered
-from .limits import (
-    check_scores,
-    column_names,
-    has_attribute,
-    has_scores,
-    names_expected,
-    of_table,
-    readable_again,
-    row_weights,
-    rows_and_weights,
-    table_number,
-    variable_components,
-)
+
+# Which table of a model is meant, and the names of its columns.
+
+
+def column_names(model: Any, table: str | int = 0) -> list[str]:
+    """The names of the columns that a model was fitted to; "x1", "x2", ... if they had none.
+
+    Parameters
+    ----------
+    model : fitted model
+    table : "X", "y" or int
+        For models of several tables: which one. The columns of y are "y1", "y2", ... if they had no names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> inspect.column_names(PCA(1).fit(load_iris().data))
+    ['x1', 'x2', 'x3', 'x4']
+    >>> inspect.column_names(PCA(1).fit(load_iris(as_frame=True).data))[0]
+    'sepal length (cm)'
+    """
+    check_is_fitted(model)
+    return model._column_names(table_number(model, table))
+
+
+def names_expected(model: Any) -> list[str] | None:
+    """The names of the columns that a fitted model expects; None if it was fitted without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
+def table_number(model: Any, table: str | int) -> int:
+    """The number of a table of a fitted model, from 0."""
+    count = len(model._widths())
+    letters = "Xy"[:count] if count <= 2 else ""
+    if isinstance(table, str) and table in tuple(letters):
+        return letters.index(table)
+    if isinstance(table, numbers.Integral) and not isinstance(table, bool) and 0 <= table < count:
+        return int(table)
+    raise choice("table", table, [*letters, *range(count)])
+
+
+def of_table(model: Any, attribute: str, i: int) -> Array:
+    """An attribute of table i, such as "loadings_": x_loadings_ and y_loadings_ of a pair of tables, an entry of a list
+    for more tables."""
+    if has_attribute(model, f"x_{attribute}"):
+        return getattr(model, f"{'xy'[i]}_{attribute}")
+    value = getattr(model, attribute)
+    return value[i] if isinstance(value, list) else value
+
+
+def has_attribute(model: Any, *attributes: str) -> bool:
+    """Whether a fitted model has one of these attributes. Properties are not computed to find out."""
+    return any(hasattr(type(model), name) or name in vars(model) for name in attributes)
+
 
 # For which fitted models each table is.
+
+
+def has_scores(model: Any) -> bool:
+    """Whether a model has scores and distances to a subspace. (`scores` of FactorAnalysis is a parameter.)"""
+    return callable(getattr(type(model), "scores", None))
+
+
+def check_scores(model: Any, what: str) -> None:
+    """Refuse models without scores and distances to a subspace, and models that are not fitted."""
+    if not has_scores(model):
+        raise TypeError(
+            f"{what} needs a fitted PCA, PCR, PLSRegression or PLSCanonical as its first argument, got "
+            f"{type(model).__name__}."
+        )
+    check_is_fitted(model)
 
 
 def _has(*attributes: str) -> Callable[[Any], bool]:
@@ -503,3 +565,28 @@ def check_orthonormal(model: Any, what: str) -> None:
             f"{what} needs orthonormal components, as PCA and PCR have; {type(model).__name__} has none. See "
             "x_weights_ and vip_."
         )
+
+
+def variable_components(model: Any) -> int:
+    """The number of components with positive variance; warns if the others have to be left out."""
+    rank: int = model.rank_
+    if rank < model.n_components_:
+        lost = model.n_components_ - rank
+        warn_user(f"{lost} of {model.n_components_} components have no variance and were left out.", RankWarning)
+    return rank
+
+
+def rows_and_weights(model: Any, X: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """The rows and their weights, which may be the name of a column of `X`."""
+    X, _, sample_weight = by_name(X, wanted=names_expected(model), sample_weight=sample_weight)
+    return X, sample_weight
+
+
+def readable_again(X: Any) -> Any:
+    """Rows that can be read several times: a stream that can be read once is gathered in memory."""
+    return with_known_length(open_source(X), "for diagnostics") if can_be_read_once(X) else X
+
+
+def row_weights(sample_weight: Any, rows: Any) -> Any:
+    """The weights of rows, checked, as an array like the rows; None if there are none."""
+    return None if sample_weight is None else check_weights(sample_weight, open_source(rows))

@@ -33,9 +33,9 @@ from ..errors import (
 )
 from ..linalg import most_components
 from ..reading.rows import Rows
+from ..selection.choose import eigenvalues_with_missing, loglike_without_components
 from ..selection.criteria import penalised_curve
 from ..selection.fold_scores import HeldOutScorer
-from ..selection.missing import eigenvalues_with_holes, loglike_without_components
 from ..selection.parallel_analysis import check_count, seed_of
 from ..selection.rules import RULES, Choice, Rule, rule_of
 from ..selection.scorers import MAX_TRIED
@@ -252,7 +252,7 @@ class LatentModel(Model):
             self.choice_, _, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed(), tables)
             return self._fit_chosen(rows, passes)
         options: Any = {"unstored": request.unstored, "seed": self._seed(), **self._eigenvalue_options()}
-        e, passes = eigenvalues_with_holes(rows, **options)
+        e, passes = eigenvalues_with_missing(rows, **options)
         self.choice_, _ = chosen_by(rule, e, self._seed())
         return self._fit_chosen(rows, passes)
 

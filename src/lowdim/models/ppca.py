@@ -13,9 +13,9 @@ from .._core.schema import Numbers, Real
 from ..errors import bad_weights, choice
 from ..linalg import signs
 from ..reading.rows import Rows
+from ..selection.choose import MissingScorer
 from ..selection.criteria import Eigenvalues
 from ..selection.fold_scores import HeldOutScorer
-from ..selection.missing import HolesScorer
 from ..selection.rules import Rule
 from ..selection.scorers import LatentScorer, PrincipalScorer, SpectralScorer
 from ..solvers import spectra
@@ -163,7 +163,7 @@ class PPCA(LatentModel):
 
     def _scorer_for_rule(self, *, missing: bool) -> Any:
         if missing:
-            return HolesScorer(bool(self.standardize), self._seed(), self.missing == "unstored")
+            return MissingScorer(bool(self.standardize), self._seed(), self.missing == "unstored")
         return SpectralScorer(bool(self.standardize))
 
     @property

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import inspect
 from .._core.arrays import Array, concat_rows, dense, to_numpy
 from ..errors import missing_extra, not_one_for_each_row
-from ..inspect.limits import names_expected
+from ..inspect.tables import names_expected
 from ..sources.base import Source
 from ..sources.opening import by_name, open_source, row_labels
 from ..table import clean, cut

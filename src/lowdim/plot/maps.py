@@ -10,8 +10,7 @@ from .. import inspect
 from .._core.arrays import asarray_like
 from ..errors import choice, wrong_number_of_components
 from ..inspect.diagnostics import categories, diagnose, ellipse, hull
-from ..inspect.limits import has_scores
-from ..inspect.tables import has_loadings
+from ..inspect.tables import has_loadings, has_scores
 from ..selection.parallel_analysis import check_level
 from . import axes
 from .axes import has, make_axes, shows

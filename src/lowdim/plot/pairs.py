@@ -8,8 +8,7 @@ import numpy as np
 
 from .. import inspect
 from ..errors import wrong_number_of_components
-from ..inspect.limits import names_expected
-from ..inspect.tables import has_coefficients, has_structure, has_vip
+from ..inspect.tables import has_coefficients, has_structure, has_vip, names_expected
 from ..selection.bootstrapping import Bootstrap
 from ..selection.cross_validation import CrossValidation
 from ..selection.permutation import PermutationTest

@@ -12,7 +12,7 @@ from ..selection.choose import choose_n_components
 from ..selection.cross_validation import CrossValidation
 from ..selection.fold_scores import SummaryFolds
 from ..selection.rules import RULES, Choice, Choices, rule_of
-from ..selection.scorers import score_spectrum
+from ..selection.scorers import SpectralScorer
 from ..solvers.problem import Plan
 from ..summaries.base import union
 from ..summaries.moments import Moments
@@ -76,7 +76,7 @@ def cross_validated(pieces: Sequence[Moments], standardize: bool) -> CrossValida
     most = min(min(int(other.n_rows) for other in others), folds[0].n_features)
     counts = np.arange(most)
     scores = [
-        score_spectrum(other, fold, counts, ddof=0, standardize=standardize, constant=False).scores
+        SpectralScorer(standardize).scores(other, fold, counts).scores
         for other, fold in zip(others, folds, strict=True)
     ]
     return CrossValidation(

@@ -12,8 +12,8 @@ from scipy import special
 
 from .._core.arrays import dense, to_numpy
 from ..errors import NonFiniteBlock
-from ..inspect.diagnostics import ellipse_radius
-from ..inspect.limits import has_scores, names_expected, q_limit, t2_limit
+from ..inspect.diagnostics import ellipse_radius, q_limit, t2_limit
+from ..inspect.tables import has_scores, names_expected
 from ..reading.summarize import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source

@@ -8,8 +8,7 @@ import numpy as np
 from scipy import special
 from sklearn.base import clone
 
-from ..inspect.limits import has_scores
-from ..inspect.tables import has_loadings, loadings
+from ..inspect.tables import has_loadings, has_scores, loadings
 from ..models.pca import PCA
 from ..selection.bootstrapping import Bootstrap, bootstrap, bootstrap_pieces, summed_pieces
 from ..sources.base import Source

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -35,10 +34,10 @@ from ..sources.derived import in_order, with_known_length
 from ..sources.opening import by_name
 from ..summaries.moments import Columns, Moments
 from ..table import Table, Tabular, numbered
-from .fold_scores import CanBeBootstrapped, CanBeStarted, with_known_products
+from .fold_scores import started_copy, with_known_products
 from .folds import Folds, cells_without_order, check_whole, is_whole, is_wide, rows_and_counts, split_rows
 from .parallel_analysis import check_count, check_level, seed_of
-from .scorers import has_unstored_holes
+from .scorers import has_unstored_missing
 
 _KINDS = ("auto", "row", "block")
 #: The largest number of entries of a statistic that are printed.
@@ -236,7 +235,7 @@ def bootstrap(
     >>> draws.interval("explained_variance").shape
     (2, 2)
     """
-    if not isinstance(estimator, CanBeBootstrapped):
+    if not all(hasattr(estimator, name) for name in ("open_rows", "fit_summary", "bootstrap_axes")):
         raise TypeError(
             f"{type(estimator).__name__} cannot be bootstrapped here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
             "and CCA can."
@@ -253,7 +252,7 @@ def bootstrap(
     source = model.open_rows(X, y)
     if groups is None:
         source = with_known_length(source, "for the bootstrap")
-    if has_unstored_holes(model, source):
+    if has_unstored_missing(model, source):
         raise ValueError("the bootstrap needs complete rows: fill in the entries that are not stored first.")
     try:
         pieces = find_pieces(model, source, kind, n_blocks, groups, n_boot, sample_weight)
@@ -270,7 +269,7 @@ def bootstrap_pieces(
     """The bootstrap of an unfitted model, from pieces of the rows that are drawn with replacement; see `bootstrap`."""
     # The same warning for each bootstrap sample would not be helpful.
     with without_warnings(LowdimWarning), np.errstate(all="ignore"):
-        whole = next(pieces.fits(model, pieces.copies[None, :]))
+        whole = next(pieces.fits(model, pieces.copies[None, :], None))
         fixed = clone(model)
         if hasattr(whole, "n_components_"):
             fixed.set_params(n_components=int(whole.n_components_))
@@ -278,7 +277,7 @@ def bootstrap_pieces(
         draws = [
             _align(_statistics(drawn), estimates, ALIGNMENTS[align])
             for counts in pieces.draw(n_boot, random)
-            for drawn in pieces.fits(fixed, counts, near=whole)
+            for drawn in pieces.fits(fixed, counts, whole)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
     labels = {name: _labels(model, whole, name, value) for name, value in estimates.items()}
@@ -358,7 +357,7 @@ _CHUNK = 1 << 22
 
 
 @dataclass(frozen=True)
-class Pieces(ABC):
+class Pieces:
     """The pieces that are drawn, and how a model is fitted to a sample of them."""
 
     #: "row", "block" or "groups".
@@ -369,18 +368,14 @@ class Pieces(ABC):
     rows: np.ndarray
     #: How many numbers one sample takes.
     numbers_each: int
+    #: (model, counts, near) -> copies of the model fitted to samples; each row of `counts` says how often the sample
+    #: contains each piece. Iterations start at the fitted model `near`, if it is not None.
+    fits: Callable[[Any, np.ndarray, Any], Iterator[Any]]
 
     @property
     def n_pieces(self) -> int:
         """The number of pieces, with their copies."""
         return int(self.copies.sum())
-
-    @abstractmethod
-    def fits(self, model: Any, counts: np.ndarray, near: Any = None) -> Iterator[Any]:
-        """Copies of the model fitted to samples; each row of `counts` says how often the sample contains each piece.
-
-        Iterations start at the fitted model `near`, if it is given.
-        """
 
     def draw(self, n_boot: int, random: Any) -> Iterator[np.ndarray]:
         """The counts of `n_boot` samples, some samples at a time."""
@@ -395,56 +390,52 @@ class Pieces(ABC):
             yield counts
 
 
-@dataclass(frozen=True)
-class SummedPieces(Pieces):
-    """Pieces of which the weight, mean and scatter are known. For single rows, `means` are the rows themselves, and
-    there are no scatters."""
+def _pieces_of_sums(
+    kind: str,
+    like: Moments,
+    copies: np.ndarray,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    means: np.ndarray,
+    scatters: np.ndarray | None = None,
+) -> Pieces:
+    """Pieces of which the weight (of one copy), mean and scatter are known. For single rows, `means` are the rows
+    themselves, and there are no scatters."""
+    p = means.shape[1]
 
-    like: Moments
-    #: Total weight of one copy of each piece.
-    weights: np.ndarray
-    means: np.ndarray
-    scatters: np.ndarray | None
-
-    def fits(self, model: Any, counts: np.ndarray, near: Any = None) -> Iterator[Any]:
-        centre = np.average(self.means, axis=0, weights=self.weights)
-        D = self.means - centre
-        within = None if self.scatters is None else counts.astype(np.float64) @ self.scatters
-        p = len(centre)
+    def fits(model: Any, counts: np.ndarray, near: Any) -> Iterator[Any]:
+        centre = np.average(means, axis=0, weights=weights)
+        D = means - centre
+        within = None if scatters is None else counts.astype(np.float64) @ scatters
         for b, c in enumerate(counts):
-            w = c * self.weights
+            w = c * weights
             total = float(w.sum())
             d = (w @ D) / total
             E = (D - d) * np.sqrt(w)[:, None]
             S = E[c > 0].T @ E[c > 0]
             if within is not None:
                 S = S + within[b].reshape(p, p)
-            moments = self.like.fresh()
-            moments.n_rows, moments.weight = int(c @ self.rows), total
+            moments = like.fresh()
+            moments.n_rows, moments.weight = int(c @ rows), total
             moments.mean, moments.rest = centre + d, np.zeros(p)
             moments.scatter = 0.5 * (S + S.T)
-            yield _copy(model, near).fit_summary(moments)
+            yield started_copy(model, near, near=True).fit_summary(moments)
+
+    return Pieces(kind, copies, rows, p * p, fits)
 
 
-@dataclass(frozen=True)
-class WeightedPieces(Pieces):
-    """Pieces of a table with fewer rows than columns: a model is fitted to the rows, weighted by their counts."""
+def _weighted_pieces(
+    kind: str, model: Any, source: Source, copies: np.ndarray, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray
+) -> Pieces:
+    """Pieces of a table with fewer rows than columns: a model is fitted to the rows, weighted by their counts. `labels`
+    are the pieces of the rows, and `weights` those of the rows in one copy of them."""
+    tables = with_known_products(model, source)
 
-    #: X and y.
-    tables: tuple[Any, Any]
-    #: The piece of each row, and the weight of the row in one copy of it.
-    labels: np.ndarray
-    weights: np.ndarray
-
-    def fits(self, model: Any, counts: np.ndarray, near: Any = None) -> Iterator[Any]:
+    def fits(model: Any, counts: np.ndarray, near: Any) -> Iterator[Any]:
         for c in counts:
-            yield _copy(model, near).fit(*self.tables, sample_weight=c[self.labels] * self.weights)
+            yield started_copy(model, near, near=True).fit(*tables, sample_weight=c[labels] * weights)
 
-
-def _copy(model: Any, near: Any) -> Any:
-    """An unfitted copy of the model, whose fit starts at the fitted model `near` if it can."""
-    copy = clone(model)
-    return copy if near is None or not isinstance(copy, CanBeStarted) else copy.start_at(near, near=True)
+    return Pieces(kind, copies, rows, len(labels), fits)
 
 
 def find_pieces(
@@ -473,13 +464,12 @@ def find_pieces(
             _require_two_rows(summarize(source, Columns(p), weights=sample_weight).n_rows)
             ones = np.ones(int(n or 0), dtype=np.int64)
             copies = ones if sample_weight is None else check_whole(sample_weight)
-            tables = with_known_products(model, source)
-            return WeightedPieces("row", copies, ones, len(ones), tables, np.arange(len(ones)), ones.astype(float))
+            return _weighted_pieces("row", model, source, copies, ones, np.arange(len(ones)), ones.astype(float))
         if kind == "row" or (here and few and whole):
             rows, copies = rows_and_counts(source, sample_weight)
             _require_two_rows(len(rows))
             ones = np.ones(len(rows), dtype=np.int64)
-            return SummedPieces("row", copies, ones, p * p, like, ones.astype(float), rows, None)
+            return _pieces_of_sums("row", like, copies, ones, ones.astype(float), rows)
     cells = _cells(source, kind, n_blocks, groups, weights)
     count = int(np.count_nonzero(cells.weights_of_cells(weights)[0]))
     if count < 2:
@@ -498,24 +488,16 @@ def find_pieces(
     labels = cells.labels[:, 0]
     each = np.ones(len(labels)) if weights is None else to_numpy(weights).astype(np.float64)
     numbers = np.bincount(labels, each > 0).astype(np.int64)
-    tables = with_known_products(model, source)
-    return WeightedPieces(name, (numbers > 0).astype(np.int64), numbers, len(labels), tables, labels, each)
+    return _weighted_pieces(name, model, source, (numbers > 0).astype(np.int64), numbers, labels, each)
 
 
 def summed_pieces(kind: str, moments: Sequence[Moments], like: Moments) -> Pieces:
     """Pieces of rows of which the moments are known; those without rows are left out."""
     parts = [m for m in moments if m.weight > 0]
-    means = np.stack([to_numpy(m.mean) for m in parts])
-    return SummedPieces(
-        kind,
-        copies=np.ones(len(parts), dtype=np.int64),
-        rows=np.array([m.n_rows for m in parts]),
-        numbers_each=means.shape[1] ** 2,
-        like=like,
-        weights=np.array([m.weight for m in parts]),
-        means=means,
-        scatters=np.stack([to_numpy(m.scatter).reshape(-1) for m in parts]),
-    )
+    copies, rows = np.ones(len(parts), dtype=np.int64), np.array([m.n_rows for m in parts])
+    weights, means = np.array([m.weight for m in parts]), np.stack([to_numpy(m.mean) for m in parts])
+    scatters = np.stack([to_numpy(m.scatter).reshape(-1) for m in parts])
+    return _pieces_of_sums(kind, like, copies, rows, weights, means, scatters)
 
 
 def _require_two_rows(n: int) -> None:

@@ -1,36 +1,52 @@
-"""`choose_n_components`: the results of all rules from one summary of the rows."""
+"""`choose_n_components`: the results of all rules from one summary of the rows, or from rows with missing values."""
 
 from __future__ import annotations
 
+import math
 import numbers
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .. import summaries
+from .._core.arrays import asarray_like, namespace, to_numpy
+from .._core.threads import check_stop
+from ..errors import MissingValues, UndeterminedCovariance, constant_with_holes, holes_after_reading, no_variance
 from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolution
+from ..reading.map import map_rows
 from ..reading.rows import Rows
-from ..reading.summarize import check_weights
-from ..solvers import spectra
-from ..solvers.problem import Job, Request
+from ..reading.summarize import check_weights, weights_for
+from ..solvers import latent, spectra
+from ..solvers.latent.base import LatentFit, LatentRequest
+from ..solvers.latent.em import EM
+from ..solvers.problem import Job, Request, Status
 from ..solvers.spectra.covariance import Covariance, Triangle
 from ..sources.base import Source
-from ..sources.derived import sum_of, with_known_length
+from ..sources.derived import count_positive, mean_of_results, sum_of, with_known_length
 from ..sources.opening import by_name, open_source
+from ..summaries.latent import LatentGaussian, Observed, observed_entries
 from ..summaries.moments import Columns, Moments
-from .criteria import Eigenvalues
+from .criteria import Eigenvalues, penalised_curve
 from .cross_validation import CrossValidation, CrossValidator, NoFoldSummaries
-from .folds import count_rows, folds_for, on_host, shuffle_folds
-from .missing import HolesScorer, choose_with_holes, complete_or_holes
+from .fold_scores import HeldOutScorer
+from .folds import folds_for, shuffle_folds
 from .parallel_analysis import seed_of
 from .rules import RULES, Choices, Rule, apply_rule, rule_of
-from .scorers import SpectralScorer
+from .scorers import MAX_TRIED, SpectralScorer
+
+A = TypeVar("A")
 
 #: Up to this many columns, the p x p matrix is computed for the rules that need it, even if there are fewer rows than
 #: columns and their inner products would be cheaper.
 _MATRIX_UP_TO = 1024
+#: PPCA keeps the noise variance above this fraction of the average variance.
+_FLOOR = 1e-10
+#: Fits of cross-validation: without further starts, and to an accuracy that is enough to compare scores.
+_QUICK = EM(tol=1e-4, max_iter=200, n_init=0)
 
 
 def choose_n_components(
@@ -117,6 +133,7 @@ def choose_n_components(
             raise ValueError(f"{name}={flag!r} must be True or False.")
     if isinstance(ddof, bool) or not isinstance(ddof, numbers.Integral) or ddof not in (0, 1):
         raise ValueError(f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
+    request = Request(ddof=ddof, standardize=bool(standardize), center=bool(center))
     seed = seed_of(random_state)
     options: dict[str, Any] = {
         "proportion": proportion,
@@ -131,53 +148,54 @@ def choose_n_components(
 
     def choose_complete(X: Any, weights: Any) -> Choices:
         """The answers for complete rows, or for a summary of them."""
-        moments = {"standardize": standardize, "center": center}
         held_out: CrossValidation | str = ""
         if by_folds:
-            X, weights, held_out = _cross_validate(X, moments, cv, weights, seed, named)
+            scorer = SpectralScorer(request.standardize, center=request.center)
+            X, weights, held_out = _cross_validate(X, scorer, cv, weights, seed, named)
         matrix = any(rule.needs == "matrix" for rule in asked)
-        e = eigenvalues_of(X, **moments, ddof=ddof, sample_weight=weights, matrix=matrix)
+        e = eigenvalues_of(X, request, weights, matrix=matrix)
         answers = [apply_rule(rule, held_out if rule.needs == "folds" else e, options) for rule in asked]
         return Choices(e, tuple(replace(a, eigenvalues=e.values) if a.cross_validation else a for a in answers))
 
     if isinstance(X, Moments | summaries.Triangle):
         return choose_complete(X, sample_weight)
-    rows, choices = complete_or_holes(X, sample_weight, choose_complete, "to choose a number of components")
+    rows, choices = complete_or_missing(X, sample_weight, choose_complete, "to choose a number of components")
     if choices is not None:
         return choices
     if not center:
         raise ValueError("center=False is for complete rows: the models of rows with missing values have a mean.")
     validator: CrossValidator | str = ""
     if by_folds:
-        validator = _why_no_folds(rows.source, cv, rows.weights)
-        if not validator:
-            folds = folds_for(rows.source, shuffle_folds(cv, seed), weights=rows.weights)
-            scorer = HolesScorer(bool(standardize), seed)
-            validator = CrossValidator([scorer], rows.source, folds, rows.weights, tables=(rows.source, None))
-    return choose_with_holes(rows, asked, validator, options, standardize=bool(standardize), ddof=ddof)
+        missing_scorer = MissingScorer(request.standardize, seed)
+        validator = _validator(missing_scorer, rows.source, cv, rows.weights, seed, (rows.source, None))
+    return _choose_with_missing(rows, asked, validator, options, request)
 
 
-def eigenvalues_of(
-    X: Any,
-    *,
-    standardize: bool = False,
-    center: bool = True,
-    ddof: int = 1,
-    sample_weight: Any = None,
-    matrix: bool = False,
-) -> Eigenvalues:
+def _find_rules(rules: Any) -> list[Rule]:
+    """The requested rules in order, each once."""
+    if isinstance(rules, str):
+        return list(RULES.values()) if rules == "all" else [rule_of(rules)]
+    if not isinstance(rules, Iterable):
+        raise TypeError(f"rules must be 'all', a name or several names, got {type(rules).__name__}.")
+    found = {rule.name: rule for rule in map(rule_of, rules)}
+    if not found:
+        raise ValueError("rules is empty; pass 'all', or names such as ['minka', 'parallel'].")
+    return list(found.values())
+
+
+def eigenvalues_of(X: Any, request: Request, sample_weight: Any, *, matrix: bool) -> Eigenvalues:
     """The eigenvalues of rows or of a summary, with the p x p matrix if `matrix` is True and it is not too large."""
     if isinstance(X, Moments | summaries.Triangle):
         if sample_weight is not None:
             raise ValueError("sample_weight is for rows, and a summary no longer holds them; pass it to summarize.")
-        return Eigenvalues.from_summary(X, standardize, ddof, center)
+        return Eigenvalues.from_summary(X, request.standardize, request.ddof, request.center)
     source = open_source(X)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     n, p = source.shape
     if n is not None:
         weight = float(n) if weights is None else sum_of(weights)
         require_rows(n, weight, 1, fixed=True)
-    rows, request = Rows(source, weights), Request(ddof=ddof, standardize=standardize, center=center)
+    rows = Rows(source, weights)
     wide = n is not None and n < p and not (matrix and p <= _MATRIX_UP_TO)
     if wide and spectra.plan(rows, request).solver.reads_columns:
         return _from_columns(rows, request)
@@ -232,7 +250,7 @@ def _are_settled(e: Eigenvalues, n_free: int, product_eps: float) -> bool:
 
 
 def _cross_validate(
-    X: Any, moments: dict[str, Any], cv: Any, sample_weight: Any, seed: Any, named: bool
+    X: Any, scorer: HeldOutScorer, cv: Any, weights: Any, seed: int, named: bool
 ) -> tuple[Any, Any, CrossValidation | str]:
     """The input of the other rules, its weights, and the cross-validation, or a note on why there is none.
 
@@ -241,46 +259,225 @@ def _cross_validate(
     only if the rule was `named`, since all other rules need no memory for it.
     """
     if isinstance(X, Moments | summaries.Triangle):
-        return X, sample_weight, "needs rows, a summary is not enough"
+        return X, weights, "needs rows, a summary is not enough"
     source = open_source(X)
     if source.shape[0] is None and isinstance(cv, numbers.Integral) and (named or source.traits.rereadable):
         source = with_known_length(source, "for cross-validation")
-    note = _why_no_folds(source, cv, sample_weight)
-    if note:
-        return source, sample_weight, note
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
-    folds = folds_for(source, shuffle_folds(cv, seed), weights=weights)
-    validator = CrossValidator([SpectralScorer(**moments)], source, folds, weights)
+        weights = None if weights is None else check_weights(weights, source)
+    validator = _validator(scorer, source, cv, weights, seed)
+    if isinstance(validator, str):
+        return source, weights, validator
     try:
         result = validator.run()
     except NoFoldSummaries:
         p = source.shape[1]
-        return source, sample_weight, f"needs memory for a {p} x {p} matrix for each fold; use fewer columns"
+        return source, weights, f"needs memory for a {p} x {p} matrix for each fold; use fewer columns"
     found: CrossValidation | str = result
     if np.all(np.isnan(result.mean) | np.isneginf(result.mean)):
         found = "the rows without a fold leave no variance for the noise of any model"
-    return (source, sample_weight, found) if validator.total is None else (validator.total, None, found)
+    return (source, weights, found) if validator.total is None else (validator.total, None, found)
 
 
-def _why_no_folds(source: Source, cv: Any, weights: Any) -> str:
-    """Why no folds can be made of the rows, or nothing."""
+def _validator(
+    scorer: HeldOutScorer, source: Source, cv: Any, weights: Any, seed: int, tables: Any = None
+) -> CrossValidator | str:
+    """The cross-validation of the rule "cv", or why no folds can be made of the rows."""
     n, p = source.shape
-    if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
+    by_number = isinstance(cv, numbers.Integral)
+    if n is None and not source.traits.rereadable and by_number:
         return "needs the number of rows, or labels of the rows as cv"
-    weight, counted = (n if weights is None else sum_of(on_host(weights))), count_rows(n, weights)
+    weight, counted = (n, n) if weights is None else (sum_of(weights), count_positive(weights))
     # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.
-    few_rows = isinstance(cv, numbers.Integral) and counted is not None and counted < 10
-    few = p < 2 or few_rows or (weight is not None and weight < 10)
-    return "needs at least 2 columns and 10 rows" if few else ""
+    few_rows = by_number and counted is not None and counted < 10
+    if p < 2 or few_rows or (weight is not None and weight < 10):
+        return "needs at least 2 columns and 10 rows"
+    folds = folds_for(source, shuffle_folds(cv, seed), weights=weights)
+    return CrossValidator([scorer], source, folds, weights, tables=tables)
 
 
-def _find_rules(rules: Any) -> list[Rule]:
-    """The requested rules in order, each once."""
-    if isinstance(rules, str):
-        return list(RULES.values()) if rules == "all" else [rule_of(rules)]
-    if not isinstance(rules, Iterable):
-        raise TypeError(f"rules must be 'all', a name or several names, got {type(rules).__name__}.")
-    found = {rule.name: rule for rule in map(rule_of, rules)}
-    if not found:
-        raise ValueError("rules is empty; pass 'all', or names such as ['minka', 'parallel'].")
-    return list(found.values())
+# The rules for rows with missing values.
+#
+# What a rule needs is found from the observed entries: the maximum-likelihood covariance, likelihoods of PPCA with
+# 0, 1, 2, ... components, or likelihoods of held-out rows. Rules that compare with the eigenvalues of noise are derived
+# for complete rows, and are not available.
+
+
+def complete_or_missing(
+    X: Any, sample_weight: Any, answer: Callable[[Any, Any], A], purpose: str
+) -> tuple[Rows, A | None]:
+    """What `answer(source, weights)` says of complete rows; None if entries are missing, and rows that can be read
+    several times."""
+    source = open_source(X)
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    rows = Rows(source, weights)
+    if not rows.shows_holes():
+        try:
+            return rows, answer(source, weights)
+        except MissingValues as holes:
+            if not source.traits.rereadable:
+                raise holes_after_reading(holes) from holes
+    return Rows(with_known_length(source, f"{purpose}, since entries are missing"), weights), None
+
+
+def eigenvalues_with_missing(
+    rows: Rows, *, standardize: bool, ddof: int, unstored: bool = False, seed: int = 0
+) -> tuple[Eigenvalues, int]:
+    """The eigenvalues of the covariance of maximum likelihood, and the passes that they took.
+
+    Raises an `UndeterminedCovariance` if there is no such covariance.
+    """
+    found = latent.saturated(rows, unstored=unstored, seed=seed)
+    return _from_covariance(found.covariance, found.weight, standardize, ddof), found.passes
+
+
+def loglike_without_components(observed: Observed, tied: bool) -> float:
+    """The log-likelihood of the observed entries if columns are independent, with one variance for all if `tied`.
+
+    A variance of zero, for which there is no largest likelihood, is an error.
+    """
+    count, variances = _variances(observed, tied)
+    constant = np.flatnonzero(variances <= 0.0)
+    if len(constant) == len(variances):
+        raise no_variance("a model with noise")
+    if len(constant):
+        names = None if observed.names is None else [str(name) for name in observed.names]
+        raise constant_with_holes([int(j) for j in constant], names)
+    return -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
+
+
+def _choose_with_missing(
+    rows: Rows, rules: Sequence[Rule], validator: CrossValidator | str, options: dict[str, Any], request: Request
+) -> Choices:
+    """The answers of the rules for rows with missing values. `validator` is the cross-validation of the rule "cv", or
+    says why there is none."""
+    standardize, ddof, seed = request.standardize, request.ddof, options["seed"]
+    fits = PpcaFits(rows, standardize, seed)
+    e: Eigenvalues | None = None
+    # Without a covariance, other rules still have answers.
+    with suppress(UndeterminedCovariance, MemoryError):
+        e, _ = eigenvalues_with_missing(rows, standardize=standardize, ddof=ddof, seed=seed)
+    answers = []
+    for rule in rules:
+        given: Any = "derived for complete rows only; use bic or cv, or draws of impute(X, n_draws=...)"
+        if rule.with_holes == "likelihood":
+            try:
+                given = fits.curve(rule.name)
+            except UndeterminedCovariance as reason:
+                given = str(reason)
+        elif rule.with_holes == "folds":
+            given = validator if isinstance(validator, str) else validator.run()
+        elif rule.with_holes == "covariance":
+            given = e or "it needs the covariance of all columns, which the observed entries do not determine"
+        answers.append(apply_rule(rule, given, options))
+    return Choices(fits.eigenvalues(ddof) if e is None else e, tuple(answers))
+
+
+@dataclass
+class PpcaFits:
+    """PPCA of rows with missing values, with 0, 1, 2, ... components, each fitted when it is first needed."""
+
+    rows: Rows
+    standardize: bool
+    seed: int
+    _found: dict[int, LatentFit] = field(default_factory=dict)
+
+    @cached_property
+    def observed(self) -> Observed:
+        """Counts, means and sums of squares of the observed entries."""
+        return self.rows.summarize(Observed(self.rows.shape[1]))
+
+    def curve(self, name: str) -> np.ndarray:
+        """BIC or AIC for 0, 1, 2, ... components."""
+        p = self.rows.shape[1]
+
+        def n_parameters(k: int) -> int:
+            return p * k - k * (k - 1) // 2 + 1 + p
+
+        most = min(p - 1, self.observed.n_rows - 1)
+        return penalised_curve(name, self.observed.weight, self._loglike, n_parameters, most, None)
+
+    def eigenvalues(self, ddof: int) -> Eigenvalues:
+        """The eigenvalues of the largest model that was fitted, or of one component: for tables without a covariance
+        of maximum likelihood."""
+        fit = self._fit(max(self._found, default=1))
+        W, scale = to_numpy(fit.loadings) * to_numpy(fit.scale), to_numpy(fit.scale)
+        covariance = W.T @ W + np.diag(to_numpy(fit.noise) * scale**2)
+        return _from_covariance(covariance, fit.weight, self.standardize, ddof)
+
+    def _loglike(self, k: int) -> float | None:
+        if k == 0:
+            return loglike_without_components(self.observed, tied=not self.standardize)
+        fit = self._fit(k)
+        return None if fit.status is Status.UNDETERMINED else float(fit.loglike[-1])
+
+    def _fit(self, k: int) -> LatentFit:
+        if k not in self._found:
+            check_stop()
+            self._found[k] = latent.solve(self.rows, _request(k, self.standardize, self.seed), "em")[0]
+        return self._found[k]
+
+
+@dataclass(frozen=True)
+class MissingScorer(HeldOutScorer):
+    """The scorer of PPCA by held-out rows with missing values: the log-likelihood of their observed entries."""
+
+    standardize: bool = False
+    seed: int = 0
+    unstored: bool = False
+    estimator = "PPCA"
+    takes_nan = True
+    from_zero = True
+    fits_each_count = True
+
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        return np.arange(min(int(n_train), source.shape[1], MAX_TRIED + 1))
+
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Scores for each count: the average log-density of the observed entries of the rows with positive `test`."""
+        source = open_source(X)
+        rows = Rows(source, weights_for(source, weights))
+        scores: list[float] = []
+        for k in counts:
+            check_stop()
+            g = self._without_components(rows) if k == 0 else self._fitted(rows, int(k))
+            if g is None:
+                # With more components the noise is determined even less.
+                return np.concatenate([scores, np.full(len(counts) - len(scores), -np.inf)])
+            each = map_rows(source, partial(_log_densities, g, self.unstored), takes_nan=True)
+            scores.append(mean_of_results(each, test))
+        return np.array(scores)
+
+    def _fitted(self, rows: Rows, k: int) -> LatentGaussian | None:
+        """The model with k components; None if the rows do not determine its noise."""
+        request = _request(k, self.standardize, self.seed, self.unstored)
+        fit, _ = latent.solve(rows, request, _QUICK)
+        if fit.status is Status.UNDETERMINED:
+            return None
+        return LatentGaussian(fit.mean, fit.scale, fit.loadings, fit.noise)
+
+    def _without_components(self, rows: Rows) -> LatentGaussian:
+        observed = rows.summarize(Observed(rows.shape[1], unstored=self.unstored))
+        like, variances = observed.mean, _variances(observed, tied=not self.standardize)[1]
+        xp = namespace(like)
+        noise = asarray_like(variances, like, dtype=like.dtype)
+        return LatentGaussian(like, xp.ones_like(like), xp.zeros_like(like)[None, :], noise)
+
+
+def _log_densities(g: LatentGaussian, unstored: bool, block: Any) -> Any:
+    return g.expect(observed_entries(block, unstored))[2]
+
+
+def _request(k: int, standardize: bool, seed: int, unstored: bool = False) -> LatentRequest:
+    return LatentRequest(k, tied=True, floor=_FLOOR, by_column=bool(standardize), seed=seed, unstored=unstored)
+
+
+def _variances(observed: Observed, tied: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The number of observed entries of each column, and their variances; the same for all columns if `tied`."""
+    count, squares = to_numpy(observed.count), to_numpy(observed.squares)
+    return count, np.full_like(squares, squares.sum() / count.sum()) if tied else squares / count
+
+
+def _from_covariance(covariance: np.ndarray, weight: float, standardize: bool, ddof: int) -> Eigenvalues:
+    """The eigenvalues of a covariance matrix of divisor n, of rows of this total weight."""
+    moments = Moments.from_covariance(covariance, max(2, round(weight)), ddof=0)
+    return replace(Eigenvalues.from_summary(moments, standardize, ddof), n=float(weight))

@@ -102,9 +102,9 @@ class Eigenvalues:
         _require_two_rows(summary.n_rows, n)
         per = divisor(n, ddof)
         # R of a Triangle, or the scatter matrix.
-        root = _to_float64(summary.root) if isinstance(summary, Triangle) else None
-        S: Any = None if isinstance(summary, Triangle) else _to_float64(summary.scatter)
-        squares = np.diagonal(S) if root is None else (root * root).sum(axis=0)
+        is_root = isinstance(summary, Triangle)
+        A = _to_float64(summary.root if isinstance(summary, Triangle) else summary.scatter)
+        squares = (A * A).sum(axis=0) if is_root else np.diagonal(A)
         require_size(squares, mean, n, each=standardize)
         deviation = np.sqrt(squares / per)
         varying = ~is_constant(deviation, _to_float64(summary.mean))
@@ -113,10 +113,9 @@ class Eigenvalues:
         if standardize or not varying.all():
             # Divide rows and columns separately, since the product of two deviations may overflow or underflow.
             scale = np.where(varying, deviation if standardize else 1.0, np.inf)
-            root = None if root is None else root / scale
-            S = None if S is None else S / scale[:, None] / scale
-        values = _eigenvalues(S) if root is None else _squared_singular_values(root)
-        matrix = S if root is None else root.T @ root
+            A = A / scale if is_root else A / scale[:, None] / scale
+        values = _squared_singular_values(A) if is_root else _eigenvalues(A)
+        matrix = A.T @ A if is_root else A
         if standardize:
             np.fill_diagonal(matrix, np.where(varying, per, 0.0))
         matrix /= per
@@ -257,9 +256,6 @@ def _to_float64(x: Any) -> np.ndarray:
     return np.array(to_numpy(x), dtype=np.float64)
 
 
-# BIC and AIC of fits with 0, 1, 2, ... components, for models that need one fit for each number.
-
-
 #: Without a bound on the likelihood, the curve ends after so many entries that are no better than the best.
 _NO_BETTER = 3
 
@@ -309,9 +305,6 @@ def first_best(curve: np.ndarray) -> int:
     """The index of the maximum of `curve`, up to rounding; the first one on a tie."""
     best = float(curve.max())
     return int((curve >= best - _SAME * max(1.0, abs(best))).argmax())
-
-
-# Rules that use the variance of each component.
 
 
 def proportion_of_variance(e: Eigenvalues, proportion: float = 0.9) -> tuple[int, np.ndarray]:
@@ -387,7 +380,15 @@ def _squares_about_mean(d: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(steps * steps * (q[:-1] / q[1:]))])
 
 
-# Velicer's minimum average partial: components are removed until the remaining correlations are smallest.
+def covariance_of_varying(e: Eigenvalues, what: str, where: str) -> np.ndarray:
+    """The covariance matrix of the columns that are not constant, of which there are at least two. Otherwise `what` is
+    not available; `where` the matrix is not computed."""
+    if e.matrix is None or e.varying is None:
+        raise Unavailable(f"{what} need the p x p matrix, which is not computed {where}")
+    keep = np.flatnonzero(e.varying)
+    if len(keep) < 2:
+        raise Unavailable(f"{what} need at least 2 columns that are not constant")
+    return np.asarray(e.matrix[np.ix_(keep, keep)])
 
 
 def velicer(e: Eigenvalues) -> tuple[int, np.ndarray]:
@@ -408,13 +409,8 @@ def velicer(e: Eigenvalues) -> tuple[int, np.ndarray]:
     ----------
     .. [1] Velicer (1976), Determining the number of components from the matrix of partial correlations.
     """
-    if e.matrix is None or e.varying is None:
-        raise Unavailable("partial correlations need the p x p matrix, which is not computed for so many columns")
-    keep = np.flatnonzero(e.varying)
-    p = len(keep)
-    if p < 2:
-        raise Unavailable("partial correlations need at least 2 columns that are not constant")
-    C = e.matrix[np.ix_(keep, keep)]
+    C = covariance_of_varying(e, "partial correlations", "for so many columns")
+    p = len(C)
     deviations = np.sqrt(np.diagonal(C))
     C = C / deviations[:, None] / deviations
     np.fill_diagonal(C, 1.0)
@@ -452,7 +448,7 @@ def gavish_donoho(e: Eigenvalues, noise_variance: float | None = None) -> tuple[
     ----------
     .. [1] Gavish, Donoho (2014), The optimal hard threshold for singular values is 4/sqrt(3).
     """
-    return _above(e, hard_threshold(_beta(e)) ** 2, noise_variance)
+    return _above(e, lambda beta: hard_threshold(beta) ** 2, noise_variance)
 
 
 def marchenko_pastur(e: Eigenvalues, noise_variance: float | None = None) -> tuple[int, np.ndarray]:
@@ -462,7 +458,7 @@ def marchenko_pastur(e: Eigenvalues, noise_variance: float | None = None) -> tup
     ----------
     .. [1] Marchenko, Pastur (1967), Distribution of eigenvalues for some sets of random matrices.
     """
-    return _above(e, (1.0 + math.sqrt(_beta(e))) ** 2, noise_variance)
+    return _above(e, lambda beta: (1.0 + math.sqrt(beta)) ** 2, noise_variance)
 
 
 def hard_threshold(beta: float) -> float:
@@ -492,25 +488,19 @@ def median_of_law(beta: float) -> float:
     return a + b * math.cos(t)
 
 
-def _larger_side(e: Eigenvalues) -> float:
-    return max(float(e.n_varying), e.free)
-
-
-def _beta(e: Eigenvalues) -> float:
-    return len(e.values) / _larger_side(e)
-
-
-def _above(e: Eigenvalues, factor: float, noise_variance: Any) -> tuple[int, np.ndarray]:
-    """The number of eigenvalues above the threshold `factor` N sigma2 / (n - ddof), and the curve of thresholds."""
+def _above(e: Eigenvalues, factor: Callable[[float], float], noise_variance: Any) -> tuple[int, np.ndarray]:
+    """The number of eigenvalues above the threshold factor(beta) N sigma2 / (n - ddof), and the curve of thresholds."""
+    N = max(float(e.n_varying), e.free)
+    beta = len(e.values) / N
     if noise_variance is None:
         # In units of lambda_1, so that nothing overflows or underflows.
         median = float(np.median(np.sqrt(e.relative))) ** 2
-        threshold = factor / median_of_law(_beta(e)) * median
+        threshold = factor(beta) / median_of_law(beta) * median
     else:
         sigma2 = float(noise_variance)
         if not 0.0 < sigma2 < math.inf:
             raise ValueError(f"noise_variance={noise_variance!r} must be a positive number, or None if it is unknown.")
-        threshold = factor * _larger_side(e) / divisor(e.n, e.ddof) * (sigma2 / e.values[0])
+        threshold = factor(beta) * N / divisor(e.n, e.ddof) * (sigma2 / e.values[0])
     thresholds = np.full(len(e.values), threshold)
     return leading_above(e.relative, thresholds), thresholds * e.values[0]
 

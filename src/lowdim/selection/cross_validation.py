@@ -12,14 +12,14 @@ from sklearn.model_selection import ParameterGrid
 
 from .._core.arrays import compute_lazy, is_sparse, to_numpy
 from .._core.schema import Anything, Entries, Instance, ListOf, Maybe, Numbers, Sometimes, Whole
-from ..errors import MissingValues, NeedsRowsInMemory, needs_second_reading
+from ..errors import MissingValues, NeedsRowsInMemory
 from ..reading.summarize import check_weights
 from ..solvers.problem import Plan, Status, cheapest_solver, checked_plan, finer_plan
 from ..sources.base import Source
 from ..sources.derived import gather
 from ..sources.opening import by_name
 from ..table import Table, Tabular
-from .fold_scores import FOLD_SCORES, CanBeValidated, FoldJob, HeldOutScorer, RefitFolds, Scores
+from .fold_scores import FOLD_SCORES, FoldJob, HeldOutScorer, RefitFolds, tables_of
 from .folds import Folds, folds_for
 
 
@@ -298,7 +298,7 @@ def _validator(
 ) -> CrossValidator:
     """The cross-validation of an estimator, after a check of the arguments. If it `gathers`, rows of unknown number are
     gathered in memory, unless their labels are given."""
-    if not isinstance(estimator, CanBeValidated):
+    if not (hasattr(estimator, "open_rows") and hasattr(estimator, "held_out_scorer")):
         raise TypeError(
             f"{type(estimator).__module__}.{type(estimator).__name__} cannot be cross-validated here; lowdim's PCA, "
             "PPCA, FactorAnalysis, PCR, PLSRegression and CCA can."
@@ -325,10 +325,10 @@ def _validator(
         if not gathers or source.traits.remote:
             raise
         source = gather(source, "for cross-validation")
-        members = source.members
-        return validator(source, (members[0], members[1] if len(members) > 1 else None))
+        return validator(source, tables_of(source.members))
 
 
+@dataclass
 class CrossValidator:
     """One cross-validation of scorers on the rows of a source.
 
@@ -342,22 +342,15 @@ class CrossValidator:
     ----------
     total : Summary or None
         After `run`, a summary of all rows, if one was made.
-    plan : Plan
-        After `run`, how the held-out rows were scored.
     """
 
-    def __init__(
-        self,
-        scorers: list[HeldOutScorer],
-        source: Source,
-        folds: Folds,
-        weights: Any = None,
-        settings: list[dict[str, Any]] | None = None,
-        tables: tuple[Any, Any] | None = None,
-    ) -> None:
-        self.scorers, self.source, self.folds, self.weights, self.tables = scorers, source, folds, weights, tables
-        self.settings = [{}] if settings is None else settings
-        self.total: Any = None
+    scorers: list[HeldOutScorer]
+    source: Source
+    folds: Folds
+    weights: Any = None
+    settings: list[dict[str, Any]] = field(default_factory=lambda: [{}])
+    tables: tuple[Any, Any] | None = None
+    total: Any = None
 
     def run(self, n_components: Any = None, *, from_zero: bool = False) -> CrossValidation:
         """The scores, by the cheapest way that is possible.
@@ -365,37 +358,46 @@ class CrossValidator:
         If the products of rows have lost too many digits, the rows are read a second time for finer summaries. With
         `from_zero`, a model without components is tried as well.
         """
-        job = self._job(n_components, from_zero)
-        passes = 0
-
-        def score(plan: Plan) -> tuple[Scores, Any]:
-            nonlocal passes
-            if passes and not self.source.traits.rereadable:
-                raise needs_second_reading("for a second pass over the held-out rows")
-            found: tuple[Scores, Any] = plan.solver.score(job)
-            passes += plan.solver.passes(job)
-            return found
-
-        finer: Plan | None = self._cheapest(job)
+        job, scorer = self._job(n_components, from_zero), self.scorers[0]
+        plan, passes = self._cheapest(job), 0
+        finer: Plan | None = plan
         try:
             while finer is not None:
-                self.plan = finer
-                scores, self.total = score(finer)
-                # Finer summaries follow if the scores are not accurate and the rows can be read again.
-                resolved = all(each.resolved for row in scores for each in row) or not job.traits.rereadable
-                finer = None if resolved else finer_plan(finer, Status.UNRESOLVED, job)
+                plan = finer
+                found, self.total = plan.solver.score(job)
+                passes += plan.solver.passes(job)
+                enough = all(each.resolved for row in found for each in row) or not job.traits.rereadable
+                finer = None if enough else finer_plan(plan, Status.UNRESOLVED, job)
         except MissingValues:
-            if not self.scorers[0].takes_nan:
+            if not scorer.takes_nan:
                 raise
             if self.tables is None:
                 raise NoFoldSummaries(_NO_SUMMARIES) from None
-            self.plan = checked_plan(RefitFolds(), job, "the rows have missing values, so each split is fitted")
-            scores, self.total = score(self.plan)
-        return self._result(np.array([[each.scores for each in row] for row in scores]), passes)
+            plan = checked_plan(RefitFolds(), job, "the rows have missing values, so each split is fitted")
+            found, self.total = plan.solver.score(job)
+            passes += plan.solver.passes(job)
+        scores = np.array([[each.scores for each in row] for row in found])
+        of_means = scores[:, :, 0] if scorer.compares_with_means else None
+        scores = scores[:, :, len(job.counts) - len(job.asked) :]
+        by_response = scores.ndim == 4
+        return CrossValidation(
+            estimator=scorer.estimator,
+            what=scorer.what,
+            greater_is_better=scorer.greater_is_better,
+            n_components=job.asked,
+            settings=self.settings,
+            per_split=scores.mean(axis=-1) if by_response else scores,
+            by_response=scores if by_response else None,
+            weights=job.held_out,
+            n_samples=self.folds.n,
+            n_passes=passes,
+            plan=plan,
+            of_means=of_means,
+        )
 
-    def make_plan(self, n_components: Any = None, *, from_zero: bool = False) -> Plan:
+    def make_plan(self, *, from_zero: bool = False) -> Plan:
         """How `run` would score the held-out rows, as far as that is known before a row is read."""
-        return self._cheapest(self._job(n_components, from_zero))
+        return self._cheapest(self._job(None, from_zero))
 
     def _job(self, n_components: Any, from_zero: bool) -> FoldJob:
         """What is scored, after a check of the folds and of the numbers of components."""
@@ -408,14 +410,11 @@ class CrossValidator:
         least = float(sizes[:, 0].min())
         if least < 2:
             raise ValueError(f"cv: a split trains on {least:g} row; at least 2 are needed.")
-        self._held_out = sizes[:, 1]
         # Numbers of components that are possible in every fold.
-        self.counts = min((scorer.counts(n_components, least, self.source) for scorer in self.scorers), key=len)
-        if from_zero and self.counts[0] == 1:
-            self.counts = np.concatenate([[0], self.counts])
-        # What is scored beside the numbers that were asked for: the means, with which predictions are compared.
-        self._beside = int(self.scorers[0].compares_with_means and self.counts[0] > 0)
-        members = self.source.members
+        asked = min((scorer.counts(n_components, least, self.source) for scorer in self.scorers), key=len)
+        if from_zero and asked[0] == 1:
+            asked = np.concatenate([[0], asked])
+        means = int(self.scorers[0].compares_with_means and asked[0] > 0)
         return FoldJob(
             *self.source.shape,
             None,
@@ -424,8 +423,10 @@ class CrossValidator:
             source=self.source,
             folds=self.folds,
             weights=self.weights,
-            counts=np.concatenate([np.zeros(self._beside, dtype=int), self.counts]),
-            tables=self.tables or (members[0], members[1] if len(members) > 1 else None),
+            asked=asked,
+            counts=np.concatenate([np.zeros(means, dtype=int), asked]),
+            held_out=sizes[:, 1],
+            tables=self.tables or tables_of(self.source.members),
         )
 
     def _cheapest(self, job: FoldJob) -> Plan:
@@ -437,26 +438,6 @@ class CrossValidator:
             if self.tables is not None:
                 raise
             raise NoFoldSummaries(_NO_SUMMARIES) from error
-
-    def _result(self, scores: np.ndarray, passes: int) -> CrossValidation:
-        scorer = self.scorers[0]
-        by_response = scores.ndim == 4
-        of_means = scores[:, :, 0] if scorer.compares_with_means else None
-        scores = scores[:, :, self._beside :]
-        return CrossValidation(
-            estimator=scorer.estimator,
-            what=scorer.what,
-            greater_is_better=scorer.greater_is_better,
-            n_components=self.counts,
-            settings=self.settings,
-            per_split=scores.mean(axis=-1) if by_response else scores,
-            by_response=scores if by_response else None,
-            weights=self._held_out,
-            n_samples=self.folds.n,
-            n_passes=passes,
-            plan=self.plan,
-            of_means=of_means,
-        )
 
 
 def _classes(y: Any, n: int | None = None) -> np.ndarray | None:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import lapack
+from sklearn.base import clone
 
 from .._core.arrays import Array, asarray_like, dense, namespace, to_numpy
 from .._core.threads import available, check_stop, memory_bytes, run_in_parallel
@@ -28,10 +29,9 @@ from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .folds import Folds, dense_rows, split_summaries, summarize_by_label
 
-# The protocols of models that can be cross-validated, bootstrapped or tested by permutations.
-#
-# A user's model with the methods `open_rows`, `fit_summary` and `held_out_scorer` can be cross-validated. With
-# `bootstrap_axes` it can be bootstrapped, and with `permutation_options` it can be tested against shuffled rows.
+# A user's model with the methods `open_rows` and `held_out_scorer` can be cross-validated. With `fit_summary` and the
+# class attribute `bootstrap_axes` it can be bootstrapped, and with `permutation_options` it can be tested against
+# shuffled rows. If it has `start_at(fitted, near=False)`, fits to similar rows start at the solution of a fitted model.
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class HeldOutScores:
 
 
 class HeldOutScorer(ABC):
-    """Base class of scorers, which score models of one class by held-out rows."""
+    """Base class of scorers, which score copies of a model with different numbers of components by held-out rows."""
 
     #: The names of the model and of the score in tables.
     estimator: str
@@ -68,6 +68,13 @@ class HeldOutScorer(ABC):
     ddof = 1
     #: Whether columns that are constant in the training rows and the held-out rows are left out.
     leaves_out_constant = False
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.estimator = model, type(model).__name__
+
+    def copy(self, k: int, near: Any = None, **parameters: Any) -> Any:
+        """An unfitted copy of the model with `k` components, whose fit starts at the fitted model `near` if it can."""
+        return started_copy(self.model, near, n_components=int(k), **parameters)
 
     def in_coordinates(self, frame: Frame) -> HeldOutScorer:
         """The scorer for rows of which some tables are replaced by coordinates; only for tables that `rotates` names.
@@ -105,49 +112,11 @@ class PermutationOptions:
     factors: bool = False
 
 
-@runtime_checkable
-class OpensRows(Protocol):
-    """A model that checks its parameters and opens the rows that it would be fitted to."""
-
-    def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
-        """The source of the rows, after a check of the parameters; if `fitted`, columns must be those of the fit."""
-
-
-@runtime_checkable
-class CanBeValidated(OpensRows, Protocol):
-    """A model that can be cross-validated."""
-
-    def held_out_scorer(self) -> HeldOutScorer:
-        """The scorer of held-out rows for this model; invalid parameters are refused."""
-
-
-@runtime_checkable
-class CanBeBootstrapped(OpensRows, Protocol):
-    """A model that can be bootstrapped."""
-
-    #: Names of the fitted attributes that are bootstrapped, without the final underscore, and the meaning of each of
-    #: their axes: "components", "features" or "targets".
-    bootstrap_axes: ClassVar[dict[str, tuple[str, ...]]]
-
-    def fit_summary(self, summary: Any) -> Self:
-        """Fit to a summary of rows."""
-
-
-@runtime_checkable
-class CanBeStarted(Protocol):
-    """A model that is fitted by an iteration, which can start at the solution for similar rows."""
-
-    def start_at(self, fitted: Any, *, near: bool = False) -> Self:
-        """Let the next fit start at the solution of a fitted model of the same columns; if the solution is expected
-        `near` that one, other starts may be left out."""
-
-
-@runtime_checkable
-class CanBePermuted(OpensRows, Protocol):
-    """A model that can be tested against shuffled rows."""
-
-    def permutation_options(self) -> PermutationOptions:
-        """The options of the permutation test for this model."""
+def started_copy(model: Any, fitted: Any, *, near: bool = False, **parameters: Any) -> Any:
+    """An unfitted copy of the model with other parameters, whose fit starts at a fitted model, if there is one and it
+    can; if the solution is expected `near` that one, other starts may be left out."""
+    copy = clone(model).set_params(**parameters)
+    return copy if fitted is None or not hasattr(copy, "start_at") else copy.start_at(fitted, near=near)
 
 
 # The ways to score the rows that are left out of a cross-validation, and their table.
@@ -177,7 +146,12 @@ class FoldJob(Job):
     source: Source
     folds: Folds
     weights: Any
+    #: The numbers of components that were asked for, and those that are scored: a model without components as well, if
+    #: predictions are compared with it.
+    asked: np.ndarray
     counts: np.ndarray
+    #: The weight of the held-out rows of each split.
+    held_out: np.ndarray
     #: X and y, for fits to rows.
     tables: tuple[Any, Any]
 
@@ -304,7 +278,7 @@ class GramFolds(FoldScores):
         for scaled in dict.fromkeys(scorer.scaled for scorer in job.scorers):
             which = [i for i, scorer in enumerate(job.scorers) if scorer.scaled == scaled]
             some = replace(job, scorers=[job.scorers[i] for i in which])
-            each = CoordinateFolds(some, self.fine or narrow).scores()
+            each = score_coordinates(some, self.fine or narrow)
             found |= {i: [row[j] for row in each] for j, i in enumerate(which)}
         return [list(row) for row in zip(*(found[i] for i in range(len(job.scorers))), strict=True)], None
 
@@ -462,6 +436,11 @@ def with_known_products(model: Any, source: Source) -> tuple[Any, Any]:
         if n is not None and wide and rotates and not scaled:
             member = KnownSource(member, Rows(member).summarize_features(Gram(n)))
         tables.append(member)
+    return tables_of(tables)
+
+
+def tables_of(tables: Sequence[Any]) -> tuple[Any, Any]:
+    """X and y, to which a model is fitted; y is None if there is one table."""
     return tables[0], tables[1] if len(tables) > 1 else None
 
 
@@ -488,84 +467,74 @@ def _at_least(A: np.ndarray, width: int) -> np.ndarray:
     return A if missing <= 0 else np.concatenate([A, np.zeros((len(A), missing))], axis=1)
 
 
-class CoordinateFolds:
+def score_coordinates(job: FoldJob, fine: bool) -> Scores:
     """Scores of scorers that standardize the same tables, in coordinates of the rows."""
+    used = np.any(job.folds.labels >= 0, axis=1)
+    if job.weights is not None:
+        used &= to_numpy(job.weights) > 0
+    tables = [UsedRows(member, used) for member in job.source.members]
+    scaled = [r and s for r, s in zip(job.replaced, job.scorers[0].scaled, strict=True)]
+    width = max(int(job.counts[-1]), 1)
+    splits = [(train[used], test[used]) for train, test in job.folds.split_weights(job.weights)]
+    frames = _frames(job, tables[0], splits)
+    # The coordinates of each table, or its columns if they are not replaced; None if each split has its own.
+    fixed = [
+        None if own else table.coordinates(width, fine) if replaced else table.dense()
+        for table, own, replaced in zip(tables, scaled, job.replaced, strict=True)
+    ]
 
-    def __init__(self, job: FoldJob, fine: bool) -> None:
-        self._job, self._fine = job, fine
-        labels = job.folds.labels
-        used = np.any(labels >= 0, axis=1)
-        if job.weights is not None:
-            used &= to_numpy(job.weights) > 0
-        self._labels = labels[used]
-        self._weights = None if job.weights is None else to_numpy(job.weights).astype(np.float64)[used]
-        self._tables = [UsedRows(member, used) for member in job.source.members]
-        self._scaled = [r and s for r, s in zip(job.replaced, job.scorers[0].scaled, strict=True)]
-        self._width = max(int(job.counts[-1]), 1)
-        self._splits = [(train[used], test[used]) for train, test in job.folds.split_weights(job.weights)]
+    def scorers_in(frame: Frame) -> list[HeldOutScorer]:
+        return [scorer.in_coordinates(frame) for scorer in job.scorers]
 
-    def scores(self) -> Scores:
-        frames = self._frames()
-        # The coordinates of each table, or its columns if they are not replaced; None if each split has its own.
-        fixed = [
-            None if scaled else table.coordinates(self._width, self._fine) if replaced else table.dense()
-            for table, scaled, replaced in zip(self._tables, self._scaled, self._job.replaced, strict=True)
-        ]
-        like = None if any(self._scaled) else self._scorers(frames[0])[0].summary(_beside(fixed), self._fine)
-        all_pairs: Any = self._pairs(fixed, frames)
-        if isinstance(like, Moments):
-            parts = summarize_by_label(_beside(fixed), like, self._labels, self._job.folds.counts, self._weights)
-            pairs = split_summaries(parts, self._job.folds)
-            all_pairs = [(self._scorers(f), *pair) for f, pair in zip(frames, pairs, strict=True)]
-        found = score_pairs(all_pairs, self._job.counts)
-        shared = [A for A, r in zip(fixed, self._job.replaced, strict=True) if r and A is not None]
-        if self._fine or all(self._is_near(A) for A in shared):
-            return found
-        return [[replace(each, resolved=False) for each in row] for row in found]
-
-    def _is_near(self, A: np.ndarray) -> bool:
-        """Whether the training rows of each split are near the mean of all rows, about which the products were taken.
-
-        If the held-out rows lie far away from the training rows, the differences between the latter lose digits.
-        """
-        squares = np.einsum("ij,ij->i", A, A)
-        for train, _ in self._splits:
-            mean, total = train @ A, float(train @ squares)
-            if total - float(mean @ mean) / float(train.sum()) < _NEAR * total:
-                return False
-        return True
-
-    def _pairs(self, fixed: list[np.ndarray | None], frames: list[Frame]) -> Iterator[Any]:
+    def pairs_of_splits() -> Iterator[Any]:
         """The scorers and the summaries of each split, whose coordinates are its own if columns are standardized."""
-        training = np.stack([train for train, _ in self._splits])
-        ddof = self._job.scorers[0].ddof
-        own = {
-            i: self._tables[i].standardized(training, ddof, self._width, self._fine)
-            for i, scaled in enumerate(self._scaled)
-            if scaled
-        }
-        for (train, test), frame in zip(self._splits, frames, strict=True):
-            tables = list(fixed)
+        training, ddof = np.stack([train for train, _ in splits]), job.scorers[0].ddof
+        own = {i: tables[i].standardized(training, ddof, width, fine) for i in np.flatnonzero(scaled)}
+        for (train, test), frame in zip(splits, frames, strict=True):
+            both = list(fixed)
             for i, coordinates in own.items():
-                tables[i], log_scale = next(coordinates)
+                both[i], log_scale = next(coordinates)
                 if i == 0:
                     frame = replace(frame, log_scale=log_scale)
-            source, scorers = _beside(tables), self._scorers(frame)
-            like = scorers[0].summary(source, self._fine)
+            source, scorers = _beside(both), scorers_in(frame)
+            like = scorers[0].summary(source, fine)
             yield scorers, summarize(source, like.fresh(), weights=train), summarize(source, like, weights=test)
 
-    def _scorers(self, frame: Frame) -> list[HeldOutScorer]:
-        return [scorer.in_coordinates(frame) for scorer in self._job.scorers]
+    like = None if any(scaled) else scorers_in(frames[0])[0].summary(_beside(fixed), fine)
+    all_pairs: Any = pairs_of_splits()
+    if isinstance(like, Moments):
+        weights = None if job.weights is None else to_numpy(job.weights).astype(np.float64)[used]
+        parts = summarize_by_label(_beside(fixed), like, job.folds.labels[used], job.folds.counts, weights)
+        pairs = split_summaries(parts, job.folds)
+        all_pairs = [(scorers_in(f), *pair) for f, pair in zip(frames, pairs, strict=True)]
+    found = score_pairs(all_pairs, job.counts)
+    shared = [A for A, r in zip(fixed, job.replaced, strict=True) if r and A is not None]
+    if fine or all(_is_near(A, splits) for A in shared):
+        return found
+    return [[replace(each, resolved=False) for each in row] for row in found]
 
-    def _frames(self) -> list[Frame]:
-        """What the scorers of each split need to know about the columns of the first table."""
-        first, replaced = self._tables[0], self._job.replaced
-        if not self._job.scorers[0].leaves_out_constant:
-            return [Frame(replaced, first.p)] * len(self._splits)
-        groups = [(train > 0) | (test > 0) for train, test in self._splits]
-        distinct = {group.tobytes(): group for group in groups}
-        counts = dict(zip(distinct, first.count_varying(list(distinct.values())), strict=True))
-        return [Frame(replaced, counts[group.tobytes()]) for group in groups]
+
+def _is_near(A: np.ndarray, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
+    """Whether the training rows of each split are near the mean of all rows, about which the products were taken.
+
+    If the held-out rows lie far away from the training rows, the differences between the latter lose digits.
+    """
+    squares = np.einsum("ij,ij->i", A, A)
+    for train, _ in splits:
+        mean, total = train @ A, float(train @ squares)
+        if total - float(mean @ mean) / float(train.sum()) < _NEAR * total:
+            return False
+    return True
+
+
+def _frames(job: FoldJob, first: UsedRows, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[Frame]:
+    """What the scorers of each split need to know about the columns of the first table."""
+    if not job.scorers[0].leaves_out_constant:
+        return [Frame(job.replaced, first.p)] * len(splits)
+    groups = [(train > 0) | (test > 0) for train, test in splits]
+    distinct = {group.tobytes(): group for group in groups}
+    counts = dict(zip(distinct, first.count_varying(list(distinct.values())), strict=True))
+    return [Frame(job.replaced, counts[group.tobytes()]) for group in groups]
 
 
 def _beside(tables: Any) -> BesideSource:

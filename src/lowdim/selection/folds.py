@@ -209,32 +209,23 @@ def _without_each(cells: Sequence[S], wanted: set[int]) -> dict[int, S]:
 
 def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
     """The labels of the rows if `cv` is a vector of labels, otherwise None."""
-    if isinstance(cv, numbers.Integral | str | bytes | dict | set) or cv is None or hasattr(cv, "__next__"):
-        return None
-    if hasattr(cv, "split") and not hasattr(cv, "shape"):
-        return None
-    if isinstance(cv, list | tuple) and (len(cv) == 0 or isinstance(cv[0], list | tuple | np.ndarray)):
-        return None
-    if np.ndim(cv) == 0:
+    other = isinstance(cv, numbers.Integral | str | bytes | dict | set) or cv is None or hasattr(cv, "__next__")
+    splitter = hasattr(cv, "split") and not hasattr(cv, "shape")
+    pairs = isinstance(cv, list | tuple) and (len(cv) == 0 or isinstance(cv[0], list | tuple | np.ndarray))
+    if other or splitter or pairs or np.ndim(cv) == 0:
         return None
     labels = np.asarray(cv) if isinstance(cv, list | tuple) else to_numpy(cv)
     if labels.ndim != 1 or (n is not None and len(labels) != n):
         rows = "" if n is None else f" of the {n} rows"
         raise ValueError(f"cv: labels must be a vector with one entry for each{rows}, got shape {labels.shape}.")
-    missing = np.array([v is None or v != v for v in labels.tolist()])
-    if missing.any():
+    if any(v is None or v != v for v in labels.tolist()):
         raise ValueError("cv: labels must not be NaN or None; drop those rows, or give them a label.")
     return labels
 
 
 def count_rows(n: int | None, weights: Any) -> int | None:
     """The number of rows of positive weight; n without weights."""
-    return n if weights is None else count_positive(on_host(weights))
-
-
-def on_host(weights: Any) -> Any:
-    """Weights, which may be a list, as an array of NumPy; a column that goes along with the rows as it is."""
-    return weights if isinstance(weights, CarriedColumn) else to_numpy(weights)
+    return n if weights is None else count_positive(weights)
 
 
 def check_n_folds(cv: Any, most: int | None) -> None:
@@ -264,9 +255,8 @@ def _pairs(cv: Any, n: int, groups: Any, y: Any, weights: Any) -> Iterator[tuple
             cv = LeaveOneGroupOut()
         elif isinstance(cv, numbers.Integral):
             cv = GroupKFold(int(cv))
-    most = count_rows(n, weights)
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_):
-        check_n_folds(cv, most)
+        check_n_folds(cv, count_rows(n, weights))
     odd = isinstance(cv, str | bytes | dict | set | bool | np.bool_)
     if odd or (cv is not None and not hasattr(cv, "__iter__") and not _splits(cv)):
         raise TypeError(
@@ -292,9 +282,7 @@ def _numbers(rows: Any, n: int) -> np.ndarray:
         raise ValueError("cv: a split must consist of row numbers to train on and row numbers to leave out.")
     if rows.min() < 0 or rows.max() >= n:
         raise ValueError(f"cv: row numbers must be between 0 and {n - 1}, got {rows.min()} to {rows.max()}.")
-    seen = np.zeros(n, dtype=bool)
-    seen[rows] = True
-    if np.count_nonzero(seen) < len(rows):
+    if np.bincount(rows.astype(np.int64)).max() > 1:
         raise ValueError("cv: a split contains a row twice; use sample_weight for rows that count more than once.")
     return rows
 

@@ -67,8 +67,8 @@ class WidthChoice(Tabular):
     @property
     def score(self) -> np.ndarray:
         """grouped (1 - chance) sqrt(held_out / share), the criterion that is maximised; each factor is in [0, 1]."""
-        shorter = np.sqrt(_unit(self.held_out / np.where(self.share > 0.0, self.share, 1.0)))
-        return _unit(self.grouped) * (1.0 - _unit(self.chance)) * shorter
+        shorter = np.sqrt(np.clip(self.held_out / np.where(self.share > 0.0, self.share, 1.0), 0.0, 1.0))
+        return np.clip(self.grouped, 0.0, 1.0) * (1.0 - np.clip(self.chance, 0.0, 1.0)) * shorter
 
     @property
     def best(self) -> int:
@@ -264,11 +264,6 @@ def _centres(scores: np.ndarray, weights: np.ndarray, n_centres: int) -> np.ndar
     different = len(np.unique(scores.round(12), axis=0))
     kmeans = KMeans(min(n_centres, different), n_init=_STARTS, random_state=0).fit(scores, sample_weight=weights)
     return np.asarray(kmeans.cluster_centers_)
-
-
-def _unit(values: np.ndarray) -> np.ndarray:
-    """Values cut off to [0, 1]."""
-    return np.clip(values, 0.0, 1.0)
 
 
 def _checked_factors(factors: Any) -> list[float]:

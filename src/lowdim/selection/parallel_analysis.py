@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from scipy import optimize
 from .._core.arrays import Array
 from .._core.threads import check_stop
 from ..linalg import quiet_blas
-from .criteria import Eigenvalues, Unavailable, leading_above
+from .criteria import Eigenvalues, Unavailable, covariance_of_varying, leading_above
 
 #: The number of simulated columns that are drawn at a time.
 _AT_A_TIME = 4096
@@ -66,10 +65,6 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
     scale = unit if e.standardize else unit / e.free
 
     p, n_draws = len(deviations), int(n_draws)
-
-    def thresholds_of(draws: np.ndarray) -> np.ndarray:
-        return threshold_over(draws, quantile) * scale
-
     if n_draws * min(e.free, float(p)) ** 2 * p < _WHOLE_UP_TO:
         # All eigenvalues of whole tables, because that is quick.
         rng = np.random.default_rng(seed)
@@ -78,11 +73,11 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
             for draw in draws:
                 values = simulate_eigenvalues(rng, e.free + 1.0, deviations, e.standardize)[: len(draw)]
                 draw[: len(values)] = values
-        thresholds = thresholds_of(draws)
+        thresholds = threshold_over(draws, quantile) * scale
     else:
         columns = NoiseSpectrum.of_columns
         noise = NoiseSpectrum.of_standardized(p, e.free) if e.standardize else columns(deviations**2, e.free)
-        thresholds = as_far_as_needed(e.values, noise, n_draws, seed, thresholds_of)
+        thresholds = as_far_as_needed(e.values, noise, n_draws, seed, quantile, scale, minus=0.0)
     return leading_above(e.values[: len(thresholds)], thresholds), thresholds
 
 
@@ -123,31 +118,19 @@ def parallel_factors(
             draws = [reduced_spectrum(_bartlett(rng, e.n - 1.0, np.ones(p), True)) for _ in range(int(n_draws))]
         thresholds = threshold_over(np.stack(draws), quantile)
     else:
-        unique = (e.n - p) / free
-        thresholds = as_far_as_needed(
-            values,
-            NoiseSpectrum.of_standardized(p, free),
-            int(n_draws),
-            seed,
-            lambda draws: threshold_over(draws, quantile) - unique,
-        )
+        noise, unique = NoiseSpectrum.of_standardized(p, free), (e.n - p) / free
+        thresholds = as_far_as_needed(values, noise, int(n_draws), seed, quantile, scale=1.0, minus=unique)
     return leading_above(values[: len(thresholds)], thresholds), thresholds
 
 
 def reduced_eigenvalues(e: Eigenvalues) -> np.ndarray:
     """The eigenvalues of the reduced correlation matrix of the columns that vary, descending; some are negative."""
-    if e.matrix is None or e.varying is None:
-        raise Unavailable("squared multiple correlations need the p x p matrix, which is not computed here")
-    keep = np.flatnonzero(e.varying)
-    p = len(keep)
-    if p < 2:
-        raise Unavailable("squared multiple correlations need at least 2 columns that are not constant")
-    if e.rank < p:
+    R = covariance_of_varying(e, "squared multiple correlations", "here")
+    if e.rank < len(R):
         raise Unavailable(
             "squared multiple correlations need a regular correlation matrix: more rows than columns, and no column "
             "that depends on others"
         )
-    R = e.matrix[np.ix_(keep, keep)]
     sd = np.sqrt(np.diagonal(R))
     return reduced_spectrum(R / sd / sd[:, None])
 
@@ -171,9 +154,9 @@ def threshold_over(draws: np.ndarray, quantile: float | str) -> np.ndarray:
 
 
 def as_far_as_needed(
-    values: np.ndarray, noise: NoiseSpectrum, n_draws: int, seed: int, thresholds_of: Callable[[np.ndarray], np.ndarray]
+    values: np.ndarray, noise: NoiseSpectrum, n_draws: int, seed: int, quantile: float | str, scale: float, minus: float
 ) -> np.ndarray:
-    """The thresholds for k = 1, 2, ..., at least up to the first that is not exceeded.
+    """The thresholds for k = 1, 2, ..., times `scale` and less `minus`, at least up to the first that is not exceeded.
 
     The time increases with the cube of the largest k, which is found out with the first of the draws.
     """
@@ -182,7 +165,7 @@ def as_far_as_needed(
         while True:
             draws = noise.leading(some, k, seed)
             m = min(draws.shape[1], len(values))
-            thresholds = thresholds_of(draws[:, :m])
+            thresholds = threshold_over(draws[:, :m], quantile) * scale - minus
             chosen = leading_above(values[:m], thresholds)
             if m < k or chosen < m:
                 break
@@ -445,9 +428,6 @@ def _quadrature(t: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray]:
         basis = np.vstack([basis, w / length])
     nodes, vectors = np.linalg.eigh(J)
     return nodes * top, total * vectors[0] ** 2 / nodes
-
-
-# Checks of options that several functions share.
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:

@@ -21,12 +21,9 @@ from ..sources.base import Source
 from ..sources.derived import with_known_length
 from ..sources.opening import by_name
 from ..table import Table, Tabular, numbered
-from .fold_scores import CanBePermuted, UsedRows
+from .fold_scores import UsedRows
 from .folds import check_whole, is_wide, rows_and_counts
 from .parallel_analysis import check_count, check_level, reduced_spectrum, seed_of
-
-# Products of the columns of a table after each column has been shuffled by itself.
-
 
 #: Tables with fewer rows are shuffled several times in one call, up to _AT_A_TIME numbers, since a call for each column
 #: would cost more than the shuffling.
@@ -290,7 +287,7 @@ def permutation_test(
     >>> permutation_test(CCA(), X[:, :2], X[:, 2:], n_permutations=199, random_state=0)
     PermutationTest(CCA, n_components=1, 199 shuffles)
     """
-    if not isinstance(estimator, CanBePermuted):
+    if not (hasattr(estimator, "open_rows") and hasattr(estimator, "permutation_options")):
         raise TypeError(f"{type(estimator).__name__} has no permutation test; PCA, FactorAnalysis and CCA do.")
     n_permutations = check_count("n_permutations", n_permutations)
     check_level(level)

@@ -184,7 +184,10 @@ def pool(
     (11.0, 5.333)
     """
     labels = _labels(estimates, variances)
-    Q, U = (_as_floats(a) for a in (estimates, variances))
+    Q, U = (
+        np.asarray(a if isinstance(a, list | tuple | float | int) else to_numpy(a), dtype=np.float64)
+        for a in (estimates, variances)
+    )
     if Q.ndim < 1 or Q.shape != U.shape:
         raise ValueError(
             f"estimates and variances need the same shape, with one entry for each imputation first, got {Q.shape} and "
@@ -224,8 +227,3 @@ def _labels(estimates: Any, variances: Any) -> tuple[str, ...] | None:
             "by their positions. Bring all of them into one order, as with variance.loc[estimate.index]."
         )
     return tuple(map(str, found[0]))
-
-
-def _as_floats(values: Any) -> np.ndarray:
-    """Numbers of any array library, or a list of them, as float64."""
-    return np.asarray(values if isinstance(values, list | tuple | float | int) else to_numpy(values), dtype=np.float64)

@@ -26,7 +26,7 @@ from ..sources.opening import open_source
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 from .cross_validation import check_counts
-from .fold_scores import CanBeStarted, CoordinateRows, Frame, HeldOutScorer, HeldOutScores
+from .fold_scores import CoordinateRows, Frame, HeldOutScorer, HeldOutScores
 
 # The log-likelihood, the squared error and the correlations of held-out rows depend only on their weight, mean and
 # scatter, so the rows are not read again.
@@ -119,83 +119,6 @@ def independent_density(held_out: Columns, centre: np.ndarray, variances: np.nda
     return -0.5 * float(np.sum(math.log(2 * math.pi) + np.log(variances) + spread / variances))
 
 
-def score_spectrum(
-    train: Any,
-    test: Any,
-    counts: np.ndarray,
-    *,
-    ddof: int,
-    standardize: bool,
-    center: bool = True,
-    constant: bool = True,
-    frame: Frame | None = None,
-) -> HeldOutScores:
-    """Average log-likelihood of the rows in `test` under PCA of those in `train`, for each number of components.
-
-    Unless `center`, PCA is that of second moments about zero. Unless `constant`, columns that are constant in both are
-    left out. If the rows are coordinates, `frame` says of how many columns, and by what these were divided.
-
-    Notes
-    -----
-    The model of K components is N(mean, C_K). C_K has the variances lambda_1 ... lambda_K along the first K vectors and
-    the average sigma2_K of all other eigenvalues in all other directions. With q_k the second moment of the held-out
-    rows along vector k, and q_0 that outside all vectors, the average log-density is
-
-        -(1/2) [p ln 2 pi + sum_{k<=K} (ln lambda_k + q_k / lambda_k) + (p - K) ln sigma2_K
-                + (q_0 + sum_{k>K} q_k) / sigma2_K].
-
-    Cumulative sums give all K at once. If sigma2_K is zero, the density is concentrated in the span of the vectors: the
-    result is infinity if the held-out rows lie there too, up to rounding, and minus infinity if they do not.
-    """
-    spectrum, _ = spectra.solve_summary(train, Request(k=None, ddof=ddof, standardize=standardize, center=center))
-    held_out = HeldOutMoments(test)
-    p, r = train.n_features, spectrum.rank
-    if frame is not None:
-        p = max(frame.n_columns, r)
-    elif not constant:
-        seen = [summary if center else summary.about_zero() for summary in (train, test)]
-        p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in seen) > 0.0)), r)
-    scores = np.full(len(counts), -math.inf)
-    # Directions below the rounding error of the products of rows are lost, and they may contain all the noise.
-    lost = isinstance(train, Moments) and spectrum.status is Status.UNRESOLVED
-    if r == 0:
-        return HeldOutScores(scores, not lost)
-    values = spectrum.variances(ddof)
-    vectors, variances = to_numpy(spectrum.vectors)[:r], values[:r]
-    # The sum of the eigenvalues that are not distinguished from zero.
-    outside = max(float(values[r:].sum()), 0.0)
-    cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
-    outside = outside if outside > cut * (p - r) else 0.0
-    centre = to_numpy(spectrum.mean)
-    d = held_out.shift(centre)
-    divisors = np.ones(vectors.shape[1]) if spectrum.scale is None else to_numpy(spectrum.scale)
-    A = (vectors / divisors).T
-    along = held_out.lengths(A) / held_out.weight + (d @ A) ** 2
-    beyond = held_out.beyond(centre, divisors, vectors) if r < len(divisors) else 0.0
-    left = beyond + np.concatenate([np.cumsum(along[::-1])[::-1], [0.0]])
-    sums = outside + np.concatenate([np.cumsum(variances[::-1])[::-1], [0.0]])
-    log_scale = float(np.sum(np.log(divisors))) + (0.0 if frame is None else frame.log_scale)
-    resolved = True
-    for i, k in enumerate(counts):
-        if k > r:
-            continue
-        noise, kept = (sums[k] / (p - k) if k < p else math.inf), variances[:k]
-        smallest = min(float(kept.min(initial=math.inf)), noise)
-        if smallest <= 0.0:
-            # The model has no variance outside a subspace, in which the density is concentrated.
-            scores[i] = math.inf if left[k] <= _NOTHING * (left[0] or 1.0) else -math.inf
-            continue
-        resolved &= smallest >= _RESOLVED * float(variances[0])
-        terms = float(np.sum(np.log(kept) + along[:k] / kept))
-        if k < p:
-            terms += (p - k) * math.log(noise) + left[k] / noise
-        scores[i] = -0.5 * (p * math.log(2 * math.pi) + 2.0 * log_scale + terms)
-    return HeldOutScores(scores, (resolved or not held_out.squared) and not lost)
-
-
-# The scorers of models.
-
-
 _NO_FIT_WITHOUT_COMPONENTS = (
     "n_components=0 cannot be fitted to rows with missing values, or with so many columns; begin with 1."
 )
@@ -203,19 +126,7 @@ _NO_FIT_WITHOUT_COMPONENTS = (
 MAX_TRIED = 20
 
 
-class Scorer(HeldOutScorer):
-    """Base class of scorers that fit copies of a model with different numbers of components."""
-
-    def __init__(self, model: Any) -> None:
-        self.model, self.estimator = model, type(model).__name__
-
-    def copy(self, k: int, near: Any = None, **parameters: Any) -> Any:
-        """An unfitted copy of the model with `k` components, whose fit starts at the fitted model `near` if it can."""
-        model = clone(self.model).set_params(n_components=int(k), **parameters)
-        return model if near is None or not isinstance(model, CanBeStarted) else model.start_at(near)
-
-
-class DensityScorer(Scorer):
+class DensityScorer(HeldOutScorer):
     """Scores by the average log-likelihood of a held-out row."""
 
     from_zero = True
@@ -226,7 +137,7 @@ class DensityScorer(Scorer):
 
     def summary(self, source: Source, fine: bool) -> Any:
         # The sums are float64: squares of columns may overflow in float32.
-        if has_unstored_holes(self.model, source):
+        if has_unstored_missing(self.model, source):
             return None
         return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
 
@@ -253,6 +164,7 @@ class DensityScorer(Scorer):
 class PrincipalScorer(DensityScorer):
     """The scorer of principal components: one spectrum gives the scores for all numbers of components."""
 
+    #: If the rows are coordinates: of how many columns, and by what these were divided.
     frame: Frame | None = None
 
     def __init__(self, model: Any, ddof: int, *, center: bool = True) -> None:
@@ -267,16 +179,66 @@ class PrincipalScorer(DensityScorer):
         return scorer
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        return score_spectrum(
-            train,
-            test,
-            counts,
-            ddof=self.ddof,
-            standardize=self.scaled[0],
-            center=self.rotates[0],
-            constant=not self.leaves_out_constant,
-            frame=self.frame,
-        )
+        """Average log-likelihood of the rows in `test` under PCA of those in `train`, for each number of components.
+
+        Notes
+        -----
+        The model of K components is N(mean, C_K). C_K has the variances lambda_1 ... lambda_K along the first K vectors
+        and the average sigma2_K of all other eigenvalues in all other directions. With q_k the second moment of the
+        held-out rows along vector k, and q_0 that outside all vectors, the average log-density is
+
+            -(1/2) [p ln 2 pi + sum_{k<=K} (ln lambda_k + q_k / lambda_k) + (p - K) ln sigma2_K
+                    + (q_0 + sum_{k>K} q_k) / sigma2_K].
+
+        Cumulative sums give all K at once. If sigma2_K is zero, the density is concentrated in the span of the vectors:
+        the result is infinity if the held-out rows lie there too, up to rounding, and minus infinity if they do not.
+        """
+        center, frame = self.rotates[0], self.frame
+        request = Request(k=None, ddof=self.ddof, standardize=self.scaled[0], center=center)
+        spectrum, _ = spectra.solve_summary(train, request)
+        held_out = HeldOutMoments(test)
+        p, r = train.n_features, spectrum.rank
+        if frame is not None:
+            p = max(frame.n_columns, r)
+        elif self.leaves_out_constant:
+            seen = [summary if center else summary.about_zero() for summary in (train, test)]
+            p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in seen) > 0.0)), r)
+        scores = np.full(len(counts), -math.inf)
+        # Directions below the rounding error of the products of rows are lost, and they may contain all the noise.
+        lost = isinstance(train, Moments) and spectrum.status is Status.UNRESOLVED
+        if r == 0:
+            return HeldOutScores(scores, not lost)
+        values = spectrum.variances(self.ddof)
+        vectors, variances = to_numpy(spectrum.vectors)[:r], values[:r]
+        # The sum of the eigenvalues that are not distinguished from zero.
+        outside = max(float(values[r:].sum()), 0.0)
+        cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
+        outside = outside if outside > cut * (p - r) else 0.0
+        centre = to_numpy(spectrum.mean)
+        d = held_out.shift(centre)
+        divisors = np.ones(vectors.shape[1]) if spectrum.scale is None else to_numpy(spectrum.scale)
+        A = (vectors / divisors).T
+        along = held_out.lengths(A) / held_out.weight + (d @ A) ** 2
+        beyond = held_out.beyond(centre, divisors, vectors) if r < len(divisors) else 0.0
+        left = beyond + np.concatenate([np.cumsum(along[::-1])[::-1], [0.0]])
+        sums = outside + np.concatenate([np.cumsum(variances[::-1])[::-1], [0.0]])
+        log_scale = float(np.sum(np.log(divisors))) + (0.0 if frame is None else frame.log_scale)
+        resolved = True
+        for i, k in enumerate(counts):
+            if k > r:
+                continue
+            noise, kept = (sums[k] / (p - k) if k < p else math.inf), variances[:k]
+            smallest = min(float(kept.min(initial=math.inf)), noise)
+            if smallest <= 0.0:
+                # The model has no variance outside a subspace, in which the density is concentrated.
+                scores[i] = math.inf if left[k] <= _NOTHING * (left[0] or 1.0) else -math.inf
+                continue
+            resolved &= smallest >= _RESOLVED * float(variances[0])
+            terms = float(np.sum(np.log(kept) + along[:k] / kept))
+            if k < p:
+                terms += (p - k) * math.log(noise) + left[k] / noise
+            scores[i] = -0.5 * (p * math.log(2 * math.pi) + 2.0 * log_scale + terms)
+        return HeldOutScores(scores, (resolved or not held_out.squared) and not lost)
 
 
 class SpectralScorer(PrincipalScorer):
@@ -291,9 +253,7 @@ class SpectralScorer(PrincipalScorer):
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         # Zero components are a model too: the rows are then N(mean, sigma2 I).
-        return (
-            np.arange(min(int(n_train), source.shape[1])) if asked is None else super().counts(asked, n_train, source)
-        )
+        return np.arange(min(int(n_train), source.shape[1]))
 
 
 class LatentScorer(DensityScorer):
@@ -337,7 +297,7 @@ class LatentScorer(DensityScorer):
 
     def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:
         source = open_source(X)
-        if has_unstored_holes(self.model, source):
+        if has_unstored_missing(self.model, source):
             raise ValueError(_NO_FIT_WITHOUT_COMPONENTS)
         try:
             train, left_out = (summarize(source, Columns, weights=w) for w in (weights, test))
@@ -361,7 +321,7 @@ class LatentScorer(DensityScorer):
         return HeldOutScores(np.array(scores), True)
 
 
-class TablesScorer(Scorer):
+class TablesScorer(HeldOutScorer):
     """Base class of scorers for models of two tables: one fit gives the scores for all numbers of components.
 
     Parameters
@@ -490,7 +450,7 @@ class CorrelationScorer(TablesScorer):
             return _running_sums(np.where(x * y > 0, products / np.sqrt(x * y), np.nan), counts)
 
 
-def has_unstored_holes(model: Any, source: Source) -> bool:
+def has_unstored_missing(model: Any, source: Source) -> bool:
     """Whether the model treats the entries that a sparse matrix does not store as missing."""
     return bool(source.traits.sparse and getattr(model, "missing", "nan") == "unstored")
 

@@ -10,14 +10,14 @@ from scipy import special
 
 from .. import summaries
 from ..solvers import latent
+from ..solvers.problem import Request
 from ..sources.base import Source
 from ..sources.opening import by_name
 from ..summaries.base import names_of_tables
 from ..summaries.moments import Moments
 from ..table import Table, Tabular, numbered
-from .choose import eigenvalues_of
+from .choose import complete_or_missing, eigenvalues_of
 from .criteria import Eigenvalues
-from .missing import complete_or_holes
 
 #: Kaiser's words for values of KMO, from their lower ends on.
 _WORDS = ((0.9, "marvelous"), (0.8, "meritorious"), (0.7, "middling"), (0.6, "mediocre"), (0.5, "miserable"))
@@ -158,15 +158,15 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
 
     def of_complete(rows: Any, weights: Any) -> Suitability:
         names = rows.names if isinstance(rows, Source) else names_of_tables(rows.names, [rows.n_features])[0]
-        e = eigenvalues_of(rows, standardize=True, sample_weight=weights, matrix=True)
+        e = eigenvalues_of(rows, Request(standardize=True), weights, matrix=True)
         return _from_correlations(e, _labels(names, e.p))
 
     if isinstance(X, Moments | summaries.Triangle):
         return of_complete(X, sample_weight)
-    rows, found = complete_or_holes(X, sample_weight, of_complete, "for correlations")
+    rows, found = complete_or_missing(X, sample_weight, of_complete, "for correlations")
     if found is not None:
         return found
-    return _with_holes(latent.saturated(rows), _labels(rows.names, rows.shape[1]))
+    return _with_missing(latent.saturated(rows), _labels(rows.names, rows.shape[1]))
 
 
 def _labels(names: Any, p: int) -> list[str]:
@@ -194,7 +194,7 @@ def _from_correlations(e: Eigenvalues, labels: list[str]) -> Suitability:
     return Suitability(e.n, labels, kmo, kmo_columns, smc, chi_square, dof, p_value, tuple(notes))
 
 
-def _with_holes(found: latent.Saturated, labels: list[str]) -> Suitability:
+def _with_missing(found: latent.Saturated, labels: list[str]) -> Suitability:
     """The result for rows with missing values."""
     sd = np.sqrt(np.diagonal(found.covariance))
     kmo, kmo_columns, smc = sampling_adequacy(found.covariance / sd / sd[:, None])
