@@ -55,15 +55,29 @@ def axes(x: Any, y: Any, legend: float | None = None, **more: Any) -> dict[str, 
     return layout if legend is None else layout | {"legend": {"orientation": "h", "y": legend}}
 
 
-def scatter(mode: str, hover: str | None = None, **more: Any) -> dict[str, Any]:
-    """A trace of points or lines; `hover` is what is shown of the point below the pointer."""
+#: The looks of the two parts of a trace.
+_LOOKS = {"line": ("color", "width", "dash"), "marker": ("color", "symbol", "size", "opacity")}
+
+
+def scatter(mode: str, hover: str | None = None, paint: Any = None, **more: Any) -> dict[str, Any]:
+    """A trace of points or lines; `hover` is what is shown of the point below the pointer.
+
+    `paint` is a colour, or the number of one; `width`, `dash`, `symbol`, `size` and `opacity` are those of the lines
+    and markers.
+    """
+    look = {"color": color(paint) if isinstance(paint, int) else paint} if paint is not None else {}
+    look |= {name: more.pop(name) for names in _LOOKS.values() for name in names if name in more}
+    for part, names in _LOOKS.items():
+        own = {name: look[name] for name in names if name in look}
+        if own and f"{part}s" in mode:
+            more[part] = own
     end = {} if hover is None else {"hovertemplate": f"{hover}<extra></extra>"}
     return {"type": "scatter", "mode": mode, **more, **end}
 
 
-def bar(hover: str, **more: Any) -> dict[str, Any]:
-    """A trace of bars; `hover` is what is shown of the bar below the pointer."""
-    return {"type": "bar", **more, "hovertemplate": f"{hover}<extra></extra>"}
+def bar(hover: str, paint: int, **more: Any) -> dict[str, Any]:
+    """A trace of bars of one colour; `hover` is what is shown of the bar below the pointer."""
+    return {"type": "bar", "marker": {"color": color(paint)}, **more, "hovertemplate": f"{hover}<extra></extra>"}
 
 
 def error_bars(above: np.ndarray, below: np.ndarray, **more: Any) -> dict[str, Any]:
@@ -95,21 +109,11 @@ def points(
         if not text:
             continue
         size = 8 if len(text) <= 300 else 6 if len(text) <= 1000 else 5
-        look = {"color": color(i), "symbol": symbol(i)} if i >= 0 else {"color": GREY, "symbol": "circle-open"}
+        look = {"paint": i, "symbol": symbol(i)} if i >= 0 else {"paint": GREY, "symbol": "circle-open"}
+        at = {axis: np.asarray(values[own], dtype=np.float64) for axis, values in (("x", x), ("y", y))}
+        trace = scatter("markers", "%{text}<br>%{x:.4~g}, %{y:.4~g}", **at, text=text, **look, size=size, opacity=0.75)
         named = {} if level is None else {"name": plain(level), "legendgroup": plain(level)}
-        traces.append(
-            scatter(
-                "markers",
-                x=np.asarray(x[own], dtype=np.float64),
-                y=np.asarray(y[own], dtype=np.float64),
-                text=text,
-                marker={**look, "size": size, "opacity": 0.75},
-                hovertemplate="%{text}<br>%{x:.4~g}, %{y:.4~g}<extra></extra>",
-                showlegend=level is not None,
-                **named,
-                **more,
-            )
-        )
+        traces.append({**trace, "showlegend": level is not None, **named, **more})
     return traces
 
 
@@ -120,16 +124,15 @@ def column_chart(kind: str, names: list[str], values: np.ndarray, title: str, li
     numbered, since their names may be anything.
     """
     n, text, curve = len(names), [plain(name) for name in names], kind == "curve"
-    hover = f"%{{text}}: %{{{'y' if curve else 'x'}:.4~g}}<extra></extra>"
+    hover = f"%{{text}}: %{{{'y' if curve else 'x'}:.4~g}}"
     places = np.arange(n, dtype=np.int32)
-    end: Any = {"hovertemplate": hover, "showlegend": False}
+    look: Any = {"text": text, "showlegend": False, "paint": 0}
     if curve:
-        trace = scatter("lines", x=places, y=values, text=text, line={"color": color(0), "width": 2}, **end)
+        trace = scatter("lines", hover, x=places, y=values, width=2, **look)
     elif kind == "dots":
-        trace = scatter("markers", x=values, y=places, text=text, marker={"color": color(0), "size": 8}, **end)
+        trace = scatter("markers", hover, x=values, y=places, size=8, **look)
     else:
-        trace = {"type": "bar", "orientation": "h", "x": values, "y": places, "text": text, "textposition": "none"}
-        trace |= {"marker": {"color": color(0)}, **end}
+        trace = bar(hover, orientation="h", x=values, y=places, textposition="none", **look)
     marked = np.unique(np.linspace(0, n - 1, 9).round().astype(int)) if curve else np.arange(n)
     marks = {"tickmode": "array", "tickvals": marked.tolist(), "ticktext": [plain(names[i], 24) for i in marked]}
     of_values, of_columns = axis(title), axis("", automargin=True, **marks)

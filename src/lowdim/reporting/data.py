@@ -386,7 +386,7 @@ def _distributions(a: Analysis) -> Chart:
         "marker": {"color": color(0)},
         "line": {"width": 1.5},
     }
-    diamonds = {"color": color(1), "symbol": "diamond", "size": 6}
+    diamonds: Any = {"name": "lowest and highest", "symbol": "diamond", "size": 6}
     of_columns = axis(
         type="category",
         tickangle=-45 if len(names) > 3 else 0,
@@ -401,10 +401,7 @@ def _distributions(a: Analysis) -> Chart:
         key="distributions",
         title="How the entries of each column are distributed",
         alt=f"Box plots of {count(len(names), 'column')}, in standard deviations from the mean of each column.",
-        data=[
-            boxes,
-            scatter("markers", "%{x}: %{y:.2f}", x=names + names, y=ends, name="lowest and highest", marker=diamonds),
-        ],
+        data=[boxes, scatter("markers", "%{x}: %{y:.2f}", 1, x=names + names, y=ends, **diamonds)],
         layout=axes(of_columns, "standard deviations from the mean", legend=1.08),
         table=Table(columns, [a.names[j] for j in shown], title="Quantiles of the columns", row_name="column"),
         height=380,

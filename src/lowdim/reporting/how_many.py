@@ -288,40 +288,28 @@ def _scree(a: Analysis) -> Chart:
     largest = max(answers.values(), default=1)
     m = min(len(e.values), _MOST, max(_FEWEST, largest + 3))
     K = np.arange(1, m + 1)
-    data: list[dict[str, Any]] = [
-        scatter(
-            "lines+markers",
-            "component %{x}: %{y:.4g}",
-            x=K,
-            y=e.values[:m],
-            name="eigenvalues",
-            line={"color": color(0), "width": 2},
-            marker={"color": color(0), "size": 7},
-        )
-    ]
     table: dict[str, Any] = {"eigenvalue": e.values[:m]}
+    at = {"x": K, "y": e.values[:m]}
+    data = [scatter("lines+markers", "component %{x}: %{y:.4g}", 0, **at, name="eigenvalues", width=2, size=7)]
     for i, (answer, k) in enumerate(sorted(answers.items(), key=lambda item: item[0].kind != "thresholds")):
         name = _called(answer.rule)
         x, y = np.array([k, k]), np.array([0.0, float(e.values[0])])
         if answer.kind == "thresholds":
             x, y = K[: len(answer.curve)], answer.curve[:m]
             table[f"threshold of {name}"] = np.concatenate([y, np.full(max(0, m - len(answer.curve)), np.nan)])
-        data.append(
-            scatter(
-                "lines",
-                f"{name}<br>%{{x}}: %{{y:.4g}}",
-                x=x,
-                y=y,
-                name=f"{name}: {k}",
-                visible=True if answer is chosen else "legendonly",
-                line={"color": color(i + 1), "width": 2, "dash": _DASHES[(i + 1) % len(_DASHES)]},
-            )
+        dash, visible = _DASHES[(i + 1) % len(_DASHES)], True if answer is chosen else "legendonly"
+        line = scatter(
+            "lines", f"{name}<br>%{{x}}: %{{y:.4g}}", i + 1, x=x, y=y, name=f"{name}: {k}", width=2, dash=dash
         )
+        data.append(line | {"visible": visible})
     shown = sorted(answers, key=lambda answer: -answers[answer])
     data.append(
         scatter(
             "markers+text",
             "%{y}: %{text}",
+            [color(1) if answer is chosen else color(0) for answer in shown],
+            symbol=[symbol(2) if answer is chosen else symbol(0) for answer in shown],
+            size=10,
             x=np.array([min(answers[answer], m) for answer in shown]),
             y=[_called(answer.rule) for answer in shown],
             text=[f"{answers[answer]}" for answer in shown],
@@ -330,11 +318,6 @@ def _scree(a: Analysis) -> Chart:
             xaxis="x",
             yaxis="y2",
             showlegend=False,
-            marker={
-                "size": 10,
-                "color": [color(1) if answer is chosen else color(0) for answer in shown],
-                "symbol": [symbol(2) if answer is chosen else symbol(0) for answer in shown],
-            },
         )
     )
     beyond = f" Answers above {m} are drawn at {m}." if largest > m else ""
@@ -374,18 +357,9 @@ def _variances(a: Analysis) -> Chart:
     enough = int(np.searchsorted(reached, max(_SHARES) - 1e-12)) + 2
     m = min(len(each), _MOST, max(_FEWEST, enough))
     K, each, reached = np.arange(1, m + 1), 100 * each[:m], 100 * reached[:m]
-    data = [
-        bar("component %{x}: %{y:.2f}%", x=K, y=each, name="each component", marker={"color": color(0)}),
-        scatter(
-            "lines+markers",
-            "first %{x}: %{y:.2f}%",
-            x=K,
-            y=reached,
-            name="all up to it",
-            line={"color": color(1), "width": 2},
-            marker={"color": color(1), "size": 6, "symbol": symbol(1)},
-        ),
-    ]
+    data = [bar("component %{x}: %{y:.2f}%", 0, x=K, y=each, name="each component")]
+    look: Any = {"name": "all up to it", "width": 2, "size": 6, "symbol": symbol(1)}
+    data.append(scatter("lines+markers", "first %{x}: %{y:.2f}%", 1, x=K, y=reached, **look))
     line = {"color": GREY, "width": 1, "dash": "dot"}
     lines = [
         {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 100 * level, "y1": 100 * level, "line": line}
@@ -410,18 +384,9 @@ def _scores(result: CrossValidation) -> Chart:
     mean, error, K = result.mean[0], result.standard_error[0], result.n_components
     known = np.isfinite(mean) & np.isfinite(error)
     mean, error, K = mean[known], error[known], K[known]
-    data: list[dict[str, Any]] = [
-        scatter(
-            "lines+markers",
-            "%{x} components: %{y:.4g}",
-            x=K,
-            y=mean,
-            error_y={"type": "data", "array": error, "visible": True, "color": color(0), "thickness": 1},
-            name="mean and standard error",
-            line={"color": color(0), "width": 2},
-            marker={"color": color(0), "size": 6},
-        )
-    ]
+    bars = {"type": "data", "array": error, "visible": True, "color": color(0), "thickness": 1}
+    look: Any = {"name": "mean and standard error", "error_y": bars, "width": 2, "size": 6}
+    data = [scatter("lines+markers", "%{x} components: %{y:.4g}", 0, x=K, y=mean, **look)]
     marks = {"best": result.best, "within one standard error": result.one_standard_error}
     for i, (name, k) in enumerate(marks.items(), 1):
         look = {"size": 14, "symbol": f"{symbol(i)}-open", "color": color(i), "line": {"width": 2.5}}

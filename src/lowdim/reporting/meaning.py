@@ -428,19 +428,11 @@ def _curve(a: Analysis, k: int, title: str) -> Chart:
     at, name = np.arange(a.p), found.names[k]
     data: list[dict[str, Any]] = []
     if found.low is not None:
-        data.append(
-            scatter(
-                "lines",
-                x=np.concatenate([at, at[::-1]]),
-                y=np.concatenate([found.low[:, k], found.high[::-1, k]]),
-                fill="toself",
-                line={"width": 0},
-                fillcolor="rgba(59, 125, 216, 0.25)",
-                hoverinfo="skip",
-            )
-        )
-    columns, line = [plain(column, 80) for column in a.names], {"color": color(0), "width": 1.8}
-    data.append(scatter("lines", "%{text}: %{y:.3g}", x=at, y=found.loadings[:, k], line=line, text=columns))
+        x, y = np.concatenate([at, at[::-1]]), np.concatenate([found.low[:, k], found.high[::-1, k]])
+        band: Any = {"fill": "toself", "width": 0, "fillcolor": "rgba(59, 125, 216, 0.25)", "hoverinfo": "skip"}
+        data.append(scatter("lines", x=x, y=y, **band))
+    columns = [plain(column, 80) for column in a.names]
+    data.append(scatter("lines", "%{text}: %{y:.3g}", 0, x=at, y=found.loadings[:, k], width=1.8, text=columns))
     ticks = np.unique(np.linspace(0, a.p - 1, 8).astype(int))
     of_columns = axis("column", tickvals=ticks, ticktext=[plain(a.names[j], 16) for j in ticks])
     return Chart(
@@ -551,17 +543,10 @@ def _biplot(a: Analysis) -> Chart:
     for level in range(-1, len(levels)):
         members, look = np.flatnonzero(codes == level), max(level, 0)
         if len(members):
-            data.append(
-                scatter(
-                    "markers",
-                    name=plain(levels[level]) if level >= 0 else "rows",
-                    x=Z[members, 0].astype(np.float32),
-                    y=Z[members, 1].astype(np.float32),
-                    text=[labels[i] for i in members],
-                    hovertemplate="%{text}<extra></extra>",
-                    marker={"color": color(look), "symbol": symbol(look), "size": 5, "opacity": 0.4},
-                )
-            )
+            name, text = plain(levels[level]) if level >= 0 else "rows", [labels[i] for i in members]
+            at = dict(zip("xy", Z[members].astype(np.float32).T, strict=True))
+            shape: Any = {"symbol": symbol(look), "size": 5, "opacity": 0.4}
+            data.append(scatter("markers", "%{text}", look, name=name, **at, text=text, **shape))
     arrows = a.meaning.loadings[:, :2]
     chosen = _chosen(arrows, _ARROWS)
     reach = 0.9 * float(np.sqrt((Z**2).sum(axis=1)).max(initial=1.0))
@@ -636,9 +621,10 @@ def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray, reach: float) -> 
     # Coordinates of lines from zero to each end, with a gap after each.
     x, y = (np.column_stack([np.zeros(len(end)), end, np.full(len(end), np.nan)]).ravel() for end in ends.T)
     return [
-        scatter("lines", x=x, y=y, line={"color": _ARROW, "width": 1.6}, hoverinfo="skip", showlegend=False),
+        scatter("lines", None, _ARROW, x=x, y=y, width=1.6, hoverinfo="skip", showlegend=False),
         scatter(
             "markers+text",
+            "%{customdata}: %{x:.2f}, %{y:.2f}",
             x=ends[:, 0],
             y=ends[:, 1],
             text=[name if place else "" for name, place in zip(names, places, strict=True)],
@@ -648,7 +634,6 @@ def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray, reach: float) -> 
             # The marker is turned to point away from the middle; without a turn it points upwards.
             marker={"color": _ARROW, "symbol": "triangle-up", "size": 9, "angle": 90.0 - angles},
             customdata=[plain(a.names[j], 80) for j in chosen],
-            hovertemplate="%{customdata}: %{x:.2f}, %{y:.2f}<extra></extra>",
             showlegend=False,
         ),
     ]

@@ -180,10 +180,10 @@ def _by_column(a: Analysis, missing: Missing) -> Chart:
     of_columns = axis(type="category", automargin=True, showgrid=False, ticklabelstandoff=6, dtick=1)
     of_shares = axis("missing entries, percent", rangemode="tozero")
     if few:
-        trace = bar("%{y}: %{x}%", orientation="h", x=percent[: len(shown)], y=names, marker={"color": color(1)})
+        trace = bar("%{y}: %{x}%", 1, orientation="h", x=percent[: len(shown)], y=names)
         layout = axes(of_shares, of_columns | {"autorange": "reversed"}, showlegend=False)
     else:
-        trace = bar("%{x}: %{y}%", orientation="v", x=names, y=percent[: len(shown)], marker={"color": color(1)})
+        trace = bar("%{x}: %{y}%", 1, orientation="v", x=names, y=percent[: len(shown)])
         layout = axes(of_columns | {"tickangle": -45, "tickfont": {"size": 9}}, of_shares, showlegend=False)
     return Chart(
         key="missing-by-column",
@@ -560,29 +560,15 @@ def _hidden_chart(a: Analysis, hidden: Hidden) -> Chart:
     columns = hidden.entries.columns[::step]
     ends = np.array([min(truth.min(), guess.min()), max(truth.max(), guess.max())])
     names = labels(a.names)
+    text, look = [names[j] for j in columns], {"size": 5, "opacity": 0.6}
+    hover = "%{text}<br>true %{x:.2f}, filled in %{y:.2f}"
+    dots = scatter("markers", hover, 0, x=truth, y=guess, text=text, name="hidden entries", **look)
+    line = scatter("lines", None, 1, x=ends, y=ends, name="equal", width=1.5, dash="dash", hoverinfo="skip")
     return Chart(
         key="hidden",
         title="Hidden entries: filled in against true",
         alt=f"{count(len(truth), 'hidden entry', 'hidden entries')}, what was filled in against the true value.",
-        data=[
-            scatter(
-                "markers",
-                "%{text}<br>true %{x:.2f}, filled in %{y:.2f}",
-                x=truth,
-                y=guess,
-                text=[names[j] for j in columns],
-                name="hidden entries",
-                marker={"color": color(0), "size": 5, "opacity": 0.6},
-            ),
-            scatter(
-                "lines",
-                x=ends,
-                y=ends,
-                name="equal",
-                line={"color": color(1), "width": 1.5, "dash": "dash"},
-                hoverinfo="skip",
-            ),
-        ],
+        data=[dots, line],
         layout=axes("true value, in standard deviations from the column mean", "filled in", legend=1.08),
         table=Table(
             {"column": [a.names[j] for j in columns], "true": truth, "filled in": guess},
@@ -605,28 +591,15 @@ def _entries_chart(a: Analysis, found: Filled, j: int) -> Chart:
     values, half = found.entries.values[order], NORMAL_95 * found.entries.deviations[order]
     rows, name = _row_names(a, found, order), brief(a.names[j])
     low, middle, high = np.nanquantile(a.first.sample[:, a.used[j]], [0.05, 0.5, 0.95])
+    ends = np.array([0.5, len(order) + 0.5])
     lines = [
-        scatter(
-            "lines",
-            f"{what}: %{{y:.4g}}",
-            x=np.array([0.5, len(order) + 0.5]),
-            y=np.array([level, level]),
-            name=what,
-            line={"color": color(1), "width": 1.5, "dash": dash},
-        )
+        scatter("lines", f"{what}: %{{y:.4g}}", 1, x=ends, y=np.full(2, level), name=what, width=1.5, dash=dash)
         for level, what, dash in ((high, "observed, 95%", "dot"), (middle, "median", "dash"), (low, "5%", "dot"))
     ]
     bars = {"type": "data", "array": half, "visible": True, "color": color(0), "thickness": 1, "width": 2}
-    dots = scatter(
-        "markers",
-        "%{text}: %{y:.4g} (%{error_y.array:.3g} up and down)",
-        x=np.arange(1, len(order) + 1),
-        y=values,
-        text=labels(rows),
-        error_y=bars,
-        name="filled in, with 95%",
-        marker={"color": color(0), "size": 6},
-    )
+    look: Any = {"text": labels(rows), "error_y": bars, "name": "filled in, with 95%", "size": 6}
+    hover = "%{text}: %{y:.4g} (%{error_y.array:.3g} up and down)"
+    dots = scatter("markers", hover, 0, x=np.arange(1, len(order) + 1), y=values, **look)
     some = f" {_DRAWN} of {len(of_column):,} entries are shown." if len(of_column) > _DRAWN else ""
     title, columns = f"Filled-in entries of {name}", {"filled in": values, "from": values - half, "to": values + half}
     return Chart(
@@ -656,6 +629,7 @@ def _distribution(a: Analysis, found: Filled, j: int) -> Chart:
         data.append(
             bar(
                 "%{x:.4g}: %{y:.1f}%",
+                i,
                 x=(edges[:-1] + edges[1:]) / 2,
                 y=percent,
                 width=0.92 * float(edges[1] - edges[0]),

@@ -285,37 +285,22 @@ def _curves(r: Regression) -> Chart:
     columns: dict[str, Any] = {}
     for i, (name, cv) in enumerate((("PLS", r.pls), ("PCR", r.pcr))):
         middle, low, high = _rmsep(cv)
-        traces.append(
-            scatter(
-                "lines+markers",
-                f"{name}, %{{x}} components: %{{y:.4~g}}",
-                name=name,
-                x=cv.n_components.astype(np.int32),
-                y=middle,
-                error_y=error_bars(high - middle, middle - low),
-                line={"color": color(i)},
-                marker={"color": color(i), "symbol": symbol(i), "size": 7},
-            )
-        )
+        at = {"x": cv.n_components.astype(np.int32), "y": middle, "error_y": error_bars(high - middle, middle - low)}
+        hover = f"{name}, %{{x}} components: %{{y:.4~g}}"
+        traces.append(scatter("lines+markers", hover, i, name=name, **at, symbol=symbol(i), size=7))
         marks = [("best", cv.best, "circle-open"), ("one standard error", cv.one_standard_error, "square-open")]
         for what, k, look in marks:
-            title, at = f"{name}: {what}, K = {k}", np.array([k], dtype=np.int32)
+            title = f"{name}: {what}, K = {k}"
+            at = {"x": np.array([k], dtype=np.int32), "y": middle[cv.n_components == k]}
             marker = {"color": color(i), "symbol": look, "size": 15, "line": {"width": 2}}
-            traces.append(scatter("markers", title, name=title, x=at, y=middle[cv.n_components == k], marker=marker))
+            traces.append(scatter("markers", title, name=title, **at, marker=marker))
         columns |= {f"{name} error": middle, f"{name} std. error of the MSE": cv.standard_error[0]}
     counts = r.pls.n_components
     if r.pls.of_means is not None:
         of_means = float(np.sqrt(np.average(r.pls.of_means[:, 0], axis=0, weights=r.pls.weights).mean()))
-        traces.append(
-            scatter(
-                "lines",
-                "predicting the mean: %{y:.4~g}",
-                name="predicting the mean",
-                x=np.array([counts[0], counts[-1]], dtype=np.int32),
-                y=np.full(2, of_means),
-                line={"dash": "dot", "color": GREY},
-            )
-        )
+        at = {"x": np.array([counts[0], counts[-1]], dtype=np.int32), "y": np.full(2, of_means)}
+        title = "predicting the mean"
+        traces.append(scatter("lines", f"{title}: %{{y:.4~g}}", GREY, name=title, **at, dash="dot"))
         columns["error of the mean"] = np.full(len(counts), of_means)
     unit = "responses in standard deviations" if len(r.pair.y_names) > 1 else plain(r.pair.y_names[0])
     best = f"PLS is best with {r.pls.best} and PCR with {r.pcr.best}"
@@ -341,7 +326,7 @@ def _predicted(a: Analysis, r: Regression, j: int) -> Chart:
     some, hover, groups, sampled = _drawn(a, r.pair)
     measured, predicted = r.pair.Y[some, j], r.predicted[some, j]
     ends = np.array([min(measured.min(), predicted.min()), max(measured.max(), predicted.max())])
-    diagonal = scatter("lines", x=ends, y=ends, line={"color": GREY, "width": 1}, hoverinfo="skip", showlegend=False)
+    diagonal = scatter("lines", None, GREY, x=ends, y=ends, width=1, hoverinfo="skip", showlegend=False)
     columns = {"measured": measured, "predicted": predicted, "difference": predicted - measured}
     return Chart(
         key=f"predicted-{j}",
@@ -589,21 +574,13 @@ def _correlations(c: Canonical) -> Chart:
     columns: dict[str, Any] = {"fit": c.correlations, "rows left out": c.held_out}
     traces = []
     for i, (name, y) in enumerate((("of the fit", c.correlations), ("of rows left out", c.held_out))):
-        marker = {"color": color(i), "symbol": symbol(i), "size": 11}
-        traces.append(scatter("markers", f"{name}, pair %{{x}}: %{{y:.3f}}", name=name, x=x, y=y, marker=marker))
+        look: Any = {"name": name, "symbol": symbol(i), "size": 11}
+        traces.append(scatter("markers", f"{name}, pair %{{x}}: %{{y:.3f}}", i, x=x, y=y, **look))
     if c.test is not None and c.test.are_correlations:
         columns["95% of shuffles"] = np.quantile(c.test.null_strength, 0.95, axis=0)
-        traces.append(
-            scatter(
-                "lines+markers",
-                "shuffled rows, pair %{x}: %{y:.3f}",
-                name="95% of shuffled rows are below",
-                x=x,
-                y=columns["95% of shuffles"],
-                line={"dash": "dot", "color": GREY},
-                marker={"symbol": "line-ew-open", "size": 12, "color": GREY},
-            )
-        )
+        look = {"name": "95% of shuffled rows are below", "dash": "dot", "symbol": "line-ew-open", "size": 12}
+        hover = "shuffled rows, pair %{x}: %{y:.3f}"
+        traces.append(scatter("lines+markers", hover, GREY, x=x, y=columns["95% of shuffles"], **look))
     lowest = min(-0.05, float(c.held_out.min()) - 0.05)
     pairs, heights = axis("pair", dtick=1, range=[0.5, k + 0.5]), axis("correlation", range=[lowest, 1.05])
     return Chart(
