@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from ..sources.beside import ColumnsSource
 from ..sources.derived import MappedSource
 from ..summaries.base import union
 from ..summaries.moments import Moments
+from ..table import Table
 from .beyond import MOST_ROWS, Beyond, beyond
 from .blocks import brief, share
 from .data import Columns, Correlations, found_layout
@@ -25,7 +26,7 @@ from .how_many import choices_of, followed
 from .map import MOST_FURTHER, Scoring, SomeRows, second_pass
 from .meaning import Meaning
 from .missing import Filled, Missing
-from .opening import Grouping, LeftOut, OpenedTable, columns_of, fit_given, groupings, is_fitted
+from .opening import Grouping, OpenedTable, columns_of, fit_given, groupings, is_fitted
 from .passes import FirstPass, first_pass, floats, moments_of, pieces_of, sampled_rows
 from .rebuilding import Rebuilding
 from .two_tables import Canonical, Pair, Regression
@@ -97,10 +98,10 @@ class Analysis:
         return len(self.used)
 
     @cached_property
-    def left_out(self) -> list[LeftOut]:
+    def left_out(self) -> dict[str, str]:
         """The columns that are not analysed, and why."""
         names, others = self.opened.names, np.setdiff1d(np.arange(len(self.opened.names)), self.used)
-        return [*self.opened.left_out, *(LeftOut(names[j], self.columns.why_not_analysed(j)) for j in others)]
+        return self.opened.left_out | {names[j]: self.columns.why_not_analysed(j) for j in others}
 
     @cached_property
     def deviation(self) -> np.ndarray:
@@ -357,6 +358,10 @@ class Analysis:
     def brief_names(self, columns: Iterable[int]) -> list[str]:
         """The names of columns in sentences."""
         return [brief(self.names[j]) for j in columns]
+
+    def column_table(self, columns: Mapping[str, Any], which: Iterable[int], title: str) -> Table:
+        """A table with a row for each of these columns that are analysed."""
+        return Table(columns, [self.names[j] for j in which], title=title, row_name="column")
 
     def component_title(self, k: int) -> str:
         """The name of a component with its share of the variance, if that is known: "PC1 (72.9%)"."""

@@ -59,6 +59,11 @@ def axes(x: Any, y: Any, legend: float | None = None, **more: Any) -> dict[str, 
 _LOOKS = {"line": ("color", "width", "dash"), "marker": ("color", "symbol", "size", "opacity")}
 
 
+def names_axis(n: int = 0, **more: Any) -> dict[str, Any]:
+    """An axis of names; more than three of them are turned."""
+    return axis(type="category", automargin=True, tickangle=-45 if n > 3 else 0, **more)
+
+
 def scatter(mode: str, hover: str | None = None, paint: Any = None, **more: Any) -> dict[str, Any]:
     """A trace of points or lines; `hover` is what is shown of the point below the pointer.
 

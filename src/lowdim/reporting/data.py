@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -19,7 +19,7 @@ from ..inspect.diagnostics import checked_image_shape
 from ..summaries.base import union
 from ..table import Table
 from .blocks import Block, Chart, Listing, Prose, Section, be, brief, count, listed, number, prose, share
-from .charts import COLORS, axes, axis, color, labels, scatter
+from .charts import COLORS, axes, axis, color, labels, names_axis, scatter
 from .missing import missing_blocks
 from .passes import FirstPass
 
@@ -233,7 +233,7 @@ def _size(a: Analysis) -> str:
     groups = [
         f"{brief(grouping.name)} ({count(len(grouping.levels), 'group')})"
         for grouping in a.groupings
-        if grouping.name not in {column.name for column in a.left_out}
+        if grouping.name not in a.left_out
     ]
     if groups:
         said.append(f"The rows are labelled by {listed(groups)}.")
@@ -244,23 +244,18 @@ def _size(a: Analysis) -> str:
 
 def _left_out(a: Analysis) -> list[Block]:
     """What is not analysed, and why."""
-    groups = set(a.opened.groups)
-    reasons = [
-        (brief(column.name), column.why + (", but they tell groups of rows apart" if column.name in groups else ""))
-        for column in a.left_out
-    ]
+    reasons = {
+        name: why + (", but they tell groups of rows apart" if name in a.opened.groups else "")
+        for name, why in a.left_out.items()
+    }
     if not reasons:
         return []
     same: defaultdict[str, list[str]] = defaultdict(list)
-    for name, why in reasons:
-        same[why].append(name)
+    for name, why in reasons.items():
+        same[why].append(brief(name))
     if len(reasons) > _TOLD:
-        table = Table(
-            {"why": [why for _, why in reasons]},
-            [column.name for column in a.left_out],
-            title="Columns that are not analysed",
-            row_name="column",
-        )
+        title = "Columns that are not analysed"
+        table = Table({"why": list(reasons.values())}, list(reasons), title=title, row_name="column")
         why = max(same, key=lambda why: len(same[why]))
         most = f" For {len(same[why]):,} of them, {why}." if len(same[why]) > _TOLD else ""
         return [Prose(f"{count(len(reasons), 'column')} are not analysed.{most}"), Listing(table, shown=6)]
@@ -387,13 +382,7 @@ def _distributions(a: Analysis) -> Chart:
         "line": {"width": 1.5},
     }
     diamonds: Any = {"name": "lowest and highest", "symbol": "diamond", "size": 6}
-    of_columns = axis(
-        type="category",
-        tickangle=-45 if len(names) > 3 else 0,
-        tickfont={"size": 12 if len(names) <= 12 else 9},
-        dtick=1,
-        automargin=True,
-    )
+    of_columns = names_axis(len(names), tickfont={"size": 12 if len(names) <= 12 else 9}, dtick=1)
     columns = dict(zip(("1%", "25%", "50%", "75%", "99%"), relative * deviation + mean, strict=True))
     some = f" The {_DRAWN} most skewed columns are shown." if a.p > _DRAWN else ""
     sampled = "" if a.opened.held else " Quantiles are those of a sample of the rows."
@@ -403,7 +392,7 @@ def _distributions(a: Analysis) -> Chart:
         alt=f"Box plots of {count(len(names), 'column')}, in standard deviations from the mean of each column.",
         data=[boxes, scatter("markers", "%{x}: %{y:.2f}", 1, x=names + names, y=ends, **diamonds)],
         layout=axes(of_columns, "standard deviations from the mean", legend=1.08),
-        table=Table(columns, [a.names[j] for j in shown], title="Quantiles of the columns", row_name="column"),
+        table=a.column_table(columns, shown, "Quantiles of the columns"),
         height=380,
         caption=(
             "A box holds the middle half of the entries and its line the median; the whiskers reach from 1% to 99%. A "
@@ -440,14 +429,6 @@ _ONE = 1.0 - 1e-10
 _STRONGEST = 12
 #: Names are written beside the picture, and numbers into it, up to this many columns.
 _NAMED, _NUMBERED = 60, 12
-
-
-class ColumnPair(NamedTuple):
-    """Two columns, by their positions among those that are analysed, and their correlation."""
-
-    first: int
-    second: int
-    r: float
 
 
 class Correlations:
@@ -487,11 +468,11 @@ class Correlations:
             same = np.ptp(deviation[group]) <= 1e-9 * deviation[group].max() and np.ptp(mean[group]) <= 1e-9 * unit
             are_copies = same and R[group[0], group].min() > 0
             (self.copies if are_copies else self.rescaled).append([int(among[g]) for g in group])
-        #: The pairs with the largest correlations, apart from those that repeat each other.
+        #: The pairs with the largest correlations, and these, apart from those that repeat each other.
         different = np.flatnonzero(size < _ONE)
         # Rounding must not decide on the order of pairs with the same correlation.
         top = different[np.argsort(-size[different].round(12), kind="stable")[:_STRONGEST]]
-        self.strongest = [ColumnPair(int(among[i[t]]), int(among[j[t]]), float(r[t])) for t in top]
+        self.strongest = [((int(among[i[t]]), int(among[j[t]])), float(r[t])) for t in top]
         #: The columns that are shown, and their correlations: all, or those with the largest sum of squared
         #: correlations, by average linkage on 1 - |r|, turned so that neighbours are as alike as possible.
         order = np.arange(len(R))
@@ -517,11 +498,10 @@ def _correlation_blocks(a: Analysis) -> list[Block]:
     pairs = a.correlations.strongest
     blocks: list[Block] = [Prose(_correlated(a)), _picture(a)]
     if len(pairs) > 1:
-        columns = {
-            "first": [a.names[pair.first] for pair in pairs],
-            "second": [a.names[pair.second] for pair in pairs],
-            "correlation": [pair.r for pair in pairs],
+        columns: dict[str, Any] = {
+            name: [a.names[pair[i]] for pair, _ in pairs] for i, name in enumerate(("first", "second"))
         }
+        columns["correlation"] = [r for _, r in pairs]
         places, title = list(range(1, len(pairs) + 1)), "The strongest correlations"
         blocks.append(Listing(Table(columns, places, title=title, row_name="place"), shown=5))
     return blocks
@@ -540,13 +520,9 @@ def _correlated(a: Analysis) -> str:
     strongest = found.strongest
     if not strongest:
         return "All columns have a correlation of 1 or -1 with each other."
-    names = [" and ".join(a.brief_names([pair.first, pair.second])) for pair in strongest[:_TOLD]]
-    told = [
-        f"{name} ({_correlation(pair.r)})"
-        for name, pair in zip(names, strongest, strict=False)
-        if abs(pair.r) > found.chance
-    ]
-    said = []
+    named = [(" and ".join(a.brief_names(pair)), r) for pair, r in strongest[:_TOLD]]
+    told = [f"{names} ({_correlation(r)})" for names, r in named if abs(r) > found.chance]
+    (names, r), said = named[0], []
     if told:
         verb = "The strongest correlation is that of" if len(told) == 1 else "The strongest correlations are those of"
         said.append(f"{verb} {listed(told)}.")
@@ -557,12 +533,11 @@ def _correlated(a: Analysis) -> str:
                 f"{count(found.beyond_half, 'pair')} of {found.pairs:,} ({share(found.beyond_half / found.pairs)}) "
                 f"{'has' if found.beyond_half == 1 else 'have'} a correlation beyond 0.5 in size."
             )
-        if abs(strongest[0].r) < 0.3:
+        if abs(r) < 0.3:
             said.append("All are weak, so a few components can hold only a small part of the variance.")
     else:
         said.append(
-            f"The strongest correlation, that of {names[0]}, is {_correlation(strongest[0].r)}, no more than chance "
-            "could give."
+            f"The strongest correlation, that of {names}, is {_correlation(r)}, no more than chance could give."
         )
     if found.chance > 0.3 or not told:
         said.append(
@@ -595,7 +570,7 @@ def _picture(a: Analysis) -> Chart:
     }
     if len(names) <= _NUMBERED:
         trace["texttemplate"] = "%{z:.2f}"
-    hidden: dict[str, Any] = {"showticklabels": not many, "type": "category", "automargin": True, "showgrid": False}
+    hidden: dict[str, Any] = {"showticklabels": not many, "showgrid": False}
     if not many:
         hidden |= {"dtick": 1} | ({"tickfont": {"size": 9}} if len(names) > _NUMBERED else {})
     some = ""
@@ -607,13 +582,13 @@ def _picture(a: Analysis) -> Chart:
         some = f" The columns are a choice{some}."
     # Names of the columns of a table must differ.
     unique = names if len(set(names)) == len(names) else [f"{i + 1}: {name}" for i, name in enumerate(names)]
-    x, y = axis(**hidden, tickangle=-45 if len(names) > 3 else 0), axis(**hidden, autorange="reversed")
+    y = axis(**hidden, type="category", automargin=True, autorange="reversed")
     return Chart(
         key="correlations",
         title="Correlations of the columns",
         alt=f"A heatmap of the correlations of {count(len(names), 'column')}, in clustered order.",
         data=[trace],
-        layout=axes(x, y),
+        layout=axes(names_axis(len(names), **hidden), y),
         table=Table(dict(zip(unique, found.matrix.T, strict=True)), names),
         height=min(760, max(320, 26 * len(names) + 160)),
         caption=(

@@ -99,7 +99,7 @@ def check_table(a: Analysis) -> None:
     varying = [name for name, deviation in zip(a.names, a.deviation, strict=True) if deviation > 0]
     if len(varying) < _COLUMNS:
         have = f"only {listed(varying)}" if varying else "none"
-        why = "".join(f"; {each.name}: {each.why}" for each in a.left_out[:5])
+        why = "".join(f"; {name}: {why}" for name, why in list(a.left_out.items())[:5])
         raise ValueError(
             f"a report is about at least {_COLUMNS} columns of numbers that vary, and the table has {have}{why}."
         )

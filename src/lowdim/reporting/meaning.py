@@ -507,7 +507,7 @@ def _loading_table(a: Analysis, k: int, order: np.ndarray) -> Table:
         columns |= {"low": found.low[order, k], "high": found.high[order, k]}
     if not found.are_correlations:
         columns["correlation"] = found.correlations[order, k]
-    return Table(columns, [a.names[j] for j in order], title=f"Loadings on {found.names[k]}", row_name="column")
+    return a.column_table(columns, order, f"Loadings on {found.names[k]}")
 
 
 # Columns as arrows: biplot and correlation circle.
@@ -667,5 +667,4 @@ def _places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:
 
 
 def _arrow_table(a: Analysis, arrows: np.ndarray, chosen: np.ndarray, title: str) -> Table:
-    labels = [a.names[j] for j in chosen]
-    return Table.from_matrix(arrows[chosen], a.meaning.names[:2], labels, title=title, row_name="column")
+    return a.column_table(dict(zip(a.meaning.names[:2], arrows[chosen].T, strict=True)), chosen, title)

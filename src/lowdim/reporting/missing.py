@@ -14,7 +14,7 @@ from ..models.ppca import PPCA
 from ..solvers.latent.em import EM
 from ..table import Table
 from .blocks import Block, Chart, Listing, Menu, Prose, Section, be, brief, count, listed, number, prose, share
-from .charts import axes, axis, bar, color, labels, scatter
+from .charts import axes, axis, bar, color, labels, names_axis, scatter
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -191,12 +191,7 @@ def _by_column(a: Analysis, missing: Missing) -> Chart:
         alt=f"Bars of the share of missing entries in {count(len(shown), 'column')}.",
         data=[trace],
         layout=layout,
-        table=Table(
-            {"missing": missing.by_column[order], "percent": percent},
-            [a.names[j] for j in order],
-            title="Missing entries",
-            row_name="column",
-        ),
+        table=a.column_table({"missing": missing.by_column[order], "percent": percent}, order, "Missing entries"),
         height=max(200, 24 * len(shown) + 110) if few else 360,
         caption=f"The {_COLUMNS} columns with the most missing entries." if len(order) > _COLUMNS else "",
     )
@@ -229,7 +224,7 @@ def _pattern_picture(a: Analysis, missing: Missing, which: list[int]) -> Chart:
         alt=f"A picture of the {count(len(counts), 'most frequent pattern')} of missing entries.",
         data=[trace],
         layout=axes(
-            axis(type="category", tickangle=-45 if len(names) > 3 else 0, automargin=True, showgrid=False),
+            names_axis(len(names), showgrid=False),
             axis(type="category", autorange="reversed", automargin=True, showgrid=False, ticklabelstandoff=6),
         ),
         table=Table({"rows": counts, "missing": where}, range(1, len(counts) + 1), title=title, row_name="pattern"),

@@ -397,7 +397,7 @@ def _vip(a: Analysis, r: Regression) -> Chart:
         title="Importance of the columns for the prediction (VIP)",
         alt=f"The importance of columns; the largest are {listed([a.names[i] for i in order[:3]])}.",
         **column_chart("curve" if a.is_curve else "bars", names, found[shown], "VIP", line=1.0),
-        table=Table({"VIP": found[order]}, [a.names[i] for i in order], title="VIP", row_name="column"),
+        table=a.column_table({"VIP": found[order]}, order, "VIP"),
         caption=(
             "Variable importance in projection: the weight of a column in the components, counted by what these "
             f"explain of the response. The average of the squares is 1, the dashed line.{some}"
@@ -423,17 +423,13 @@ def _coefficients(a: Analysis, r: Regression, j: int) -> Chart:
         trace["error_x"] = error_bars((high - effect)[shown], (effect - low)[shown])
     some = f" The {len(shown)} largest of {a.p:,} columns are shown." if len(shown) < a.p else ""
     order = np.argsort(-np.abs(effect), kind="stable")
+    columns = {"coefficient": effect[order], "low": low[order], "high": high[order]}
     return Chart(
         key=f"coefficients-{j}",
         title=f"{name}: coefficients",
         alt=f"Coefficients of the columns for {name}; the largest is that of {a.names[int(order[0])]}.",
         **drawn,
-        table=Table(
-            {"coefficient": effect[order], "low": low[order], "high": high[order]},
-            [a.names[i] for i in order],
-            title=f"Change of {name} for one standard deviation more of the column",
-            row_name="column",
-        ),
+        table=a.column_table(columns, order, f"Change of {name} for one standard deviation more of the column"),
         caption=(
             f"By how much the prediction of {name} changes if a column is one standard deviation larger and the others "
             f"stay as they are. {'The band shows' if curve else 'Bars are'} 95% intervals of {r.n_draws} bootstrap "
