@@ -55,6 +55,8 @@ class Missing:
     def __init__(self, X: np.ndarray, by_column: np.ndarray) -> None:
         missing = np.isnan(X)
         self.by_column = by_column
+        #: The columns with missing entries, those with the most first.
+        self.columns = np.argsort(-by_column, kind="stable")[: np.count_nonzero(by_column)]
         #: The numbers of rows that were looked at for patterns and tests, and of those that are complete, and empty.
         self.rows = len(X)
         self.complete = int(np.count_nonzero(~missing.any(axis=1)))
@@ -119,9 +121,9 @@ def missing_blocks(a: Analysis) -> list[Block]:
     if missing is None:
         return []
     blocks: list[Block] = [Prose(_where(a, missing)), _by_column(a, missing)]
-    repeated = [i for i in range(len(missing.counts)) if missing.counts[i] > 1][:_PATTERNS]
+    repeated = np.flatnonzero(missing.counts > 1)[:_PATTERNS]
     # A pattern says something if rows have it in common.
-    if any(missing.patterns[i].any() for i in repeated):
+    if missing.patterns[repeated].any():
         blocks.append(_pattern_picture(a, missing, repeated))
     blocks.append(Prose(_whether_random(a, missing)))
     found = missing.differences
@@ -144,15 +146,14 @@ def missing_blocks(a: Analysis) -> list[Block]:
 
 def _where(a: Analysis, missing: Missing) -> str:
     total = int(missing.by_column.sum())
-    columns = np.flatnonzero(missing.by_column)
-    order = columns[np.argsort(-missing.by_column[columns], kind="stable")]
-    most = [f"{brief(a.names[j])} ({share(missing.by_column[j] / a.n)})" for j in order[:3]]
-    joined = listed(most) if len(order) <= 3 else f"{', '.join(most)} and {count(len(order) - 3, 'other')}"
+    most = [f"{brief(a.names[j])} ({share(missing.by_column[j] / a.n)})" for j in missing.columns[:3]]
+    others = len(missing.columns) - 3
+    joined = listed(most) if others <= 0 else f"{', '.join(most)} and {count(others, 'other')}"
     said = [
         f"{count(total, 'entry', 'entries')} ({share(total / (a.n * a.p))}) {be(total)} missing, "
-        f"in {count(len(columns), 'column')} of {a.p:,}: {joined}."
+        f"in {count(len(missing.columns), 'column')} of {a.p:,}: {joined}."
     ]
-    complete = f"{share(missing.complete / missing.rows)}"
+    complete = share(missing.complete / missing.rows)
     if missing.complete == 0:
         said.append("No row is complete." if missing.rows == a.n else "No row of a sample is complete.")
     elif missing.rows == a.n:
@@ -161,8 +162,8 @@ def _where(a: Analysis, missing: Missing) -> str:
         said.append(f"In a sample of {count(missing.rows, 'row')}, {complete} are complete.")
     if missing.empty:
         said.append(f"{count(missing.empty, 'row')} {'has' if missing.empty == 1 else 'have'} no entry at all.")
-    common = [i for i in range(len(missing.counts)) if missing.patterns[i].sum() > 1]
-    if common and missing.counts[common[0]] > 1:
+    common = np.flatnonzero(missing.patterns.sum(axis=1) > 1)[:1]
+    if missing.counts[common].max(initial=0) > 1:
         names = a.brief_names(np.flatnonzero(missing.patterns[common[0]]))
         said.append(f"In {count(int(missing.counts[common[0]]), 'row')}, {listed(names)} are missing together.")
     elif missing.counts[missing.patterns.any(axis=1)].max() == 1 and missing.rows - missing.complete > 1:
@@ -171,9 +172,7 @@ def _where(a: Analysis, missing: Missing) -> str:
 
 
 def _by_column(a: Analysis, missing: Missing) -> Chart:
-    columns = np.flatnonzero(missing.by_column)
-    order = columns[np.argsort(-missing.by_column[columns], kind="stable")]
-    shown = order[:_COLUMNS]
+    order, shown = missing.columns, missing.columns[:_COLUMNS]
     names = labels([a.names[j] for j in shown])
     percent = 100.0 * missing.by_column[order] / a.n
     few = len(shown) <= 15
@@ -197,7 +196,7 @@ def _by_column(a: Analysis, missing: Missing) -> Chart:
     )
 
 
-def _pattern_picture(a: Analysis, missing: Missing, which: list[int]) -> Chart:
+def _pattern_picture(a: Analysis, missing: Missing, which: np.ndarray) -> Chart:
     patterns, counts = missing.patterns[which], missing.counts[which]
     columns = np.flatnonzero(patterns.any(axis=0))[:_COLUMNS]
     names = labels([a.names[j] for j in columns])
@@ -287,7 +286,7 @@ _FEWEST_OBSERVED = 10
 NORMAL_95 = 1.959963984540054
 
 
-@dataclass(frozen=True)
+@dataclass
 class Entries:
     """Entries of the table that were filled in, each with its standard deviation."""
 
@@ -296,31 +295,31 @@ class Entries:
     values: np.ndarray
     deviations: np.ndarray
 
+    def intervals(self, which: np.ndarray) -> dict[str, Any]:
+        """Some entries with their intervals of 95%, as columns of a table."""
+        values, half = self.values[which], NORMAL_95 * self.deviations[which]
+        return {"filled in": values, "from": values - half, "to": values + half}
 
-class Hidden:
-    """Observed entries that were hidden and filled in like missing ones.
 
-    Parameters
-    ----------
-    entries : Entries
-    truth : array
-    column_means : array
-        The mean of the entries of the same column that were not hidden.
-    spread : array
-        The standard deviations of the columns of the entries.
-    """
+@dataclass
+class Hidden(Entries):
+    """Observed entries that were hidden and filled in like missing ones."""
 
-    def __init__(self, entries: Entries, truth: np.ndarray, column_means: np.ndarray, spread: np.ndarray) -> None:
-        self.entries, self.truth, self.column_means, self.spread = entries, truth, column_means, spread
-        away, deviations = entries.values - truth, entries.deviations
+    truth: np.ndarray
+    #: The mean of the entries of the same column that were not hidden, and the standard deviation of the column.
+    column_means: np.ndarray
+    spread: np.ndarray
+
+    def __post_init__(self) -> None:
+        away, deviations = self.values - self.truth, self.deviations
         #: Root mean squared errors in standard deviations of the columns: of what was filled in, and of the means.
         self.error, self.error_of_means = (
-            float(np.sqrt(np.mean((error / spread) ** 2))) for error in (away, column_means - truth)
+            float(np.sqrt(np.mean((error / self.spread) ** 2))) for error in (away, self.column_means - self.truth)
         )
         #: The share of the hidden entries that lie in their interval of 95%.
         self.within = float(np.mean(np.abs(away) <= NORMAL_95 * deviations))
         #: The average logarithm of the density that the model gave to the hidden entries, up to a constant.
-        self.log_density = float(np.mean(-0.5 * (away / deviations) ** 2 - np.log(deviations / spread)))
+        self.log_density = float(np.mean(-0.5 * (away / deviations) ** 2 - np.log(deviations / self.spread)))
 
     @property
     def gain(self) -> float:
@@ -402,10 +401,7 @@ class Filled:
             guess, spread = (np.asarray(part) for part in model.impute_at(left, rows, columns, return_std=True))
             means = np.nanmean(left, axis=0)
             found.append((rows, columns, guess, spread, X[rows, columns], means[columns], self.deviation[columns]))
-        if not found:
-            return None
-        rows, columns, guess, spread, truth, means, units = (np.concatenate(part) for part in zip(*found, strict=True))
-        return Hidden(Entries(rows, columns, guess, spread), truth, means, units)
+        return Hidden(*(np.concatenate(part) for part in zip(*found, strict=True))) if found else None
 
 
 def _some(n: int, most: int, random: np.random.Generator) -> np.ndarray:
@@ -551,8 +547,8 @@ def _check(hidden: Hidden) -> str:
 def _hidden_chart(a: Analysis, hidden: Hidden) -> Chart:
     """What was filled in for hidden entries against what they are."""
     step, means = -(-len(hidden.truth) // 2000), hidden.column_means
-    truth, guess = (((values - means) / hidden.spread)[::step] for values in (hidden.truth, hidden.entries.values))
-    columns = hidden.entries.columns[::step]
+    truth, guess = (((values - means) / hidden.spread)[::step] for values in (hidden.truth, hidden.values))
+    columns = hidden.columns[::step]
     ends = np.array([min(truth.min(), guess.min()), max(truth.max(), guess.max())])
     names = labels(a.names)
     text, look = [names[j] for j in columns], {"size": 5, "opacity": 0.6}
@@ -583,8 +579,7 @@ def _entries_chart(a: Analysis, found: Filled, j: int) -> Chart:
     order = of_column[np.argsort(found.entries.values[of_column], kind="stable")]
     if len(order) > _DRAWN:
         order = order[np.linspace(0, len(order) - 1, _DRAWN).round().astype(int)]
-    values, half = found.entries.values[order], NORMAL_95 * found.entries.deviations[order]
-    rows, name = _row_names(a, found, order), brief(a.names[j])
+    half, rows, name = NORMAL_95 * found.entries.deviations[order], _row_names(a, found, order), brief(a.names[j])
     low, middle, high = np.nanquantile(a.first.sample[:, a.used[j]], [0.05, 0.5, 0.95])
     ends = np.array([0.5, len(order) + 0.5])
     lines = [
@@ -594,9 +589,9 @@ def _entries_chart(a: Analysis, found: Filled, j: int) -> Chart:
     bars = {"type": "data", "array": half, "visible": True, "color": color(0), "thickness": 1, "width": 2}
     look: Any = {"text": labels(rows), "error_y": bars, "name": "filled in, with 95%", "size": 6}
     hover = "%{text}: %{y:.4g} (%{error_y.array:.3g} up and down)"
-    dots = scatter("markers", hover, 0, x=np.arange(1, len(order) + 1), y=values, **look)
+    dots = scatter("markers", hover, 0, x=np.arange(1, len(order) + 1), y=found.entries.values[order], **look)
     some = f" {_DRAWN} of {len(of_column):,} entries are shown." if len(of_column) > _DRAWN else ""
-    title, columns = f"Filled-in entries of {name}", {"filled in": values, "from": values - half, "to": values + half}
+    title = f"Filled-in entries of {name}"
     return Chart(
         key=f"imputed-{j}",
         title=title,
@@ -605,7 +600,7 @@ def _entries_chart(a: Analysis, found: Filled, j: int) -> Chart:
         layout=axes(
             axis("entries, from the smallest to the largest", showticklabels=False), labels([name])[0], legend=1.1
         ),
-        table=Table(columns, rows, title=title, row_name="row"),
+        table=Table(found.entries.intervals(order), rows, title=title, row_name="row"),
         height=380,
         caption=f"Dots are filled in, bars are intervals of 95%, and the lines belong to the observed entries.{some}",
     )
@@ -661,16 +656,6 @@ def _widest(a: Analysis, found: Filled) -> Table:
     entries = found.entries
     relative = entries.deviations / a.deviation[entries.columns]
     order = np.argsort(-relative, kind="stable")[:_LISTED]
-    values, half = entries.values[order], NORMAL_95 * entries.deviations[order]
-    return Table(
-        {
-            "column": [a.names[j] for j in entries.columns[order]],
-            "filled in": values,
-            "from": values - half,
-            "to": values + half,
-            "std. deviation, of the column's": relative[order],
-        },
-        _row_names(a, found, order),
-        title="The widest intervals",
-        row_name="row",
-    )
+    columns = {"column": [a.names[j] for j in entries.columns[order]], **entries.intervals(order)}
+    columns["std. deviation, of the column's"] = relative[order]
+    return Table(columns, _row_names(a, found, order), title="The widest intervals", row_name="row")
