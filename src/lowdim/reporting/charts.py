@@ -85,6 +85,12 @@ def bar(hover: str, paint: int, **more: Any) -> dict[str, Any]:
     return {"type": "bar", "marker": {"color": color(paint)}, **more, "hovertemplate": f"{hover}<extra></extra>"}
 
 
+def heatmap(hover: str, z: np.ndarray, colors: list[list[Any]], **more: Any) -> dict[str, Any]:
+    """A picture of a matrix in a scale of colours."""
+    look = {"colorscale": colors, "hovertemplate": f"{hover}<extra></extra>"}
+    return {"type": "heatmap", "z": z.astype(np.float32), **look, **more}
+
+
 def error_bars(above: np.ndarray, below: np.ndarray, **more: Any) -> dict[str, Any]:
     """Bars of an interval, given by its lengths above and below each value."""
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **more}

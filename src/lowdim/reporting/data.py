@@ -19,7 +19,7 @@ from ..inspect.diagnostics import checked_image_shape
 from ..summaries.base import union
 from ..table import Table
 from .blocks import Block, Chart, Listing, Prose, Section, be, brief, count, listed, number, prose, share
-from .charts import COLORS, axes, axis, color, labels, names_axis, scatter
+from .charts import COLORS, axes, axis, color, heatmap, labels, names_axis, scatter
 from .missing import missing_blocks
 from .passes import FirstPass
 
@@ -364,26 +364,18 @@ def _distributions(a: Analysis) -> Chart:
     skewness = np.nan_to_num(np.abs(a.columns.skewness[a.used]))
     shown = np.sort(np.argsort(-skewness, kind="stable")[:_DRAWN])
     at = a.used[shown]
+    levels = ("1%", "25%", "50%", "75%", "99%")
     quantiles = np.nanquantile(thinned(a.first.sample)[:, at], [0.01, 0.25, 0.5, 0.75, 0.99], axis=0)
     mean, deviation = a.first.mean[at], a.units[shown]
-    low, q1, middle, q3, high = relative = (quantiles - mean) / deviation
+    relative = (quantiles - mean) / deviation
     ends = np.concatenate([a.first.low[at] - mean, a.first.high[at] - mean]) / np.concatenate([deviation, deviation])
     names = labels([a.names[j] for j in shown])
-    boxes = {
-        "type": "box",
-        "x": names,
-        "q1": q1,
-        "median": middle,
-        "q3": q3,
-        "lowerfence": low,
-        "upperfence": high,
-        "name": "1%, 25%, 50%, 75%, 99%",
-        "marker": {"color": color(0)},
-        "line": {"width": 1.5},
-    }
+    boxes: dict[str, Any] = {"type": "box", "x": names, "marker": {"color": color(0)}, "line": {"width": 1.5}}
+    boxes |= zip(("lowerfence", "q1", "median", "q3", "upperfence"), relative, strict=True)
+    boxes["name"] = ", ".join(levels)
     diamonds: Any = {"name": "lowest and highest", "symbol": "diamond", "size": 6}
     of_columns = names_axis(len(names), tickfont={"size": 12 if len(names) <= 12 else 9}, dtick=1)
-    columns = dict(zip(("1%", "25%", "50%", "75%", "99%"), relative * deviation + mean, strict=True))
+    columns = dict(zip(levels, relative * deviation + mean, strict=True))
     some = f" The {_DRAWN} most skewed columns are shown." if a.p > _DRAWN else ""
     sampled = "" if a.opened.held else " Quantiles are those of a sample of the rows."
     return Chart(
@@ -554,20 +546,11 @@ def _picture(a: Analysis) -> Chart:
     names = [a.names[j] for j in found.shown]
     shown = labels(names)
     many = len(names) > _NAMED
-    trace = {
-        "type": "heatmap",
-        "x": shown,
-        "y": shown,
-        "z": found.matrix.astype(np.float32),
-        "zmin": -1,
-        "zmax": 1,
-        # Nearly transparent at zero, on light and on dark pages.
-        "colorscale": [[0.0, COLORS[0]], [0.5, "rgba(128,128,128,0.06)"], [1.0, COLORS[1]]],
-        "colorbar": {"title": {"text": "r"}, "thickness": 12},
-        "hovertemplate": "%{y}<br>%{x}<br>r = %{z:.2f}<extra></extra>",
-        "xgap": 0 if many else 1,
-        "ygap": 0 if many else 1,
-    }
+    # Nearly transparent at zero, on light and on dark pages.
+    colors = [[0.0, COLORS[0]], [0.5, "rgba(128,128,128,0.06)"], [1.0, COLORS[1]]]
+    ends: Any = {"x": shown, "y": shown, "zmin": -1, "zmax": 1, "xgap": 0 if many else 1, "ygap": 0 if many else 1}
+    trace = heatmap("%{y}<br>%{x}<br>r = %{z:.2f}", found.matrix, colors, **ends)
+    trace["colorbar"] = {"title": {"text": "r"}, "thickness": 12}
     if len(names) <= _NUMBERED:
         trace["texttemplate"] = "%{z:.2f}"
     hidden: dict[str, Any] = {"showticklabels": not many, "showgrid": False}

@@ -16,7 +16,7 @@ from ..sources.base import Source
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, share
-from .charts import COLORS, axes, axis, color, error_bars, heading, plain, scatter, symbol
+from .charts import COLORS, axes, axis, color, error_bars, heading, heatmap, plain, scatter, symbol
 from .map import largest
 from .passes import floats
 
@@ -463,18 +463,8 @@ def _pictures(a: Analysis, n: int) -> Chart:
     for k, image in enumerate(images):
         i, j = divmod(k, across)
         end = "" if k == 0 else str(k + 1)
-        data.append(
-            {
-                "type": "heatmap",
-                "z": image[::-1].astype(np.float32),
-                "xaxis": f"x{end}",
-                "yaxis": f"y{end}",
-                "colorscale": _DIVERGING,
-                "zmid": 0.0,
-                "showscale": False,
-                "hovertemplate": "%{z:.3f}<extra></extra>",
-            }
-        )
+        place: Any = {"xaxis": f"x{end}", "yaxis": f"y{end}", "zmid": 0.0, "showscale": False}
+        data.append(heatmap("%{z:.3f}", image[::-1], _DIVERGING, **place))
         left, right = (j + 0.04) / across, (j + 0.96) / across
         bottom, top = 1 - (i + 0.97) / down, 1 - (i + 0.12) / down
         hidden = {"visible": False, "fixedrange": True}

@@ -14,7 +14,7 @@ from ..models.ppca import PPCA
 from ..solvers.latent.em import EM
 from ..table import Table
 from .blocks import Block, Chart, Listing, Menu, Prose, Section, be, brief, count, listed, number, prose, share
-from .charts import axes, axis, bar, color, labels, names_axis, scatter
+from .charts import axes, axis, bar, color, heatmap, labels, names_axis, scatter
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -128,19 +128,15 @@ def missing_blocks(a: Analysis) -> list[Block]:
     blocks.append(Prose(_whether_random(a, missing)))
     found = missing.differences
     if len(found) > _TOLD:
-        table = Table(
-            {
-                "missing column": [a.names[each.column] for each in found],
-                "other column": [a.names[each.other] for each in found],
-                "median where missing": [each.median_missing for each in found],
-                "median elsewhere": [each.median_observed for each in found],
-                "p-value (Holm)": [each.p_value for each in found],
-            },
-            list(range(1, len(found) + 1)),
-            title="Columns that differ where another one is missing",
-            row_name="place",
-        )
-        blocks.append(Listing(table, shown=6))
+        columns = {
+            "missing column": [a.names[each.column] for each in found],
+            "other column": [a.names[each.other] for each in found],
+            "median where missing": [each.median_missing for each in found],
+            "median elsewhere": [each.median_observed for each in found],
+            "p-value (Holm)": [each.p_value for each in found],
+        }
+        places, title = range(1, len(found) + 1), "Columns that differ where another one is missing"
+        blocks.append(Listing(Table(columns, places, title=title, row_name="place"), shown=6))
     return blocks
 
 
@@ -200,19 +196,9 @@ def _pattern_picture(a: Analysis, missing: Missing, which: np.ndarray) -> Chart:
     patterns, counts = missing.patterns[which], missing.counts[which]
     columns = np.flatnonzero(patterns.any(axis=0))[:_COLUMNS]
     names = labels([a.names[j] for j in columns])
-    trace = {
-        "type": "heatmap",
-        "x": names,
-        "y": labels([f"{count(int(n), 'row')}" for n in counts]),
-        "z": patterns[:, columns].astype(np.float32),
-        "zmin": 0,
-        "zmax": 1,
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
-        "colorscale": [[0, "rgba(128,128,128,0.18)"], [1, color(1)]],
-        "hovertemplate": "%{x}, %{y}<extra></extra>",
-    }
+    ends: Any = {"x": names, "y": labels([count(int(n), "row") for n in counts]), "zmin": 0, "zmax": 1}
+    colors = [[0, "rgba(128,128,128,0.18)"], [1, color(1)]]
+    trace = heatmap("%{x}, %{y}", patterns[:, columns], colors, **ends, showscale=False, xgap=2, ygap=2)
     where = [listed(a.brief_names(np.flatnonzero(p)), 8) if p.any() else "none" for p in patterns]
     title = "Which entries are missing together"
     beside = len(missing.counts) - len(counts)
