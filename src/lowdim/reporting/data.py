@@ -202,8 +202,7 @@ _GROUPS = 4
 
 def section(a: Analysis) -> Section:
     """What the table holds."""
-    blocks: list[Block] = [Prose(_size(a)), *_left_out(a)]
-    blocks += prose(" ".join(_identifiers(a)), " ".join(_repeated(a)), _scales(a))
+    blocks = [*prose(_size(a)), *_left_out(a), *prose(_identifiers(a), _repeated(a), _scales(a))]
     blocks += [Listing(_table(a), shown=10), _distributions(a), *prose(_skewed(a))]
     blocks += [*missing_blocks(a), *_correlation_blocks(a)]
     missing = int(a.first.missing[a.used].sum())
@@ -216,7 +215,7 @@ def section(a: Analysis) -> Section:
     return Section("data", "The data", lead, blocks, summary)
 
 
-def _size(a: Analysis) -> str:
+def _size(a: Analysis) -> Iterator[str]:
     """Rows, columns and kinds."""
     kinds = Counter(a.columns.kinds[j] for j in a.used)
     parts = [f"{n:,} {'holds' if n == 1 else 'hold'} {_KINDS[kind][1]}" for kind, n in kinds.most_common()]
@@ -226,20 +225,17 @@ def _size(a: Analysis) -> str:
     which = f"{'which' if a.p == 1 else 'all of which'} {be(a.p)}"
     if a.p < a.opened.n_columns:
         which = f"of which {a.p:,} {be(a.p)}"
-    said = [
-        f"The table has {count(a.n, 'row')} and {count(a.opened.n_columns, 'column')}, {which} analysed.",
-        f"{told}.",
-    ]
+    yield f"The table has {count(a.n, 'row')} and {count(a.opened.n_columns, 'column')}, {which} analysed."
+    yield f"{told}."
     groups = [
         f"{brief(grouping.name)} ({count(len(grouping.levels), 'group')})"
         for grouping in a.groupings
         if grouping.name not in a.left_out
     ]
     if groups:
-        said.append(f"The rows are labelled by {listed(groups)}.")
+        yield f"The rows are labelled by {listed(groups)}."
     if a.opened.weights is not None:
-        said.append("Rows are counted by their weights.")
-    return " ".join(said)
+        yield "Rows are counted by their weights."
 
 
 def _left_out(a: Analysis) -> list[Block]:
@@ -259,35 +255,32 @@ def _left_out(a: Analysis) -> list[Block]:
         why = max(same, key=lambda why: len(same[why]))
         most = f" For {len(same[why]):,} of them, {why}." if len(same[why]) > _TOLD else ""
         return [Prose(f"{count(len(reasons), 'column')} are not analysed.{most}"), Listing(table, shown=6)]
-    said = [
+    return prose(
         f"{names[0]} is not analysed: {why}."
         if len(names) == 1
         else f"{listed(names)} are not analysed: for each of them, {why}."
         for why, names in same.items()
-    ]
-    return [Prose(" ".join(said))]
+    )
 
 
-def _identifiers(a: Analysis) -> list[str]:
+def _identifiers(a: Analysis) -> Iterator[str]:
     """Columns that may identify the rows, or count them, and are analysed all the same."""
-    used = set(a.used.tolist())
-    suspects = [brief(a.opened.names[j]) for j in np.flatnonzero(a.columns.suspects) if j in used]
-    sequences = [brief(a.opened.names[j]) for j in np.flatnonzero(a.columns.sequences) if j in used]
-    said = []
+    suspects, sequences = (
+        a.brief_names(np.flatnonzero(which[a.used])) for which in (a.columns.suspects, a.columns.sequences)
+    )
     if suspects:
         one = len(suspects) == 1
-        said.append(
+        yield (
             f"{listed(suspects)} {'holds' if one else 'hold'} different whole numbers that grow from row to row, and "
             f"may just identify the rows. {'It is' if one else 'They are'} analysed like the other columns; if "
             f"{'it says' if one else 'they say'} nothing about the rows, name {'it' if one else 'one of them'} as ids."
         )
     if sequences:
         one = len(sequences) == 1
-        said.append(
+        yield (
             f"{listed(sequences)} {'grows' if one else 'grow'} by one from row to row, so what goes with "
             f"{'it' if one else 'them'} has to do with the order of the rows."
         )
-    return said
 
 
 def _repeated(a: Analysis) -> list[str]:
@@ -488,7 +481,7 @@ def _correlation_blocks(a: Analysis) -> list[Block]:
     if a.p < 2:
         return []
     pairs = a.correlations.strongest
-    blocks: list[Block] = [Prose(_correlated(a)), _picture(a)]
+    blocks = [*prose(_correlated(a)), _picture(a)]
     if len(pairs) > 1:
         columns: dict[str, Any] = {
             name: [a.names[pair[i]] for pair, _ in pairs] for i, name in enumerate(("first", "second"))
@@ -506,39 +499,36 @@ def _correlation(r: float) -> str:
     return f"{r:.3f}" if abs(r) > 0.995 else f"{r:.2f}"
 
 
-def _correlated(a: Analysis) -> str:
+def _correlated(a: Analysis) -> Iterator[str]:
     """The strongest correlations, and whether chance explains them."""
     found = a.correlations
-    strongest = found.strongest
-    if not strongest:
-        return "All columns have a correlation of 1 or -1 with each other."
-    named = [(" and ".join(a.brief_names(pair)), r) for pair, r in strongest[:_TOLD]]
+    if not found.strongest:
+        yield "All columns have a correlation of 1 or -1 with each other."
+        return
+    named = [(" and ".join(a.brief_names(pair)), r) for pair, r in found.strongest[:_TOLD]]
     told = [f"{names} ({_correlation(r)})" for names, r in named if abs(r) > found.chance]
-    (names, r), said = named[0], []
+    names, r = named[0]
     if told:
         verb = "The strongest correlation is that of" if len(told) == 1 else "The strongest correlations are those of"
-        said.append(f"{verb} {listed(told)}.")
+        yield f"{verb} {listed(told)}."
         if found.beyond_half == found.pairs > 1:
-            said.append(f"All {found.pairs:,} pairs have a correlation beyond 0.5 in size.")
+            yield f"All {found.pairs:,} pairs have a correlation beyond 0.5 in size."
         else:
-            said.append(
+            yield (
                 f"{count(found.beyond_half, 'pair')} of {found.pairs:,} ({share(found.beyond_half / found.pairs)}) "
                 f"{'has' if found.beyond_half == 1 else 'have'} a correlation beyond 0.5 in size."
             )
         if abs(r) < 0.3:
-            said.append("All are weak, so a few components can hold only a small part of the variance.")
+            yield "All are weak, so a few components can hold only a small part of the variance."
     else:
-        said.append(
-            f"The strongest correlation, that of {names}, is {_correlation(r)}, no more than chance could give."
-        )
+        yield f"The strongest correlation, that of {names}, is {_correlation(r)}, no more than chance could give."
     if found.chance > 0.3 or not told:
-        said.append(
+        yield (
             f"With {count(a.n, 'row')} and {count(found.pairs, 'pair')}, correlations up to {number(found.chance, 2)} "
             "in size can be due to chance alone."
         )
     if a.has_missing:
-        said.append("Correlations are those of the table with its missing entries filled in.")
-    return " ".join(said)
+        yield "Correlations are those of the table with its missing entries filled in."
 
 
 def _picture(a: Analysis) -> Chart:

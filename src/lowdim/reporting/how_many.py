@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -266,19 +266,17 @@ def _held_out(result: CrossValidation) -> str:
     return f"{said}."
 
 
-def _remarks(a: Analysis) -> str:
-    said = []
+def _remarks(a: Analysis) -> Iterator[str]:
     if a.has_missing:
-        said.append(
+        yield (
             "Eigenvalues and rules are those of the table with its missing entries filled in, which makes columns look "
             "a little more alike than they are."
         )
     simulated = draws(a.n, a.p)
     if a.choices["parallel"].k is not None and simulated < 100:
-        said.append(f"Parallel analysis simulated {simulated} tables, because this one is large.")
+        yield f"Parallel analysis simulated {simulated} tables, because this one is large."
     if a.pieces is not None:
-        said.append("All rules were applied to sums of the first pass over the rows, which were not read again.")
-    return " ".join(said)
+        yield "All rules were applied to sums of the first pass over the rows, which were not read again."
 
 
 def _scree(a: Analysis) -> Chart:

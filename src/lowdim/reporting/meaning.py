@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -304,12 +305,11 @@ def _one_row(a: Analysis, k: int) -> str:
     return f"owes {share(part)} of its variance to a single row, {a.called(rows.numbers[far])}"
 
 
-def _determined(a: Analysis) -> str:
+def _determined(a: Analysis) -> Iterator[str]:
     """How well the directions of the components are determined."""
     found = a.meaning
     if found.turns is None:
-        return ""
-    sentences = []
+        return
     names = a.mapped.component_names_
     ties = [k for k in np.flatnonzero(found.equal_to_next > _EQUAL) if k + 1 < len(names)]
     tied = np.isin(np.arange(len(found.names)), [*ties, *(k + 1 for k in ties)])
@@ -326,21 +326,20 @@ def _determined(a: Analysis) -> str:
         if how == "well determined":
             most = float(found.turns[which].max())
             angle = "less than 1 degree" if most < 1 else f"about {count(round(most), 'degree')} or less"
-            sentences.append(f"{start} bootstrap sample turns {'it' if one else 'them'} by {angle}.")
+            yield f"{start} bootstrap sample turns {'it' if one else 'them'} by {angle}."
         else:
             turned = [
                 f"{'it' if one else found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards "
                 f"{names[found.mixes_with[k]]}"
                 for k in which[:_TURNED]
             ]
-            sentences.append(f"{start} sample turns {', and '.join(turned)}.")
+            yield f"{start} sample turns {', and '.join(turned)}."
     if ties:
         pairs = listed([f"{names[k]} with {names[k + 1]}" for k in ties], 4)
-        sentences.append(
+        yield (
             f"Some variances are so similar that they may be equal ({pairs}); the two directions within the plane of "
             "such a pair may then be chance."
         )
-    return " ".join(sentences)
 
 
 def _ends(a: Analysis) -> Table:

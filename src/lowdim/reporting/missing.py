@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +121,7 @@ def missing_blocks(a: Analysis) -> list[Block]:
     missing = a.missing
     if missing is None:
         return []
-    blocks: list[Block] = [Prose(_where(a, missing)), _by_column(a, missing)]
+    blocks = [*prose(_where(a, missing)), _by_column(a, missing)]
     repeated = np.flatnonzero(missing.counts > 1)[:_PATTERNS]
     # A pattern says something if rows have it in common.
     if missing.patterns[repeated].any():
@@ -140,31 +141,30 @@ def missing_blocks(a: Analysis) -> list[Block]:
     return blocks
 
 
-def _where(a: Analysis, missing: Missing) -> str:
+def _where(a: Analysis, missing: Missing) -> Iterator[str]:
     total = int(missing.by_column.sum())
     most = [f"{brief(a.names[j])} ({share(missing.by_column[j] / a.n)})" for j in missing.columns[:3]]
     others = len(missing.columns) - 3
     joined = listed(most) if others <= 0 else f"{', '.join(most)} and {count(others, 'other')}"
-    said = [
+    yield (
         f"{count(total, 'entry', 'entries')} ({share(total / (a.n * a.p))}) {be(total)} missing, "
         f"in {count(len(missing.columns), 'column')} of {a.p:,}: {joined}."
-    ]
+    )
     complete = share(missing.complete / missing.rows)
     if missing.complete == 0:
-        said.append("No row is complete." if missing.rows == a.n else "No row of a sample is complete.")
+        yield "No row is complete." if missing.rows == a.n else "No row of a sample is complete."
     elif missing.rows == a.n:
-        said.append(f"{count(missing.complete, 'row')} ({complete}) {be(missing.complete)} complete.")
+        yield f"{count(missing.complete, 'row')} ({complete}) {be(missing.complete)} complete."
     else:
-        said.append(f"In a sample of {count(missing.rows, 'row')}, {complete} are complete.")
+        yield f"In a sample of {count(missing.rows, 'row')}, {complete} are complete."
     if missing.empty:
-        said.append(f"{count(missing.empty, 'row')} {'has' if missing.empty == 1 else 'have'} no entry at all.")
+        yield f"{count(missing.empty, 'row')} {'has' if missing.empty == 1 else 'have'} no entry at all."
     common = np.flatnonzero(missing.patterns.sum(axis=1) > 1)[:1]
     if missing.counts[common].max(initial=0) > 1:
         names = a.brief_names(np.flatnonzero(missing.patterns[common[0]]))
-        said.append(f"In {count(int(missing.counts[common[0]]), 'row')}, {listed(names)} are missing together.")
+        yield f"In {count(int(missing.counts[common[0]]), 'row')}, {listed(names)} are missing together."
     elif missing.counts[missing.patterns.any(axis=1)].max() == 1 and missing.rows - missing.complete > 1:
-        said.append("No two of the other rows miss the same entries.")
-    return " ".join(said)
+        yield "No two of the other rows miss the same entries."
 
 
 def _by_column(a: Analysis, missing: Missing) -> Chart:

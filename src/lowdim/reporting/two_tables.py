@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def section(a: Analysis) -> Section | None:
             "components. Errors and predictions are of rows that were left out of the fit, so they tell what to expect "
             "of new rows."
         )
-        blocks += _about(a.with_response, a.n, "response")
+        blocks += prose(_about(a.with_response, a.n, "response"))
         if a.regression is not None:
             verdict = _predictable(a.regression)
             blocks += _prediction(a, a.regression, verdict)
@@ -83,7 +83,7 @@ def section(a: Analysis) -> Section | None:
             "correlations of the fit are larger than they would be in new rows; those of rows left out are the ones to "
             "believe."
         )
-        blocks += _about(a.with_other, a.n, "other table")
+        blocks += prose(_about(a.with_other, a.n, "other table"))
         if a.canonical is not None:
             verdict = _related(a.canonical)
             blocks += _in_common(a, a.canonical, verdict)
@@ -94,23 +94,21 @@ def section(a: Analysis) -> Section | None:
     return Section(key="two-tables", title=title, lead=" ".join(leads), blocks=blocks, summary=" ".join(sentences))
 
 
-def _about(pair: Pair, n: int, what: str) -> list[Block]:
+def _about(pair: Pair, n: int, what: str) -> Iterator[str]:
     """Which rows and columns were used, if not all of them, and why nothing else follows if that is so."""
-    said = []
     if pair.n_drawn < n:
-        said.append(f"This part is about a random sample of {pair.n_drawn:,} of the {n:,} rows.")
+        yield f"This part is about a random sample of {pair.n_drawn:,} of the {n:,} rows."
     if pair.n_missing:
-        said.append(
+        yield (
             f"{count(pair.n_missing, 'row')} {be(pair.n_missing)} left out here, because entries of the {what} are "
             f"missing; {count(len(pair.X), 'row')} remain."
         )
     if pair.constant:
         columns = "column" if len(pair.constant) == 1 else "columns"
-        said.append(f"The {columns} {listed(pair.constant)} of the {what} do not vary, and are left out.")
+        yield f"The {columns} {listed(pair.constant)} of the {what} do not vary, and are left out."
     if not pair.is_enough:
         why = "nothing in it varies" if not pair.y_names else f"fewer than {FEWEST_ROWS} complete rows are too few"
-        said.append(f"No more is said about the {what}: {why}.")
-    return prose(" ".join(said))
+        yield f"No more is said about the {what}: {why}."
 
 
 def _menu(key: str, label: str, names: Sequence[str], charts: list[Chart]) -> Block:
