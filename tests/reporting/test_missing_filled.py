@@ -72,8 +72,8 @@ def test_hidden_entries_are_observed_ones_that_the_model_has_not_seen():
 
 
 def test_errors_are_in_units_of_the_columns():
-    entries = module.Entries(np.arange(3), np.arange(3), np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 0.1]))
-    hidden = module.Hidden(entries, np.array([2.0, 2.0, 4.0]), np.array([2.0, 4.0, 4.0]), np.array([1.0, 2.0, 0.5]))
+    entries = (np.arange(3), np.arange(3), np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 0.1]))
+    hidden = module.Hidden(*entries, np.array([2.0, 2.0, 4.0]), np.array([2.0, 4.0, 4.0]), np.array([1.0, 2.0, 0.5]))
     assert hidden.error == pytest.approx(np.sqrt((1 + 0 + 4) / 3))
     assert hidden.error_of_means == pytest.approx(np.sqrt((0 + 1 + 0) / 3))
     assert hidden.within == pytest.approx(2 / 3)

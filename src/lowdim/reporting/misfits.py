@@ -24,7 +24,7 @@ from scipy import special
 from ..table import Table
 from .blocks import LONGEST, Section, Widget, be, brief, count, listed, number, prose, share
 from .map import ALPHA, largest
-from .passes import compact, floats
+from .passes import centred_rows, compact, floats
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -54,10 +54,7 @@ class Contributions(NamedTuple):
 
 def contributions(model: Any, X: np.ndarray) -> Contributions:
     """The contributions of the columns to T2 and Q of the rows of `X`, for a fitted PCA."""
-    mean, W, variances = (floats(a) for a in (model.mean_, model.components_, model.explained_variance_))
-    centred = X - mean
-    if model.scale_ is not None:
-        centred = centred / floats(model.scale_)
+    W, variances, centred = floats(model.components_), floats(model.explained_variance_), centred_rows(model, X)
     Z = centred @ W.T
     # Components without variance are no part of T2.
     rank = int(model.rank_)

@@ -348,6 +348,12 @@ def floats(array: Any) -> np.ndarray:
     return np.asarray(to_numpy(array), dtype=np.float64)
 
 
+def centred_rows(model: Any, X: np.ndarray) -> np.ndarray:
+    """Rows about the mean of a PCA, in its units."""
+    centred = X - floats(model.mean_)
+    return centred if model.scale_ is None else centred / floats(model.scale_)
+
+
 #: Values are stored in half the space if the error is at most this fraction of the range that a chart shows.
 _ERROR = 1e-5
 
