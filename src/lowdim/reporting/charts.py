@@ -101,6 +101,13 @@ def heading(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
     return {"text": text, "x": x, "y": y, "xref": "paper", "yref": "paper", **more}
 
 
+def guide(axis: str, value: float, **look: Any) -> dict[str, Any]:
+    """A thin line across the whole chart at a value of the x or the y axis."""
+    other = "y" if axis == "x" else "x"
+    ends = {f"{axis}0": value, f"{axis}1": value, f"{other}0": 0, f"{other}1": 1, f"{other}ref": "paper"}
+    return {"type": "line", **ends, "line": {"color": GREY, "width": 1, **look}}
+
+
 def points(
     x: np.ndarray,
     y: np.ndarray,
@@ -147,9 +154,6 @@ def column_chart(kind: str, names: list[str], values: np.ndarray, title: str, li
     marked = np.unique(np.linspace(0, n - 1, 9).round().astype(int)) if curve else np.arange(n)
     marks = {"tickmode": "array", "tickvals": marked.tolist(), "ticktext": [plain(names[i], 24) for i in marked]}
     of_values, of_columns = axis(title), axis("", automargin=True, **marks)
-    along, across = ("y", "x") if curve else ("x", "y")
-    ends = {f"{along}0": line, f"{along}1": line, f"{across}0": 0, f"{across}1": 1}
-    look = {"type": "line", f"{across}ref": "paper", "line": {"dash": "dash", "width": 1, "color": GREY}}
     x, y = (of_columns, of_values) if curve else (of_values, of_columns)
-    height = 380 if curve else max(240, 120 + 22 * n)
-    return {"data": [trace], "layout": axes(x, y, shapes=[look | ends]), "height": height}
+    shapes = [guide("y" if curve else "x", line, dash="dash")]
+    return {"data": [trace], "layout": axes(x, y, shapes=shapes), "height": 380 if curve else max(240, 120 + 22 * n)}

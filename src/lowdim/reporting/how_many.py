@@ -18,7 +18,7 @@ from ..summaries.base import union
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import Chart, Listing, Prose, Section, count, listed, prose, share
-from .charts import GREY, axes, axis, bar, color, scatter, symbol
+from .charts import axes, axis, bar, color, guide, scatter, symbol
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -358,11 +358,7 @@ def _variances(a: Analysis) -> Chart:
     data = [bar("component %{x}: %{y:.2f}%", 0, x=K, y=each, name="each component")]
     look: Any = {"name": "all up to it", "width": 2, "size": 6, "symbol": symbol(1)}
     data.append(scatter("lines+markers", "first %{x}: %{y:.2f}%", 1, x=K, y=reached, **look))
-    line = {"color": GREY, "width": 1, "dash": "dot"}
-    lines = [
-        {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 100 * level, "y1": 100 * level, "line": line}
-        for level in _SHARES
-    ]
+    lines = [guide("y", 100 * level, dash="dot") for level in _SHARES]
     x, y = axis("component", dtick=1 if m <= 20 else 5), axis("percent of the variance", range=[0, 102])
     title = "Variance of the components"
     return Chart(

@@ -18,13 +18,13 @@ from ..reading.summarize import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource
-from ..summaries.base import Changes, Layout, Summary, check_columns
+from ..summaries.base import Changes, check_columns
 from ..summaries.labelled import Labelled
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import LONGEST, Section, Widget, be, brief, count, listed, number, prose, share
 from .opening import Grouping, measures
-from .passes import compact, floats
+from .passes import PassSummary, compact, floats
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -242,7 +242,7 @@ def chosen_rows(n: int, size: int, groups: Sequence[Grouping], seed: int) -> np.
     return np.flatnonzero(drawn)
 
 
-class ScoredRows(Summary):
+class ScoredRows(PassSummary):
     """What the map and the rows at the ends need; rows come with their numbers and groups in the last columns.
 
     Parameters
@@ -261,7 +261,6 @@ class ScoredRows(Summary):
 
     parameters = ("n_columns", "counts")
     options = ("scoring", "chosen", "deviations")
-    state = ("n_columns", "counts", "n_rows", "beyond", "histograms")
 
     def __init__(
         self,
@@ -321,14 +320,6 @@ class ScoredRows(Summary):
         changes = dict(changes)
         self.spreads._change(changes.pop("spreads", {}))
         super()._change(changes)
-
-    def snapshot(self) -> Self:
-        twin = super().snapshot()
-        twin.spreads = self.spreads.snapshot()
-        return twin
-
-    def _layout(self) -> Layout:
-        return {"n_columns": (), "n_rows": (), "beyond": (3 + sum(self.counts),)}
 
     def _count_beyond(self, rows: SomeRows, codes: np.ndarray) -> np.ndarray:
         outside = rows.misfit > 1

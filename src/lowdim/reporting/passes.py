@@ -22,7 +22,16 @@ from ..summaries.moments import Moments
 # Summaries that are made for one pass over a table whose rows come with their numbers.
 
 
-class Ranges(Summary):
+class PassSummary(Summary):
+    """A summary that is used for one pass, and never stored."""
+
+    state = ()
+
+    def _layout(self) -> Layout:
+        return {}
+
+
+class Ranges(PassSummary):
     """Of the observed entries of each column: how many there are, the smallest and the largest, and whether all are
     whole numbers; and the smallest and the largest difference from the numbers of the rows, which are equal for a
     column that counts the rows.
@@ -43,7 +52,6 @@ class Ranges(Summary):
         "most": np.maximum,
     }
     parameters = ("n_features",)
-    state = ("n_features", *_joins)
     takes_nan = True
 
     def __init__(self, n_features: int) -> None:
@@ -83,11 +91,8 @@ class Ranges(Summary):
         """Which columns grow by one from each of the n rows to the next."""
         return self.whole & (self.least == self.most) & (self.count == n) & (n > 1)
 
-    def _layout(self) -> Layout:
-        return {"n_features": (), **dict.fromkeys(self._joins, (self.n_features,))}
 
-
-class Chosen(Summary):
+class Chosen(PassSummary):
     """The rows with certain numbers. Rows come with their numbers in the column after the last one.
 
     Parameters
@@ -99,7 +104,6 @@ class Chosen(Summary):
 
     parameters = ("n_features",)
     options = ("numbers",)
-    state = ("n_features",)
     takes_nan = True
 
     def __init__(self, n_features: int, numbers: np.ndarray) -> None:
@@ -117,30 +121,21 @@ class Chosen(Summary):
     def _merged(self, other: Self) -> Changes:
         return {"kept": self.kept + other.kept}
 
-    def _empty(self) -> Self:
-        return type(self)(self.n_features, self.numbers)
-
     def rows(self) -> np.ndarray:
         """The rows in the order of their numbers."""
         numbers = np.concatenate([numbers for numbers, _ in self.kept])
         return np.concatenate([rows for _, rows in self.kept])[np.argsort(numbers)]
 
-    def _layout(self) -> Layout:
-        return {"n_features": ()}
 
-
-class Several(Summary):
-    """Several summaries of the same rows, for one pass."""
+class Several(PassSummary):
+    """Several summaries of the same rows."""
 
     parameters = ()
-    state = ("parts",)
+    options = ("parts",)
 
     def __init__(self, parts: Sequence[Summary]) -> None:
         self.parts: Any = [part.fresh() for part in parts]
         self.takes_nan = all(part.takes_nan for part in parts)  # type: ignore[misc] # depends on the parts
-
-    def _empty(self) -> Self:
-        return type(self)(self.parts)
 
     def _updated(self, block: Any, weights: Any) -> Changes:
         return {str(i): part._changes_from(block, weights) for i, part in enumerate(self.parts)}
@@ -152,16 +147,8 @@ class Several(Summary):
         for i, of_part in changes.items():
             self.parts[int(i)]._change(of_part)
 
-    def snapshot(self) -> Self:
-        twin = super().snapshot()
-        twin.parts = [part.snapshot() for part in self.parts]
-        return twin
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return min(part.block_rows(n_columns, itemsize, stored) for part in self.parts)
-
-    def _layout(self) -> Layout:
-        return {}
 
 
 # The first pass over the rows: counts, means, deviations and ranges of the columns, and moments of pieces of the rows.

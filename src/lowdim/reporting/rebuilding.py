@@ -8,7 +8,7 @@ import numpy as np
 
 from ..table import Table
 from .blocks import LONGEST, Block, Chart, Prose, Section, Widget, brief, count, number, share
-from .charts import axes, axis, color, scatter
+from .charts import axes, axis, color, guide, scatter
 from .map import largest
 from .passes import centred_rows, compact, floats
 
@@ -139,7 +139,6 @@ def _errors(a: Analysis) -> Chart:
         trace["customdata"] = found.off_by
         hover += ", an entry is off by %{customdata:.3g}"
     k = min(a.k, len(counts) - 1)
-    line = {"color": "#888888", "width": 1, "dash": "dot"}
     title = "What is lost with K components"
     return Chart(
         key="rebuilding-error",
@@ -149,7 +148,7 @@ def _errors(a: Analysis) -> Chart:
         layout=axes(
             axis("number of components K", **({"dtick": 1} if len(counts) <= 16 else {})),
             axis("share of the variance that is lost", tickformat=".0%", rangemode="tozero"),
-            shapes=[{"type": "line", "x0": k, "x1": k, "y0": 0, "y1": 1, "yref": "paper", "line": line}],
+            shapes=[guide("x", k, dash="dot", color="#888888")],
             showlegend=False,
         ),
         table=Table(columns, counts.tolist(), title=title, row_name="K"),
