@@ -20,7 +20,7 @@ from ..summaries.base import union
 from ..summaries.moments import Moments
 from ..table import Table
 from .beyond import MOST_ROWS, Beyond, beyond
-from .blocks import brief, share
+from .blocks import LONGEST, brief, share
 from .data import Columns, Correlations, found_layout
 from .how_many import choices_of, followed
 from .map import MOST_FURTHER, Scoring, SomeRows, second_pass
@@ -344,6 +344,10 @@ class Analysis:
     def row_name(self, number: int) -> str:
         """What a row is called: its name, or its number, from 0."""
         return f"row {number}" if self.opened.ids is None else str(self.opened.ids[number])
+
+    def ids_of(self, rows: np.ndarray) -> list[str] | None:
+        """The names of rows, shortened; None if rows have none."""
+        return None if self.opened.ids is None else [brief(self.opened.ids[i], LONGEST) for i in rows]
 
     def group_of(self, row: int) -> str:
         """The group of a row by the first labels; empty if it has none."""

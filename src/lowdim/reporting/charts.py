@@ -80,7 +80,7 @@ def scatter(mode: str, hover: str | None = None, paint: Any = None, **more: Any)
     return {"type": "scatter", "mode": mode, **more, **end}
 
 
-def bar(hover: str, paint: int, **more: Any) -> dict[str, Any]:
+def bar(hover: str, paint: int = 0, **more: Any) -> dict[str, Any]:
     """A trace of bars of one colour; `hover` is what is shown of the bar below the pointer."""
     return {"type": "bar", "marker": {"color": color(paint)}, **more, "hovertemplate": f"{hover}<extra></extra>"}
 

@@ -44,29 +44,28 @@ def choices_of(a: Analysis) -> Choices:
     n, p = (a.n, a.p) if total is None else (int(total.n_rows), total.n_features)
     sizes = {"cv": min(n, p), "map": p}
     slow = [rule for rule, most in _SLOW.items() if sizes[rule] > most]
-    refused = dict.fromkeys(
-        slow, "left out to save time: this table is large, and the rule would take longer than all others"
-    )
-    rules = [rule for rule in RULES if rule not in slow]
+    why = "left out to save time: this table is large, and the rule would take longer than all others"
+    answers = {rule: Choice(rule, None, np.zeros(0), RULES[rule].assumes, why) for rule in slow}
     options: Any = {"standardize": a.standardize, "n_draws": draws(n, p), "random_state": a.seed}
-    if pieces is None:
-        found = choose_n_components(a.rows, rules, cv=_FOLDS, sample_weight=a.opened.weights, **options)
-        answers = {answer.rule: answer for answer in found.answers}
-    else:
-        found = choose_n_components(total, [rule for rule in rules if rule != "cv"], **options)
-        answers = {answer.rule: answer for answer in found.answers}
-        if "cv" in rules:
-            refused["cv"] = "needs at least 2 columns and 10 rows"
-            if p >= 2 and n >= 10 and len(pieces) >= 2 * _FOLDS:
-                result = cross_validated(pieces, a.standardize)
-                refused["cv"] = "the rows without a fold leave no variance for the noise of any model"
-                if np.isfinite(result.mean).any():
-                    assumes = RULES["cv"].assumes
-                    answers["cv"] = Choice("cv", result.best, result.mean[0], assumes, cross_validation=result)
-    for rule in RULES:
-        if rule not in answers:
-            answers[rule] = Choice(rule, None, np.zeros(0), RULES[rule].assumes, refused[rule])
+    if total is None:
+        options |= {"cv": _FOLDS, "sample_weight": a.opened.weights}
+    elif "cv" not in slow:
+        answers["cv"] = _cross_validated_choice(a, n, p)
+    rules = [rule for rule in RULES if rule not in answers]
+    found = choose_n_components(a.rows if total is None else total, rules, **options)
+    answers |= {answer.rule: answer for answer in found.answers}
     return Choices(found.eigenvalues, tuple(answers[rule] for rule in RULES))
+
+
+def _cross_validated_choice(a: Analysis, n: int, p: int) -> Choice:
+    """What cross-validation says, from pieces of n rows and p columns."""
+    assumes, why = RULES["cv"].assumes, "needs at least 2 columns and 10 rows"
+    if p >= 2 and n >= 10 and len(a.pieces) >= 2 * _FOLDS:
+        result = cross_validated(a.pieces, a.standardize)
+        if np.isfinite(result.mean).any():
+            return Choice("cv", result.best, result.mean[0], assumes, cross_validation=result)
+        why = "the rows without a fold leave no variance for the noise of any model"
+    return Choice("cv", None, np.zeros(0), assumes, why)
 
 
 def cross_validated(pieces: Sequence[Moments], standardize: bool) -> CrossValidation:
@@ -301,23 +300,12 @@ def _scree(a: Analysis) -> Chart:
         )
         data.append(line | {"visible": visible})
     shown = sorted(answers, key=lambda answer: -answers[answer])
-    data.append(
-        scatter(
-            "markers+text",
-            "%{y}: %{text}",
-            [color(1) if answer is chosen else color(0) for answer in shown],
-            symbol=[symbol(2) if answer is chosen else symbol(0) for answer in shown],
-            size=10,
-            x=np.array([min(answers[answer], m) for answer in shown]),
-            y=[_called(answer.rule) for answer in shown],
-            text=[f"{answers[answer]}" for answer in shown],
-            textposition="middle right",
-            cliponaxis=False,
-            xaxis="x",
-            yaxis="y2",
-            showlegend=False,
-        )
-    )
+    names, numbers = [_called(answer.rule) for answer in shown], [answers[answer] for answer in shown]
+    colors = [color(1) if answer is chosen else color(0) for answer in shown]
+    look: Any = {"symbol": [symbol(2) if answer is chosen else symbol(0) for answer in shown], "size": 10}
+    look |= {"text": list(map(str, numbers)), "textposition": "middle right", "cliponaxis": False, "showlegend": False}
+    at = {"x": np.minimum(numbers, m), "y": names, "xaxis": "x", "yaxis": "y2"}
+    data.append(scatter("markers+text", "%{y}: %{text}", colors, **at, **look))
     beyond = f" Answers above {m} are drawn at {m}." if largest > m else ""
     return Chart(
         key="scree",

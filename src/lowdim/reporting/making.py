@@ -169,13 +169,9 @@ _LARGEST_MODEL, _LARGEST_WITH_ROWS = 8 << 20, 1 << 20
 def computed_section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]) -> Section:
     """The last section, which is about the whole page: its other sections, and how long they took."""
     stored, said = _model_file(a.model)
-    times = Table(
-        {"seconds": [round(value, 3) for value in seconds.values()]},
-        list(seconds),
-        title="How long the parts took",
-        notes=["What several sections need is counted where it is first needed."],
-        row_name="part",
-    )
+    taken = {"seconds": [round(value, 3) for value in seconds.values()]}
+    notes = ["What several sections need is counted where it is first needed."]
+    times = Table(taken, list(seconds), title="How long the parts took", notes=notes, row_name="part")
     second = {"response": a.opened.response, "other": a.opened.other}
     keys = [*(other.key for other in others), *(name for name, table in second.items() if table is not None)]
     blocks: list[Block] = [

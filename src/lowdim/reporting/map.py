@@ -307,14 +307,9 @@ class ScoredRows(PassSummary):
         return changes
 
     def _merged(self, other: Self) -> Changes:
-        return {
-            "n_rows": self.n_rows + other.n_rows,
-            "beyond": self.beyond + other.beyond,
-            "histograms": self.histograms + other.histograms,
-            "spreads": self.spreads._merged(other.spreads),
-            "kept": self.kept + other.kept,
-            "waiting": _settled(self.waiting + other.waiting),
-        }
+        sums = self._plus({name: getattr(other, name) for name in ("n_rows", "beyond", "histograms", "kept")})
+        spreads, waiting = self.spreads._merged(other.spreads), _settled(self.waiting + other.waiting)
+        return sums | {"spreads": spreads, "waiting": waiting}
 
     def _change(self, changes: Changes) -> None:
         changes = dict(changes)
@@ -406,10 +401,9 @@ def _widget(a: Analysis) -> Widget:
         }
         for group, spreads in zip(a.groupings, found.groups, strict=True)
     ]
-    ids = None
-    if a.opened.ids is not None:
-        ids = [brief(a.opened.ids[i], LONGEST) for i in rows.numbers]
-        ids += [] if further is None else [f"supplementary {i}" for i in further.numbers.tolist()]
+    ids = a.ids_of(rows.numbers)
+    if ids is not None and further is not None:
+        ids += [f"supplementary {i}" for i in further.numbers.tolist()]
     densities = [
         {name: compact(value.ravel()) if isinstance(value, np.ndarray) else value for name, value in density.items()}
         for density in found.densities or ()

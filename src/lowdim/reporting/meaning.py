@@ -17,7 +17,7 @@ from ..sources.base import Source
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, share
-from .charts import COLORS, axes, axis, color, error_bars, heading, heatmap, plain, scatter, symbol
+from .charts import COLORS, axes, axis, bar, color, error_bars, heading, heatmap, plain, scatter, symbol
 from .map import largest
 from .passes import floats
 
@@ -375,18 +375,11 @@ def _bars(a: Analysis, k: int, title: str) -> Chart:
     if a.p > 2 * _BARS:
         order = np.concatenate([order[values[order] > 0][:_BARS], order[values[order] <= 0][-_BARS:]])
     sizes, places = values[order], np.arange(len(order))[::-1]
-    trace: dict[str, Any] = {
-        "type": "bar",
-        "orientation": "h",
-        "x": sizes,
-        "y": places,
-        "marker": {
-            "color": [color(0) if value > 0 else color(1) for value in sizes],
-            "opacity": np.where(found.uncertain[order, k], 0.4, 1.0),
-        },
-        "text": [plain(a.names[j], 80) for j in order],
-        "textposition": "none",
-        "hovertemplate": "%{text}: %{x:.3g}<extra></extra>",
+    text = [plain(a.names[j], 80) for j in order]
+    trace = bar("%{text}: %{x:.3g}", orientation="h", x=sizes, y=places, text=text, textposition="none")
+    trace["marker"] = {
+        "color": [color(0) if value > 0 else color(1) for value in sizes],
+        "opacity": np.where(found.uncertain[order, k], 0.4, 1.0),
     }
     caption = (
         "The correlation of each column with the component."
@@ -609,23 +602,18 @@ def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray, reach: float) -> 
     places = _places(ends, names, reach)
     # Coordinates of lines from zero to each end, with a gap after each.
     x, y = (np.column_stack([np.zeros(len(end)), end, np.full(len(end), np.nan)]).ravel() for end in ends.T)
-    return [
-        scatter("lines", None, _ARROW, x=x, y=y, width=1.6, hoverinfo="skip", showlegend=False),
-        scatter(
-            "markers+text",
-            "%{customdata}: %{x:.2f}, %{y:.2f}",
-            x=ends[:, 0],
-            y=ends[:, 1],
-            text=[name if place else "" for name, place in zip(names, places, strict=True)],
-            textposition=[place or "middle right" for place in places],
-            textfont={"size": 11},
-            cliponaxis=False,
-            # The marker is turned to point away from the middle; without a turn it points upwards.
-            marker={"color": _ARROW, "symbol": "triangle-up", "size": 9, "angle": 90.0 - angles},
-            customdata=[plain(a.names[j], 80) for j in chosen],
-            showlegend=False,
-        ),
-    ]
+    lines = scatter("lines", None, _ARROW, x=x, y=y, width=1.6, hoverinfo="skip", showlegend=False)
+    # The marker is turned to point away from the middle; without a turn it points upwards.
+    marker = {"color": _ARROW, "symbol": "triangle-up", "size": 9, "angle": 90.0 - angles}
+    text = {
+        "text": [name if place else "" for name, place in zip(names, places, strict=True)],
+        "textposition": [place or "middle right" for place in places],
+        "textfont": {"size": 11},
+        "customdata": [plain(a.names[j], 80) for j in chosen],
+    }
+    hover, at = "%{customdata}: %{x:.2f}, %{y:.2f}", dict(zip("xy", ends.T, strict=True))
+    heads = scatter("markers+text", hover, **at, **text, cliponaxis=False, marker=marker, showlegend=False)
+    return [lines, heads]
 
 
 def _places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import special
 
 from ..table import Table
-from .blocks import LONGEST, Section, Widget, be, brief, count, listed, number, prose, share
+from .blocks import Section, Widget, be, brief, count, listed, number, prose, share
 from .map import ALPHA, largest
 from .passes import centred_rows, compact, floats
 
@@ -174,7 +174,7 @@ def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
         "q": compact(rows.q),
         "t2_limit": t2_limit,
         "q_limit": q_limit,
-        "ids": None if a.opened.ids is None else [brief(a.opened.ids[i], LONGEST) for i in rows.numbers],
+        "ids": a.ids_of(rows.numbers),
         "numbers": rows.numbers.astype(np.int32),
         "explained": [
             {"point": int(i), "t2": _bars(a, found.t2[place]), "q": _bars(a, found.q[place])}

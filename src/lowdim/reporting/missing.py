@@ -598,22 +598,14 @@ def _distribution(a: Analysis, found: Filled, j: int) -> Chart:
     observed = sample[~np.isnan(sample)]
     filled = found.entries.values[found.entries.columns == j]
     edges = np.histogram_bin_edges(np.concatenate([observed, filled]), 24)
+    middle, width = (edges[:-1] + edges[1:]) / 2, 0.92 * float(edges[1] - edges[0])
     data, table = [], {"from": edges[:-1], "to": edges[1:]}
     for i, (what, entries) in enumerate((("observed", observed), ("filled in", filled))):
         percent = 100.0 * np.histogram(entries, edges)[0] / max(1, len(entries))
         table[f"{what}, percent"] = percent
-        data.append(
-            bar(
-                "%{x:.4g}: %{y:.1f}%",
-                i,
-                x=(edges[:-1] + edges[1:]) / 2,
-                y=percent,
-                width=0.92 * float(edges[1] - edges[0]),
-                name=f"{what} ({len(entries):,})",
-                opacity=0.65,
-                marker={"color": color(i), "pattern": {"shape": "" if i == 0 else "/"}},
-            )
-        )
+        bars = bar("%{x:.4g}: %{y:.1f}%", i, x=middle, y=percent, width=width, name=f"{what} ({len(entries):,})")
+        bars["marker"]["pattern"] = {"shape": "" if i == 0 else "/"}
+        data.append(bars | {"opacity": 0.65})
     name = brief(a.names[j])
     title = f"Observed and filled-in entries of {name}"
     return Chart(

@@ -126,13 +126,8 @@ def _errors(a: Analysis) -> Chart:
     found = a.rebuilding
     counts = np.arange(len(found.lost))
     columns: dict[str, Any] = {"share lost": found.lost}
-    trace = scatter(
-        "lines+markers" if len(counts) <= 60 else "lines",
-        x=counts,
-        y=found.lost,
-        line={"color": color(0), "width": 2},
-        marker={"size": 5},
-    )
+    mode, look = "lines+markers" if len(counts) <= 60 else "lines", {"color": color(0), "width": 2}
+    trace = scatter(mode, x=counts, y=found.lost, line=look, marker={"size": 5})
     hover = "%{x} components: %{y:.1%} lost"
     if found.off_by is not None:
         columns["root mean square difference of an entry"] = found.off_by

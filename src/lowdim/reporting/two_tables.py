@@ -471,15 +471,8 @@ class Canonical:
             # Without regularization, correlations of one are found as soon as the columns are as many as the rows.
             enough = n * (CANONICAL_FOLDS - 1) // CANONICAL_FOLDS > p + q + 1
             tried = [0.0, *TRIED] if enough else list(TRIED)
-        found = cross_validate(
-            CCA(),
-            X,
-            Y,
-            cv=folds,
-            n_components=range(1, most + 1),
-            parameters={"regularization": tried},
-            sample_weight=weights,
-        )
+        counts, grid = range(1, most + 1), {"regularization": tried}
+        found = cross_validate(CCA(), X, Y, cv=folds, n_components=counts, parameters=grid, sample_weight=weights)
         # The sum of all pairs that are shown decides: it does not depend on how many of them are good for chance.
         s = int(np.nanargmax(found.mean[:, -1]))
         self.regularization = float(tried[s])
