@@ -307,30 +307,25 @@ class Analysis:
     #: Some rows, and what is needed to rebuild them from more and more components.
     rebuilding = cached_property(Rebuilding)
 
-    def _pair(self, second: Source | None, stem: str) -> Pair | None:
-        return None if second is None else Pair(self.rows, second, self.n, stem, self.opened.weights, self.seed)
+    @cached_property
+    def pairs(self) -> dict[str, Pair]:
+        """The rows with their responses ("response"), and with those of another table ("other"), if these are given."""
+        given = {"response": (self.opened.response, "y"), "other": (self.opened.other, "z")}
+        return {
+            name: Pair(self.rows, second, self.n, stem, self.opened.weights, self.seed)
+            for name, (second, stem) in given.items()
+            if second is not None
+        }
 
     @cached_property
-    def with_response(self) -> Pair | None:
-        """The rows with their responses, if there are any."""
-        return self._pair(self.opened.response, "y")
+    def regression(self) -> Regression:
+        """How well the responses can be predicted."""
+        return Regression(self.pairs["response"], self.standardize, self.seed)
 
     @cached_property
-    def with_other(self) -> Pair | None:
-        """The rows with those of another table, if there is one."""
-        return self._pair(self.opened.other, "z")
-
-    @cached_property
-    def regression(self) -> Regression | None:
-        """How well the responses can be predicted; None if there are none, or too few rows."""
-        pair = self.with_response
-        return None if pair is None or not pair.is_enough else Regression(pair, self.standardize, self.seed)
-
-    @cached_property
-    def canonical(self) -> Canonical | None:
-        """What the other table has in common with this one; None if there is none, or there are too few rows."""
-        pair = self.with_other
-        return None if pair is None or not pair.is_enough else Canonical(pair, self.seed)
+    def canonical(self) -> Canonical:
+        """What the other table has in common with this one."""
+        return Canonical(self.pairs["other"], self.seed)
 
     @cached_property
     def beyond(self) -> Beyond | None:

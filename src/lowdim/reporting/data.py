@@ -80,8 +80,7 @@ class Columns:
         with np.errstate(invalid="ignore"):
             far_less = (self.skewness > _SKEWED) & (np.abs(after) < self.skewness / 2)
             self.for_logarithm = measured & (first.low >= 0) & far_less
-        self._grow = np.array([_grows(first, j) for j in range(len(names))], dtype=bool)
-        recounts = np.array([_recounts(first, j) for j in range(len(names))], dtype=bool)
+        self._grow, recounts = np.array([_counts_rows(first, j) for j in range(len(names))], dtype=bool).T
         named = np.array([_names_rows(name) for name in names], dtype=bool)
         from_the_first = first.numbering & ((first.low == 0) | (first.low == 1))
         #: Columns that certainly only identify the rows.
@@ -149,19 +148,13 @@ def _skewness(X: np.ndarray) -> np.ndarray:
         return np.asarray(cube / square**1.5)
 
 
-def _grows(first: FirstPass, j: int) -> bool:
-    """Whether a column holds whole numbers without gaps that grow from each row of the sample to the next."""
-    if not first.whole[j] or first.observed[j] < max(first.n, _FEWEST_IDENTIFIED):
-        return False
-    return bool(np.all(np.diff(first.sample[:, j]) > 0))
-
-
-def _recounts(first: FirstPass, j: int) -> bool:
-    """Whether a column counts rows from 0 or 1, again and again: within groups that follow each other."""
-    counted = first.sample[:, j]
-    if len(counted) < max(first.n, _FEWEST_IDENTIFIED) or first.low[j] not in (0, 1) or first.high[j] <= _FEW_VALUES:
-        return False
-    return bool(np.all((np.diff(counted) == 1) | (counted[1:] == first.low[j])))
+def _counts_rows(first: FirstPass, j: int) -> tuple[bool, bool]:
+    """Whether a column holds whole numbers without gaps that grow from each row of the sample to the next; and whether
+    it counts rows from 0 or 1, again and again: within groups that follow each other."""
+    enough, steps = max(first.n, _FEWEST_IDENTIFIED), np.diff(first.sample[:, j])
+    grows = first.whole[j] and first.observed[j] >= enough and bool(np.all(steps > 0))
+    able = len(first.sample) >= enough and first.low[j] in (0, 1) and first.high[j] > _FEW_VALUES
+    return grows, able and bool(np.all((steps == 1) | (first.sample[1:, j] == first.low[j])))
 
 
 def _names_rows(name: str) -> bool:

@@ -172,8 +172,7 @@ def computed_section(a: Analysis, others: Sequence[Section], seconds: Mapping[st
     taken = {"seconds": [round(value, 3) for value in seconds.values()]}
     notes = ["What several sections need is counted where it is first needed."]
     times = Table(taken, list(seconds), title="How long the parts took", notes=notes, row_name="part")
-    second = {"response": a.opened.response, "other": a.opened.other}
-    keys = [*(other.key for other in others), *(name for name, table in second.items() if table is not None)]
+    keys = [*(other.key for other in others), *a.pairs]
     blocks: list[Block] = [
         *prose(_solved(a)),
         Listing(_facts(a), shown=20),

@@ -149,9 +149,8 @@ def _columns(X: Any, table: Any, named: Sequence[Any]) -> tuple[Source, list[str
     for name in chosen:
         if name not in numeric:
             nearly = table.nearly_numbers([name])
-            left_out[name] = (
-                f"not all of its entries are numbers: {nearly}" if nearly else "its entries are not numbers"
-            )
+            why = f"not all of its entries are numbers: {nearly}" if nearly else "its entries are not numbers"
+            left_out[name] = why
     return open_source(table.rows(names)), names, left_out
 
 

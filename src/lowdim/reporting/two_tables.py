@@ -13,7 +13,7 @@ from ..models.cca import CCA
 from ..models.pcr import PCR
 from ..models.pls import PLSRegression
 from ..selection.bootstrapping import bootstrap
-from ..selection.cross_validation import CrossValidation, cross_validate
+from ..selection.cross_validation import cross_validate
 from ..selection.permutation import permutation_test
 from ..sources.base import Source
 from ..table import Table
@@ -62,20 +62,22 @@ def section(a: Analysis) -> Section | None:
     """The section; None if there is neither a response nor another table."""
     blocks: list[Block] = []
     leads, sentences = [], []
-    if a.with_response is not None:
-        names = a.with_response.y_names + a.with_response.constant
+    pair = a.pairs.get("response")
+    if pair is not None:
+        names = pair.y_names + pair.constant
         leads.append(
             f"Whether {names[0] if len(names) == 1 else f'{len(names)} responses'} can be predicted from the columns "
             "of the table: by PLS, whose components are chosen to predict, and by PCR, which predicts from principal "
             "components. Errors and predictions are of rows that were left out of the fit, so they tell what to expect "
             "of new rows."
         )
-        blocks += prose(_about(a.with_response, a.n, "response"))
-        if a.regression is not None:
+        blocks += prose(_about(pair, a.n, "response"))
+        if pair.is_enough:
             verdict = _predictable(a.regression)
             blocks += _prediction(a, a.regression, verdict)
             sentences.append(verdict)
-    if a.with_other is not None:
+    other = a.pairs.get("other")
+    if other is not None:
         leads.append(
             "What the table and the other table of the same rows have in common, by canonical correlation analysis "
             "(CCA). It finds a weighted sum of the columns of each table so that the two sums, called variates, "
@@ -83,14 +85,14 @@ def section(a: Analysis) -> Section | None:
             "correlations of the fit are larger than they would be in new rows; those of rows left out are the ones to "
             "believe."
         )
-        blocks += prose(_about(a.with_other, a.n, "other table"))
-        if a.canonical is not None:
+        blocks += prose(_about(other, a.n, "other table"))
+        if other.is_enough:
             verdict = _related(a.canonical)
             blocks += _in_common(a, a.canonical, verdict)
             sentences.append(verdict)
     if not leads:
         return None
-    title = "Prediction" if a.with_other is None else "Two tables"
+    title = "Prediction" if other is None else "Two tables"
     return Section(key="two-tables", title=title, lead=" ".join(leads), blocks=blocks, summary=" ".join(sentences))
 
 
@@ -261,9 +263,7 @@ def _needed(r: Regression) -> str:
         name = r.pair.y_names[0]
         text = f"A prediction is typically off by {off}; the standard deviation of {name} is {deviation}. {text}"
     ours, theirs = r.pls.one_standard_error, r.pcr.one_standard_error
-    errors = [
-        number(float(_rmsep(cv)[0][list(cv.n_components).index(k)])) for cv, k in ((r.pls, ours), (r.pcr, theirs))
-    ]
+    errors = [number(float(cv.rmse[0][list(cv.n_components).index(cv.one_standard_error)])) for cv in (r.pls, r.pcr)]
     if ours == theirs:
         both = f"{text} is {ours} for both PLS and PCR (errors {errors[0]} and {errors[1]})"
         return f"{both}, so the largest directions of the table are also those that predict."
@@ -271,18 +271,13 @@ def _needed(r: Regression) -> str:
     return f"{text} is {ours} for PLS and {theirs} for PCR (errors {errors[0]} and {errors[1]}); {fewer} needs fewer."
 
 
-def _rmsep(cv: CrossValidation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The root mean squared error for each number of components, and the ends of its bar of one standard error."""
-    mean, error = cv.mean[0], np.nan_to_num(cv.standard_error[0])
-    return np.sqrt(mean), np.sqrt(np.maximum(mean - error, 0.0)), np.sqrt(mean + error)
-
-
 def _curves(r: Regression) -> Chart:
     """Errors of both methods against the number of components."""
     traces: list[dict[str, Any]] = []
     columns: dict[str, Any] = {}
     for i, (name, cv) in enumerate((("PLS", r.pls), ("PCR", r.pcr))):
-        middle, low, high = _rmsep(cv)
+        mean, middle, error = cv.mean[0], cv.rmse[0], np.nan_to_num(cv.standard_error[0])
+        low, high = np.sqrt(np.maximum(mean - error, 0.0)), np.sqrt(mean + error)
         at = {"x": cv.n_components.astype(np.int32), "y": middle, "error_y": error_bars(high - middle, middle - low)}
         hover = f"{name}, %{{x}} components: %{{y:.4~g}}"
         traces.append(scatter("lines+markers", hover, i, name=name, **at, symbol=symbol(i), size=7))
