@@ -28,9 +28,9 @@ def test_matrix_and_strongest_pairs(monkeypatch, limit):
     expected = np.corrcoef(X, rowvar=False)
     np.testing.assert_allclose(_matrix(found), expected, atol=1e-9)
     sizes = np.sort(np.abs(expected[np.triu_indices(12, 1)]))[::-1]
-    np.testing.assert_allclose([abs(pair.r) for pair in found.strongest], sizes[:12], atol=1e-9)
-    for pair in found.strongest:
-        assert pair.r == pytest.approx(expected[pair.first, pair.second], abs=1e-9)
+    np.testing.assert_allclose([abs(r) for _, r in found.strongest], sizes[:12], atol=1e-9)
+    for pair, r in found.strongest:
+        assert r == pytest.approx(expected[pair], abs=1e-9)
     assert found.pairs == 66
     assert found.beyond_half == np.count_nonzero(sizes > 0.5)
 
@@ -57,7 +57,7 @@ def test_copies_and_columns_that_are_the_same_up_to_shift_and_scale():
     found = analysis(table).correlations
     assert found.copies == [[0, 3]]
     assert found.rescaled == [[1, 5]]
-    assert (found.strongest[0].first, found.strongest[0].second) == (2, 6)
+    assert found.strongest[0][0] == (2, 6)
 
 
 def test_of_many_columns_those_with_the_largest_correlations_are_shown(monkeypatch):

@@ -55,7 +55,7 @@ def test_hidden_entries_tell_the_error_of_missing_ones():
 
 def test_hidden_entries_are_observed_ones_that_the_model_has_not_seen():
     hidden = analysis(X).filled.hidden
-    rows, columns = hidden.entries.rows, hidden.entries.columns
+    rows, columns = hidden.rows, hidden.columns
     assert not REMOVED[rows, columns].any()
     np.testing.assert_array_equal(hidden.truth, X[rows, columns])
     np.testing.assert_allclose(hidden.spread, np.nanstd(X, axis=0, ddof=1)[columns])
@@ -68,12 +68,12 @@ def test_hidden_entries_are_observed_ones_that_the_model_has_not_seen():
     means = np.nanmean(left, axis=0)
     np.testing.assert_allclose(hidden.column_means[first], means[columns[first]])
     model = PPCA(2, prior="vb").fit(left)
-    np.testing.assert_allclose(hidden.entries.values[first], model.impute(left)[rows[first], columns[first]], rtol=1e-5)
+    np.testing.assert_allclose(hidden.values[first], model.impute(left)[rows[first], columns[first]], rtol=1e-5)
 
 
 def test_errors_are_in_units_of_the_columns():
-    entries = module.Entries(np.arange(3), np.arange(3), np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 0.1]))
-    hidden = module.Hidden(entries, np.array([2.0, 2.0, 4.0]), np.array([2.0, 4.0, 4.0]), np.array([1.0, 2.0, 0.5]))
+    entries = (np.arange(3), np.arange(3), np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 0.1]))
+    hidden = module.Hidden(*entries, np.array([2.0, 2.0, 4.0]), np.array([2.0, 4.0, 4.0]), np.array([1.0, 2.0, 0.5]))
     assert hidden.error == pytest.approx(np.sqrt((1 + 0 + 4) / 3))
     assert hidden.error_of_means == pytest.approx(np.sqrt((0 + 1 + 0) / 3))
     assert hidden.within == pytest.approx(2 / 3)
@@ -137,7 +137,7 @@ def test_empty_rows_and_columns_with_two_entries():
     assert np.isfinite(found.completed).all()
     # Nothing is known of an empty row but the means.
     np.testing.assert_allclose(found.completed[5], found.model.mean_)
-    assert 3 not in found.hidden.entries.columns
+    assert 3 not in found.hidden.columns
 
 
 def test_a_complete_table_has_no_holes():

@@ -35,12 +35,12 @@ def test_sentences_hold_the_numbers(a, section):
     relative = a.filled.entries.deviations / np.nanstd(X, axis=0, ddof=1)[a.filled.entries.columns]
     assert f"typically {np.median(relative):.2f} times that of its column" in text
     hidden = a.filled.hidden
-    error = np.sqrt(np.mean(((hidden.entries.values - hidden.truth) / hidden.spread) ** 2))
+    error = np.sqrt(np.mean(((hidden.values - hidden.truth) / hidden.spread) ** 2))
     means = np.sqrt(np.mean(((hidden.column_means - hidden.truth) / hidden.spread) ** 2))
     assert f"The error was {error:.2f} standard deviations" in text
     assert f"against {means:.2f} if the mean" in text
     assert f"That is {100 * (1 - (error / means) ** 2):.1f}% less squared error" in text
-    low, high = (hidden.entries.values + sign * 1.96 * hidden.entries.deviations for sign in (-1, 1))
+    low, high = (hidden.values + sign * 1.96 * hidden.deviations for sign in (-1, 1))
     within = 100 * np.mean((low <= hidden.truth) & (hidden.truth <= high))
     assert f"{within:.1f}% of the hidden entries lie in their interval" in text
     assert "bootstrap do not include the uncertainty of filling in" in text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,14 +18,15 @@ from ..sources.beside import ColumnsSource
 from ..sources.derived import MappedSource
 from ..summaries.base import union
 from ..summaries.moments import Moments
+from ..table import Table
 from .beyond import MOST_ROWS, Beyond, beyond
-from .blocks import brief, share
+from .blocks import LONGEST, brief, share
 from .data import Columns, Correlations, found_layout
 from .how_many import choices_of, followed
 from .map import MOST_FURTHER, Scoring, SomeRows, second_pass
 from .meaning import Meaning
 from .missing import Filled, Missing
-from .opening import Grouping, LeftOut, OpenedTable, columns_of, fit_given, groupings, is_fitted
+from .opening import Grouping, OpenedTable, columns_of, fit_given, groupings, is_fitted
 from .passes import FirstPass, first_pass, floats, moments_of, pieces_of, sampled_rows
 from .rebuilding import Rebuilding
 from .two_tables import Canonical, Pair, Regression
@@ -97,10 +98,10 @@ class Analysis:
         return len(self.used)
 
     @cached_property
-    def left_out(self) -> list[LeftOut]:
+    def left_out(self) -> dict[str, str]:
         """The columns that are not analysed, and why."""
         names, others = self.opened.names, np.setdiff1d(np.arange(len(self.opened.names)), self.used)
-        return [*self.opened.left_out, *(LeftOut(names[j], self.columns.why_not_analysed(j)) for j in others)]
+        return self.opened.left_out | {names[j]: self.columns.why_not_analysed(j) for j in others}
 
     @cached_property
     def deviation(self) -> np.ndarray:
@@ -306,30 +307,25 @@ class Analysis:
     #: Some rows, and what is needed to rebuild them from more and more components.
     rebuilding = cached_property(Rebuilding)
 
-    def _pair(self, second: Source | None, stem: str) -> Pair | None:
-        return None if second is None else Pair(self.rows, second, self.n, stem, self.opened.weights, self.seed)
+    @cached_property
+    def pairs(self) -> dict[str, Pair]:
+        """The rows with their responses ("response"), and with those of another table ("other"), if these are given."""
+        given = {"response": (self.opened.response, "y"), "other": (self.opened.other, "z")}
+        return {
+            name: Pair(self.rows, second, self.n, stem, self.opened.weights, self.seed)
+            for name, (second, stem) in given.items()
+            if second is not None
+        }
 
     @cached_property
-    def with_response(self) -> Pair | None:
-        """The rows with their responses, if there are any."""
-        return self._pair(self.opened.response, "y")
+    def regression(self) -> Regression:
+        """How well the responses can be predicted."""
+        return Regression(self.pairs["response"], self.standardize, self.seed)
 
     @cached_property
-    def with_other(self) -> Pair | None:
-        """The rows with those of another table, if there is one."""
-        return self._pair(self.opened.other, "z")
-
-    @cached_property
-    def regression(self) -> Regression | None:
-        """How well the responses can be predicted; None if there are none, or too few rows."""
-        pair = self.with_response
-        return None if pair is None or not pair.is_enough else Regression(pair, self.standardize, self.seed)
-
-    @cached_property
-    def canonical(self) -> Canonical | None:
-        """What the other table has in common with this one; None if there is none, or there are too few rows."""
-        pair = self.with_other
-        return None if pair is None or not pair.is_enough else Canonical(pair, self.seed)
+    def canonical(self) -> Canonical:
+        """What the other table has in common with this one."""
+        return Canonical(self.pairs["other"], self.seed)
 
     @cached_property
     def beyond(self) -> Beyond | None:
@@ -344,6 +340,10 @@ class Analysis:
         """What a row is called: its name, or its number, from 0."""
         return f"row {number}" if self.opened.ids is None else str(self.opened.ids[number])
 
+    def ids_of(self, rows: np.ndarray) -> list[str] | None:
+        """The names of rows, shortened; None if rows have none."""
+        return None if self.opened.ids is None else [brief(self.opened.ids[i], LONGEST) for i in rows]
+
     def group_of(self, row: int) -> str:
         """The group of a row by the first labels; empty if it has none."""
         code = int(self.groupings[0].codes[row]) if self.groupings else -1
@@ -357,6 +357,10 @@ class Analysis:
     def brief_names(self, columns: Iterable[int]) -> list[str]:
         """The names of columns in sentences."""
         return [brief(self.names[j]) for j in columns]
+
+    def column_table(self, columns: Mapping[str, Any], which: Iterable[int], title: str) -> Table:
+        """A table with a row for each of these columns that are analysed."""
+        return Table(columns, [self.names[j] for j in which], title=title, row_name="column")
 
     def component_title(self, k: int) -> str:
         """The name of a component with its share of the variance, if that is known: "PC1 (72.9%)"."""

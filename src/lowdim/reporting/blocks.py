@@ -6,7 +6,7 @@ There is no HTML here, and nothing that computes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,8 +116,9 @@ class Document:
     generator: str = ""
 
 
-def prose(*texts: str) -> list[Block]:
-    """A paragraph for each text that is not empty."""
+def prose(*paragraphs: str | Iterable[str]) -> list[Block]:
+    """The paragraphs, each a text or its sentences; those in which nothing is said are left out."""
+    texts = (given if isinstance(given, str) else " ".join(filter(None, given)) for given in paragraphs)
     return [Prose(text) for text in texts if text]
 
 

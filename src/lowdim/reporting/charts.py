@@ -55,15 +55,40 @@ def axes(x: Any, y: Any, legend: float | None = None, **more: Any) -> dict[str, 
     return layout if legend is None else layout | {"legend": {"orientation": "h", "y": legend}}
 
 
-def scatter(mode: str, hover: str | None = None, **more: Any) -> dict[str, Any]:
-    """A trace of points or lines; `hover` is what is shown of the point below the pointer."""
+#: The looks of the two parts of a trace.
+_LOOKS = {"line": ("color", "width", "dash"), "marker": ("color", "symbol", "size", "opacity")}
+
+
+def names_axis(n: int = 0, **more: Any) -> dict[str, Any]:
+    """An axis of names; more than three of them are turned."""
+    return axis(type="category", automargin=True, tickangle=-45 if n > 3 else 0, **more)
+
+
+def scatter(mode: str, hover: str | None = None, paint: Any = None, **more: Any) -> dict[str, Any]:
+    """A trace of points or lines; `hover` is what is shown of the point below the pointer.
+
+    `paint` is a colour, or the number of one; `width`, `dash`, `symbol`, `size` and `opacity` are those of the lines
+    and markers.
+    """
+    look = {"color": color(paint) if isinstance(paint, int) else paint} if paint is not None else {}
+    look |= {name: more.pop(name) for names in _LOOKS.values() for name in names if name in more}
+    for part, names in _LOOKS.items():
+        own = {name: look[name] for name in names if name in look}
+        if own and f"{part}s" in mode:
+            more[part] = own
     end = {} if hover is None else {"hovertemplate": f"{hover}<extra></extra>"}
     return {"type": "scatter", "mode": mode, **more, **end}
 
 
-def bar(hover: str, **more: Any) -> dict[str, Any]:
-    """A trace of bars; `hover` is what is shown of the bar below the pointer."""
-    return {"type": "bar", **more, "hovertemplate": f"{hover}<extra></extra>"}
+def bar(hover: str, paint: int = 0, **more: Any) -> dict[str, Any]:
+    """A trace of bars of one colour; `hover` is what is shown of the bar below the pointer."""
+    return {"type": "bar", "marker": {"color": color(paint)}, **more, "hovertemplate": f"{hover}<extra></extra>"}
+
+
+def heatmap(hover: str, z: np.ndarray, colors: list[list[Any]], **more: Any) -> dict[str, Any]:
+    """A picture of a matrix in a scale of colours."""
+    look = {"colorscale": colors, "hovertemplate": f"{hover}<extra></extra>"}
+    return {"type": "heatmap", "z": z.astype(np.float32), **look, **more}
 
 
 def error_bars(above: np.ndarray, below: np.ndarray, **more: Any) -> dict[str, Any]:
@@ -74,6 +99,13 @@ def error_bars(above: np.ndarray, below: np.ndarray, **more: Any) -> dict[str, A
 def heading(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
     """Text at a place that is given as fractions of the whole chart."""
     return {"text": text, "x": x, "y": y, "xref": "paper", "yref": "paper", **more}
+
+
+def guide(axis: str, value: float, **look: Any) -> dict[str, Any]:
+    """A thin line across the whole chart at a value of the x or the y axis."""
+    other = "y" if axis == "x" else "x"
+    ends = {f"{axis}0": value, f"{axis}1": value, f"{other}0": 0, f"{other}1": 1, f"{other}ref": "paper"}
+    return {"type": "line", **ends, "line": {"color": GREY, "width": 1, **look}}
 
 
 def points(
@@ -95,21 +127,11 @@ def points(
         if not text:
             continue
         size = 8 if len(text) <= 300 else 6 if len(text) <= 1000 else 5
-        look = {"color": color(i), "symbol": symbol(i)} if i >= 0 else {"color": GREY, "symbol": "circle-open"}
+        look = {"paint": i, "symbol": symbol(i)} if i >= 0 else {"paint": GREY, "symbol": "circle-open"}
+        at = {axis: np.asarray(values[own], dtype=np.float64) for axis, values in (("x", x), ("y", y))}
+        trace = scatter("markers", "%{text}<br>%{x:.4~g}, %{y:.4~g}", **at, text=text, **look, size=size, opacity=0.75)
         named = {} if level is None else {"name": plain(level), "legendgroup": plain(level)}
-        traces.append(
-            scatter(
-                "markers",
-                x=np.asarray(x[own], dtype=np.float64),
-                y=np.asarray(y[own], dtype=np.float64),
-                text=text,
-                marker={**look, "size": size, "opacity": 0.75},
-                hovertemplate="%{text}<br>%{x:.4~g}, %{y:.4~g}<extra></extra>",
-                showlegend=level is not None,
-                **named,
-                **more,
-            )
-        )
+        traces.append({**trace, "showlegend": level is not None, **named, **more})
     return traces
 
 
@@ -120,22 +142,18 @@ def column_chart(kind: str, names: list[str], values: np.ndarray, title: str, li
     numbered, since their names may be anything.
     """
     n, text, curve = len(names), [plain(name) for name in names], kind == "curve"
-    hover = f"%{{text}}: %{{{'y' if curve else 'x'}:.4~g}}<extra></extra>"
+    hover = f"%{{text}}: %{{{'y' if curve else 'x'}:.4~g}}"
     places = np.arange(n, dtype=np.int32)
-    end: Any = {"hovertemplate": hover, "showlegend": False}
+    look: Any = {"text": text, "showlegend": False, "paint": 0}
     if curve:
-        trace = scatter("lines", x=places, y=values, text=text, line={"color": color(0), "width": 2}, **end)
+        trace = scatter("lines", hover, x=places, y=values, width=2, **look)
     elif kind == "dots":
-        trace = scatter("markers", x=values, y=places, text=text, marker={"color": color(0), "size": 8}, **end)
+        trace = scatter("markers", hover, x=values, y=places, size=8, **look)
     else:
-        trace = {"type": "bar", "orientation": "h", "x": values, "y": places, "text": text, "textposition": "none"}
-        trace |= {"marker": {"color": color(0)}, **end}
+        trace = bar(hover, orientation="h", x=values, y=places, textposition="none", **look)
     marked = np.unique(np.linspace(0, n - 1, 9).round().astype(int)) if curve else np.arange(n)
     marks = {"tickmode": "array", "tickvals": marked.tolist(), "ticktext": [plain(names[i], 24) for i in marked]}
     of_values, of_columns = axis(title), axis("", automargin=True, **marks)
-    along, across = ("y", "x") if curve else ("x", "y")
-    ends = {f"{along}0": line, f"{along}1": line, f"{across}0": 0, f"{across}1": 1}
-    look = {"type": "line", f"{across}ref": "paper", "line": {"dash": "dash", "width": 1, "color": GREY}}
     x, y = (of_columns, of_values) if curve else (of_values, of_columns)
-    height = 380 if curve else max(240, 120 + 22 * n)
-    return {"data": [trace], "layout": axes(x, y, shapes=[look | ends]), "height": height}
+    shapes = [guide("y" if curve else "x", line, dash="dash")]
+    return {"data": [trace], "layout": axes(x, y, shapes=shapes), "height": 380 if curve else max(240, 120 + 22 * n)}

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -19,7 +19,7 @@ from ..inspect.diagnostics import checked_image_shape
 from ..summaries.base import union
 from ..table import Table
 from .blocks import Block, Chart, Listing, Prose, Section, be, brief, count, listed, number, prose, share
-from .charts import COLORS, axes, axis, color, labels, scatter
+from .charts import COLORS, axes, axis, color, heatmap, labels, names_axis, scatter
 from .missing import missing_blocks
 from .passes import FirstPass
 
@@ -80,8 +80,7 @@ class Columns:
         with np.errstate(invalid="ignore"):
             far_less = (self.skewness > _SKEWED) & (np.abs(after) < self.skewness / 2)
             self.for_logarithm = measured & (first.low >= 0) & far_less
-        self._grow = np.array([_grows(first, j) for j in range(len(names))], dtype=bool)
-        recounts = np.array([_recounts(first, j) for j in range(len(names))], dtype=bool)
+        self._grow, recounts = np.array([_counts_rows(first, j) for j in range(len(names))], dtype=bool).T
         named = np.array([_names_rows(name) for name in names], dtype=bool)
         from_the_first = first.numbering & ((first.low == 0) | (first.low == 1))
         #: Columns that certainly only identify the rows.
@@ -149,19 +148,13 @@ def _skewness(X: np.ndarray) -> np.ndarray:
         return np.asarray(cube / square**1.5)
 
 
-def _grows(first: FirstPass, j: int) -> bool:
-    """Whether a column holds whole numbers without gaps that grow from each row of the sample to the next."""
-    if not first.whole[j] or first.observed[j] < max(first.n, _FEWEST_IDENTIFIED):
-        return False
-    return bool(np.all(np.diff(first.sample[:, j]) > 0))
-
-
-def _recounts(first: FirstPass, j: int) -> bool:
-    """Whether a column counts rows from 0 or 1, again and again: within groups that follow each other."""
-    counted = first.sample[:, j]
-    if len(counted) < max(first.n, _FEWEST_IDENTIFIED) or first.low[j] not in (0, 1) or first.high[j] <= _FEW_VALUES:
-        return False
-    return bool(np.all((np.diff(counted) == 1) | (counted[1:] == first.low[j])))
+def _counts_rows(first: FirstPass, j: int) -> tuple[bool, bool]:
+    """Whether a column holds whole numbers without gaps that grow from each row of the sample to the next; and whether
+    it counts rows from 0 or 1, again and again: within groups that follow each other."""
+    enough, steps = max(first.n, _FEWEST_IDENTIFIED), np.diff(first.sample[:, j])
+    grows = first.whole[j] and first.observed[j] >= enough and bool(np.all(steps > 0))
+    able = len(first.sample) >= enough and first.low[j] in (0, 1) and first.high[j] > _FEW_VALUES
+    return grows, able and bool(np.all((steps == 1) | (first.sample[1:, j] == first.low[j])))
 
 
 def _names_rows(name: str) -> bool:
@@ -202,8 +195,7 @@ _GROUPS = 4
 
 def section(a: Analysis) -> Section:
     """What the table holds."""
-    blocks: list[Block] = [Prose(_size(a)), *_left_out(a)]
-    blocks += prose(" ".join(_identifiers(a)), " ".join(_repeated(a)), _scales(a))
+    blocks = [*prose(_size(a)), *_left_out(a), *prose(_identifiers(a), _repeated(a), _scales(a))]
     blocks += [Listing(_table(a), shown=10), _distributions(a), *prose(_skewed(a))]
     blocks += [*missing_blocks(a), *_correlation_blocks(a)]
     missing = int(a.first.missing[a.used].sum())
@@ -216,7 +208,7 @@ def section(a: Analysis) -> Section:
     return Section("data", "The data", lead, blocks, summary)
 
 
-def _size(a: Analysis) -> str:
+def _size(a: Analysis) -> Iterator[str]:
     """Rows, columns and kinds."""
     kinds = Counter(a.columns.kinds[j] for j in a.used)
     parts = [f"{n:,} {'holds' if n == 1 else 'hold'} {_KINDS[kind][1]}" for kind, n in kinds.most_common()]
@@ -226,73 +218,62 @@ def _size(a: Analysis) -> str:
     which = f"{'which' if a.p == 1 else 'all of which'} {be(a.p)}"
     if a.p < a.opened.n_columns:
         which = f"of which {a.p:,} {be(a.p)}"
-    said = [
-        f"The table has {count(a.n, 'row')} and {count(a.opened.n_columns, 'column')}, {which} analysed.",
-        f"{told}.",
-    ]
+    yield f"The table has {count(a.n, 'row')} and {count(a.opened.n_columns, 'column')}, {which} analysed."
+    yield f"{told}."
     groups = [
         f"{brief(grouping.name)} ({count(len(grouping.levels), 'group')})"
         for grouping in a.groupings
-        if grouping.name not in {column.name for column in a.left_out}
+        if grouping.name not in a.left_out
     ]
     if groups:
-        said.append(f"The rows are labelled by {listed(groups)}.")
+        yield f"The rows are labelled by {listed(groups)}."
     if a.opened.weights is not None:
-        said.append("Rows are counted by their weights.")
-    return " ".join(said)
+        yield "Rows are counted by their weights."
 
 
 def _left_out(a: Analysis) -> list[Block]:
     """What is not analysed, and why."""
-    groups = set(a.opened.groups)
-    reasons = [
-        (brief(column.name), column.why + (", but they tell groups of rows apart" if column.name in groups else ""))
-        for column in a.left_out
-    ]
+    reasons = {
+        name: why + (", but they tell groups of rows apart" if name in a.opened.groups else "")
+        for name, why in a.left_out.items()
+    }
     if not reasons:
         return []
     same: defaultdict[str, list[str]] = defaultdict(list)
-    for name, why in reasons:
-        same[why].append(name)
+    for name, why in reasons.items():
+        same[why].append(brief(name))
     if len(reasons) > _TOLD:
-        table = Table(
-            {"why": [why for _, why in reasons]},
-            [column.name for column in a.left_out],
-            title="Columns that are not analysed",
-            row_name="column",
-        )
+        title = "Columns that are not analysed"
+        table = Table({"why": list(reasons.values())}, list(reasons), title=title, row_name="column")
         why = max(same, key=lambda why: len(same[why]))
         most = f" For {len(same[why]):,} of them, {why}." if len(same[why]) > _TOLD else ""
         return [Prose(f"{count(len(reasons), 'column')} are not analysed.{most}"), Listing(table, shown=6)]
-    said = [
+    return prose(
         f"{names[0]} is not analysed: {why}."
         if len(names) == 1
         else f"{listed(names)} are not analysed: for each of them, {why}."
         for why, names in same.items()
-    ]
-    return [Prose(" ".join(said))]
+    )
 
 
-def _identifiers(a: Analysis) -> list[str]:
+def _identifiers(a: Analysis) -> Iterator[str]:
     """Columns that may identify the rows, or count them, and are analysed all the same."""
-    used = set(a.used.tolist())
-    suspects = [brief(a.opened.names[j]) for j in np.flatnonzero(a.columns.suspects) if j in used]
-    sequences = [brief(a.opened.names[j]) for j in np.flatnonzero(a.columns.sequences) if j in used]
-    said = []
+    suspects, sequences = (
+        a.brief_names(np.flatnonzero(which[a.used])) for which in (a.columns.suspects, a.columns.sequences)
+    )
     if suspects:
         one = len(suspects) == 1
-        said.append(
+        yield (
             f"{listed(suspects)} {'holds' if one else 'hold'} different whole numbers that grow from row to row, and "
             f"may just identify the rows. {'It is' if one else 'They are'} analysed like the other columns; if "
             f"{'it says' if one else 'they say'} nothing about the rows, name {'it' if one else 'one of them'} as ids."
         )
     if sequences:
         one = len(sequences) == 1
-        said.append(
+        yield (
             f"{listed(sequences)} {'grows' if one else 'grow'} by one from row to row, so what goes with "
             f"{'it' if one else 'them'} has to do with the order of the rows."
         )
-    return said
 
 
 def _repeated(a: Analysis) -> list[str]:
@@ -369,44 +350,27 @@ def _distributions(a: Analysis) -> Chart:
     skewness = np.nan_to_num(np.abs(a.columns.skewness[a.used]))
     shown = np.sort(np.argsort(-skewness, kind="stable")[:_DRAWN])
     at = a.used[shown]
+    levels = ("1%", "25%", "50%", "75%", "99%")
     quantiles = np.nanquantile(thinned(a.first.sample)[:, at], [0.01, 0.25, 0.5, 0.75, 0.99], axis=0)
     mean, deviation = a.first.mean[at], a.units[shown]
-    low, q1, middle, q3, high = relative = (quantiles - mean) / deviation
+    relative = (quantiles - mean) / deviation
     ends = np.concatenate([a.first.low[at] - mean, a.first.high[at] - mean]) / np.concatenate([deviation, deviation])
     names = labels([a.names[j] for j in shown])
-    boxes = {
-        "type": "box",
-        "x": names,
-        "q1": q1,
-        "median": middle,
-        "q3": q3,
-        "lowerfence": low,
-        "upperfence": high,
-        "name": "1%, 25%, 50%, 75%, 99%",
-        "marker": {"color": color(0)},
-        "line": {"width": 1.5},
-    }
-    diamonds = {"color": color(1), "symbol": "diamond", "size": 6}
-    of_columns = axis(
-        type="category",
-        tickangle=-45 if len(names) > 3 else 0,
-        tickfont={"size": 12 if len(names) <= 12 else 9},
-        dtick=1,
-        automargin=True,
-    )
-    columns = dict(zip(("1%", "25%", "50%", "75%", "99%"), relative * deviation + mean, strict=True))
+    boxes: dict[str, Any] = {"type": "box", "x": names, "marker": {"color": color(0)}, "line": {"width": 1.5}}
+    boxes |= zip(("lowerfence", "q1", "median", "q3", "upperfence"), relative, strict=True)
+    boxes["name"] = ", ".join(levels)
+    diamonds: Any = {"name": "lowest and highest", "symbol": "diamond", "size": 6}
+    of_columns = names_axis(len(names), tickfont={"size": 12 if len(names) <= 12 else 9}, dtick=1)
+    columns = dict(zip(levels, relative * deviation + mean, strict=True))
     some = f" The {_DRAWN} most skewed columns are shown." if a.p > _DRAWN else ""
     sampled = "" if a.opened.held else " Quantiles are those of a sample of the rows."
     return Chart(
         key="distributions",
         title="How the entries of each column are distributed",
         alt=f"Box plots of {count(len(names), 'column')}, in standard deviations from the mean of each column.",
-        data=[
-            boxes,
-            scatter("markers", "%{x}: %{y:.2f}", x=names + names, y=ends, name="lowest and highest", marker=diamonds),
-        ],
+        data=[boxes, scatter("markers", "%{x}: %{y:.2f}", 1, x=names + names, y=ends, **diamonds)],
         layout=axes(of_columns, "standard deviations from the mean", legend=1.08),
-        table=Table(columns, [a.names[j] for j in shown], title="Quantiles of the columns", row_name="column"),
+        table=a.column_table(columns, shown, "Quantiles of the columns"),
         height=380,
         caption=(
             "A box holds the middle half of the entries and its line the median; the whiskers reach from 1% to 99%. A "
@@ -443,14 +407,6 @@ _ONE = 1.0 - 1e-10
 _STRONGEST = 12
 #: Names are written beside the picture, and numbers into it, up to this many columns.
 _NAMED, _NUMBERED = 60, 12
-
-
-class ColumnPair(NamedTuple):
-    """Two columns, by their positions among those that are analysed, and their correlation."""
-
-    first: int
-    second: int
-    r: float
 
 
 class Correlations:
@@ -490,11 +446,11 @@ class Correlations:
             same = np.ptp(deviation[group]) <= 1e-9 * deviation[group].max() and np.ptp(mean[group]) <= 1e-9 * unit
             are_copies = same and R[group[0], group].min() > 0
             (self.copies if are_copies else self.rescaled).append([int(among[g]) for g in group])
-        #: The pairs with the largest correlations, apart from those that repeat each other.
+        #: The pairs with the largest correlations, and these, apart from those that repeat each other.
         different = np.flatnonzero(size < _ONE)
         # Rounding must not decide on the order of pairs with the same correlation.
         top = different[np.argsort(-size[different].round(12), kind="stable")[:_STRONGEST]]
-        self.strongest = [ColumnPair(int(among[i[t]]), int(among[j[t]]), float(r[t])) for t in top]
+        self.strongest = [((int(among[i[t]]), int(among[j[t]])), float(r[t])) for t in top]
         #: The columns that are shown, and their correlations: all, or those with the largest sum of squared
         #: correlations, by average linkage on 1 - |r|, turned so that neighbours are as alike as possible.
         order = np.arange(len(R))
@@ -518,13 +474,12 @@ def _correlation_blocks(a: Analysis) -> list[Block]:
     if a.p < 2:
         return []
     pairs = a.correlations.strongest
-    blocks: list[Block] = [Prose(_correlated(a)), _picture(a)]
+    blocks = [*prose(_correlated(a)), _picture(a)]
     if len(pairs) > 1:
-        columns = {
-            "first": [a.names[pair.first] for pair in pairs],
-            "second": [a.names[pair.second] for pair in pairs],
-            "correlation": [pair.r for pair in pairs],
+        columns: dict[str, Any] = {
+            name: [a.names[pair[i]] for pair, _ in pairs] for i, name in enumerate(("first", "second"))
         }
+        columns["correlation"] = [r for _, r in pairs]
         places, title = list(range(1, len(pairs) + 1)), "The strongest correlations"
         blocks.append(Listing(Table(columns, places, title=title, row_name="place"), shown=5))
     return blocks
@@ -537,44 +492,36 @@ def _correlation(r: float) -> str:
     return f"{r:.3f}" if abs(r) > 0.995 else f"{r:.2f}"
 
 
-def _correlated(a: Analysis) -> str:
+def _correlated(a: Analysis) -> Iterator[str]:
     """The strongest correlations, and whether chance explains them."""
     found = a.correlations
-    strongest = found.strongest
-    if not strongest:
-        return "All columns have a correlation of 1 or -1 with each other."
-    names = [" and ".join(a.brief_names([pair.first, pair.second])) for pair in strongest[:_TOLD]]
-    told = [
-        f"{name} ({_correlation(pair.r)})"
-        for name, pair in zip(names, strongest, strict=False)
-        if abs(pair.r) > found.chance
-    ]
-    said = []
+    if not found.strongest:
+        yield "All columns have a correlation of 1 or -1 with each other."
+        return
+    named = [(" and ".join(a.brief_names(pair)), r) for pair, r in found.strongest[:_TOLD]]
+    told = [f"{names} ({_correlation(r)})" for names, r in named if abs(r) > found.chance]
+    names, r = named[0]
     if told:
         verb = "The strongest correlation is that of" if len(told) == 1 else "The strongest correlations are those of"
-        said.append(f"{verb} {listed(told)}.")
+        yield f"{verb} {listed(told)}."
         if found.beyond_half == found.pairs > 1:
-            said.append(f"All {found.pairs:,} pairs have a correlation beyond 0.5 in size.")
+            yield f"All {found.pairs:,} pairs have a correlation beyond 0.5 in size."
         else:
-            said.append(
+            yield (
                 f"{count(found.beyond_half, 'pair')} of {found.pairs:,} ({share(found.beyond_half / found.pairs)}) "
                 f"{'has' if found.beyond_half == 1 else 'have'} a correlation beyond 0.5 in size."
             )
-        if abs(strongest[0].r) < 0.3:
-            said.append("All are weak, so a few components can hold only a small part of the variance.")
+        if abs(r) < 0.3:
+            yield "All are weak, so a few components can hold only a small part of the variance."
     else:
-        said.append(
-            f"The strongest correlation, that of {names[0]}, is {_correlation(strongest[0].r)}, no more than chance "
-            "could give."
-        )
+        yield f"The strongest correlation, that of {names}, is {_correlation(r)}, no more than chance could give."
     if found.chance > 0.3 or not told:
-        said.append(
+        yield (
             f"With {count(a.n, 'row')} and {count(found.pairs, 'pair')}, correlations up to {number(found.chance, 2)} "
             "in size can be due to chance alone."
         )
     if a.has_missing:
-        said.append("Correlations are those of the table with its missing entries filled in.")
-    return " ".join(said)
+        yield "Correlations are those of the table with its missing entries filled in."
 
 
 def _picture(a: Analysis) -> Chart:
@@ -582,23 +529,14 @@ def _picture(a: Analysis) -> Chart:
     names = [a.names[j] for j in found.shown]
     shown = labels(names)
     many = len(names) > _NAMED
-    trace = {
-        "type": "heatmap",
-        "x": shown,
-        "y": shown,
-        "z": found.matrix.astype(np.float32),
-        "zmin": -1,
-        "zmax": 1,
-        # Nearly transparent at zero, on light and on dark pages.
-        "colorscale": [[0.0, COLORS[0]], [0.5, "rgba(128,128,128,0.06)"], [1.0, COLORS[1]]],
-        "colorbar": {"title": {"text": "r"}, "thickness": 12},
-        "hovertemplate": "%{y}<br>%{x}<br>r = %{z:.2f}<extra></extra>",
-        "xgap": 0 if many else 1,
-        "ygap": 0 if many else 1,
-    }
+    # Nearly transparent at zero, on light and on dark pages.
+    colors = [[0.0, COLORS[0]], [0.5, "rgba(128,128,128,0.06)"], [1.0, COLORS[1]]]
+    ends: Any = {"x": shown, "y": shown, "zmin": -1, "zmax": 1, "xgap": 0 if many else 1, "ygap": 0 if many else 1}
+    trace = heatmap("%{y}<br>%{x}<br>r = %{z:.2f}", found.matrix, colors, **ends)
+    trace["colorbar"] = {"title": {"text": "r"}, "thickness": 12}
     if len(names) <= _NUMBERED:
         trace["texttemplate"] = "%{z:.2f}"
-    hidden: dict[str, Any] = {"showticklabels": not many, "type": "category", "automargin": True, "showgrid": False}
+    hidden: dict[str, Any] = {"showticklabels": not many, "showgrid": False}
     if not many:
         hidden |= {"dtick": 1} | ({"tickfont": {"size": 9}} if len(names) > _NUMBERED else {})
     some = ""
@@ -610,13 +548,13 @@ def _picture(a: Analysis) -> Chart:
         some = f" The columns are a choice{some}."
     # Names of the columns of a table must differ.
     unique = names if len(set(names)) == len(names) else [f"{i + 1}: {name}" for i, name in enumerate(names)]
-    x, y = axis(**hidden, tickangle=-45 if len(names) > 3 else 0), axis(**hidden, autorange="reversed")
+    y = axis(**hidden, type="category", automargin=True, autorange="reversed")
     return Chart(
         key="correlations",
         title="Correlations of the columns",
         alt=f"A heatmap of the correlations of {count(len(names), 'column')}, in clustered order.",
         data=[trace],
-        layout=axes(x, y),
+        layout=axes(names_axis(len(names), **hidden), y),
         table=Table(dict(zip(unique, found.matrix.T, strict=True)), names),
         height=min(760, max(320, 26 * len(names) + 160)),
         caption=(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..summaries.base import union
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import Chart, Listing, Prose, Section, count, listed, prose, share
-from .charts import GREY, axes, axis, bar, color, scatter, symbol
+from .charts import axes, axis, bar, color, guide, scatter, symbol
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -44,29 +44,28 @@ def choices_of(a: Analysis) -> Choices:
     n, p = (a.n, a.p) if total is None else (int(total.n_rows), total.n_features)
     sizes = {"cv": min(n, p), "map": p}
     slow = [rule for rule, most in _SLOW.items() if sizes[rule] > most]
-    refused = dict.fromkeys(
-        slow, "left out to save time: this table is large, and the rule would take longer than all others"
-    )
-    rules = [rule for rule in RULES if rule not in slow]
+    why = "left out to save time: this table is large, and the rule would take longer than all others"
+    answers = {rule: Choice(rule, None, np.zeros(0), RULES[rule].assumes, why) for rule in slow}
     options: Any = {"standardize": a.standardize, "n_draws": draws(n, p), "random_state": a.seed}
-    if pieces is None:
-        found = choose_n_components(a.rows, rules, cv=_FOLDS, sample_weight=a.opened.weights, **options)
-        answers = {answer.rule: answer for answer in found.answers}
-    else:
-        found = choose_n_components(total, [rule for rule in rules if rule != "cv"], **options)
-        answers = {answer.rule: answer for answer in found.answers}
-        if "cv" in rules:
-            refused["cv"] = "needs at least 2 columns and 10 rows"
-            if p >= 2 and n >= 10 and len(pieces) >= 2 * _FOLDS:
-                result = cross_validated(pieces, a.standardize)
-                refused["cv"] = "the rows without a fold leave no variance for the noise of any model"
-                if np.isfinite(result.mean).any():
-                    assumes = RULES["cv"].assumes
-                    answers["cv"] = Choice("cv", result.best, result.mean[0], assumes, cross_validation=result)
-    for rule in RULES:
-        if rule not in answers:
-            answers[rule] = Choice(rule, None, np.zeros(0), RULES[rule].assumes, refused[rule])
+    if total is None:
+        options |= {"cv": _FOLDS, "sample_weight": a.opened.weights}
+    elif "cv" not in slow:
+        answers["cv"] = _cross_validated_choice(a, n, p)
+    rules = [rule for rule in RULES if rule not in answers]
+    found = choose_n_components(a.rows if total is None else total, rules, **options)
+    answers |= {answer.rule: answer for answer in found.answers}
     return Choices(found.eigenvalues, tuple(answers[rule] for rule in RULES))
+
+
+def _cross_validated_choice(a: Analysis, n: int, p: int) -> Choice:
+    """What cross-validation says, from pieces of n rows and p columns."""
+    assumes, why = RULES["cv"].assumes, "needs at least 2 columns and 10 rows"
+    if p >= 2 and n >= 10 and len(a.pieces) >= 2 * _FOLDS:
+        result = cross_validated(a.pieces, a.standardize)
+        if np.isfinite(result.mean).any():
+            return Choice("cv", result.best, result.mean[0], assumes, cross_validation=result)
+        why = "the rows without a fold leave no variance for the noise of any model"
+    return Choice("cv", None, np.zeros(0), assumes, why)
 
 
 def cross_validated(pieces: Sequence[Moments], standardize: bool) -> CrossValidation:
@@ -266,19 +265,17 @@ def _held_out(result: CrossValidation) -> str:
     return f"{said}."
 
 
-def _remarks(a: Analysis) -> str:
-    said = []
+def _remarks(a: Analysis) -> Iterator[str]:
     if a.has_missing:
-        said.append(
+        yield (
             "Eigenvalues and rules are those of the table with its missing entries filled in, which makes columns look "
             "a little more alike than they are."
         )
     simulated = draws(a.n, a.p)
     if a.choices["parallel"].k is not None and simulated < 100:
-        said.append(f"Parallel analysis simulated {simulated} tables, because this one is large.")
+        yield f"Parallel analysis simulated {simulated} tables, because this one is large."
     if a.pieces is not None:
-        said.append("All rules were applied to sums of the first pass over the rows, which were not read again.")
-    return " ".join(said)
+        yield "All rules were applied to sums of the first pass over the rows, which were not read again."
 
 
 def _scree(a: Analysis) -> Chart:
@@ -288,55 +285,27 @@ def _scree(a: Analysis) -> Chart:
     largest = max(answers.values(), default=1)
     m = min(len(e.values), _MOST, max(_FEWEST, largest + 3))
     K = np.arange(1, m + 1)
-    data: list[dict[str, Any]] = [
-        scatter(
-            "lines+markers",
-            "component %{x}: %{y:.4g}",
-            x=K,
-            y=e.values[:m],
-            name="eigenvalues",
-            line={"color": color(0), "width": 2},
-            marker={"color": color(0), "size": 7},
-        )
-    ]
     table: dict[str, Any] = {"eigenvalue": e.values[:m]}
+    at = {"x": K, "y": e.values[:m]}
+    data = [scatter("lines+markers", "component %{x}: %{y:.4g}", 0, **at, name="eigenvalues", width=2, size=7)]
     for i, (answer, k) in enumerate(sorted(answers.items(), key=lambda item: item[0].kind != "thresholds")):
         name = _called(answer.rule)
         x, y = np.array([k, k]), np.array([0.0, float(e.values[0])])
         if answer.kind == "thresholds":
             x, y = K[: len(answer.curve)], answer.curve[:m]
             table[f"threshold of {name}"] = np.concatenate([y, np.full(max(0, m - len(answer.curve)), np.nan)])
-        data.append(
-            scatter(
-                "lines",
-                f"{name}<br>%{{x}}: %{{y:.4g}}",
-                x=x,
-                y=y,
-                name=f"{name}: {k}",
-                visible=True if answer is chosen else "legendonly",
-                line={"color": color(i + 1), "width": 2, "dash": _DASHES[(i + 1) % len(_DASHES)]},
-            )
+        dash, visible = _DASHES[(i + 1) % len(_DASHES)], True if answer is chosen else "legendonly"
+        line = scatter(
+            "lines", f"{name}<br>%{{x}}: %{{y:.4g}}", i + 1, x=x, y=y, name=f"{name}: {k}", width=2, dash=dash
         )
+        data.append(line | {"visible": visible})
     shown = sorted(answers, key=lambda answer: -answers[answer])
-    data.append(
-        scatter(
-            "markers+text",
-            "%{y}: %{text}",
-            x=np.array([min(answers[answer], m) for answer in shown]),
-            y=[_called(answer.rule) for answer in shown],
-            text=[f"{answers[answer]}" for answer in shown],
-            textposition="middle right",
-            cliponaxis=False,
-            xaxis="x",
-            yaxis="y2",
-            showlegend=False,
-            marker={
-                "size": 10,
-                "color": [color(1) if answer is chosen else color(0) for answer in shown],
-                "symbol": [symbol(2) if answer is chosen else symbol(0) for answer in shown],
-            },
-        )
-    )
+    names, numbers = [_called(answer.rule) for answer in shown], [answers[answer] for answer in shown]
+    colors = [color(1) if answer is chosen else color(0) for answer in shown]
+    look: Any = {"symbol": [symbol(2) if answer is chosen else symbol(0) for answer in shown], "size": 10}
+    look |= {"text": list(map(str, numbers)), "textposition": "middle right", "cliponaxis": False, "showlegend": False}
+    at = {"x": np.minimum(numbers, m), "y": names, "xaxis": "x", "yaxis": "y2"}
+    data.append(scatter("markers+text", "%{y}: %{text}", colors, **at, **look))
     beyond = f" Answers above {m} are drawn at {m}." if largest > m else ""
     return Chart(
         key="scree",
@@ -374,23 +343,10 @@ def _variances(a: Analysis) -> Chart:
     enough = int(np.searchsorted(reached, max(_SHARES) - 1e-12)) + 2
     m = min(len(each), _MOST, max(_FEWEST, enough))
     K, each, reached = np.arange(1, m + 1), 100 * each[:m], 100 * reached[:m]
-    data = [
-        bar("component %{x}: %{y:.2f}%", x=K, y=each, name="each component", marker={"color": color(0)}),
-        scatter(
-            "lines+markers",
-            "first %{x}: %{y:.2f}%",
-            x=K,
-            y=reached,
-            name="all up to it",
-            line={"color": color(1), "width": 2},
-            marker={"color": color(1), "size": 6, "symbol": symbol(1)},
-        ),
-    ]
-    line = {"color": GREY, "width": 1, "dash": "dot"}
-    lines = [
-        {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 100 * level, "y1": 100 * level, "line": line}
-        for level in _SHARES
-    ]
+    data = [bar("component %{x}: %{y:.2f}%", 0, x=K, y=each, name="each component")]
+    look: Any = {"name": "all up to it", "width": 2, "size": 6, "symbol": symbol(1)}
+    data.append(scatter("lines+markers", "first %{x}: %{y:.2f}%", 1, x=K, y=reached, **look))
+    lines = [guide("y", 100 * level, dash="dot") for level in _SHARES]
     x, y = axis("component", dtick=1 if m <= 20 else 5), axis("percent of the variance", range=[0, 102])
     title = "Variance of the components"
     return Chart(
@@ -410,18 +366,9 @@ def _scores(result: CrossValidation) -> Chart:
     mean, error, K = result.mean[0], result.standard_error[0], result.n_components
     known = np.isfinite(mean) & np.isfinite(error)
     mean, error, K = mean[known], error[known], K[known]
-    data: list[dict[str, Any]] = [
-        scatter(
-            "lines+markers",
-            "%{x} components: %{y:.4g}",
-            x=K,
-            y=mean,
-            error_y={"type": "data", "array": error, "visible": True, "color": color(0), "thickness": 1},
-            name="mean and standard error",
-            line={"color": color(0), "width": 2},
-            marker={"color": color(0), "size": 6},
-        )
-    ]
+    bars = {"type": "data", "array": error, "visible": True, "color": color(0), "thickness": 1}
+    look: Any = {"name": "mean and standard error", "error_y": bars, "width": 2, "size": 6}
+    data = [scatter("lines+markers", "%{x} components: %{y:.4g}", 0, x=K, y=mean, **look)]
     marks = {"best": result.best, "within one standard error": result.one_standard_error}
     for i, (name, k) in enumerate(marks.items(), 1):
         look = {"size": 14, "symbol": f"{symbol(i)}-open", "color": color(i), "line": {"width": 2.5}}

@@ -6,7 +6,7 @@ import numbers
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
 from inspect import signature
@@ -29,7 +29,7 @@ from ..table import Table
 from . import beyond, data, how_many, meaning, misfits, missing, rebuilding, two_tables
 from . import map as map_section
 from .analysis import Analysis, Request
-from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number
+from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number, prose
 from .opening import OpenedTable, check_model, is_fitted
 from .page import plotly_js_version, render, require_packages
 
@@ -99,7 +99,7 @@ def check_table(a: Analysis) -> None:
     varying = [name for name, deviation in zip(a.names, a.deviation, strict=True) if deviation > 0]
     if len(varying) < _COLUMNS:
         have = f"only {listed(varying)}" if varying else "none"
-        why = "".join(f"; {each.name}: {each.why}" for each in a.left_out[:5])
+        why = "".join(f"; {name}: {why}" for name, why in list(a.left_out.items())[:5])
         raise ValueError(
             f"a report is about at least {_COLUMNS} columns of numbers that vary, and the table has {have}{why}."
         )
@@ -169,22 +169,17 @@ _LARGEST_MODEL, _LARGEST_WITH_ROWS = 8 << 20, 1 << 20
 def computed_section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]) -> Section:
     """The last section, which is about the whole page: its other sections, and how long they took."""
     stored, said = _model_file(a.model)
-    times = Table(
-        {"seconds": [round(value, 3) for value in seconds.values()]},
-        list(seconds),
-        title="How long the parts took",
-        notes=["What several sections need is counted where it is first needed."],
-        row_name="part",
-    )
-    second = {"response": a.opened.response, "other": a.opened.other}
-    keys = [*(other.key for other in others), *(name for name, table in second.items() if table is not None)]
+    taken = {"seconds": [round(value, 3) for value in seconds.values()]}
+    notes = ["What several sections need is counted where it is first needed."]
+    times = Table(taken, list(seconds), title="How long the parts took", notes=notes, row_name="part")
+    keys = [*(other.key for other in others), *a.pairs]
     blocks: list[Block] = [
-        Prose(_solved(a)),
+        *prose(_solved(a)),
         Listing(_facts(a), shown=20),
         Prose(f"The same page is made by: {a.request.command}"),
         Listing(times, shown=20),
         Prose(said),
-        Prose(_held(a, others)),
+        *prose(_held(a, others)),
         Prose(
             f"To cite lowdim: The lowdim developers, lowdim {__version__}, a Python package. The methods on this page "
             "are described in:"
@@ -196,27 +191,26 @@ def computed_section(a: Analysis, others: Sequence[Section], seconds: Mapping[st
     return Section("computed", "How it was computed", lead, blocks, downloads=downloads)
 
 
-def _solved(a: Analysis) -> str:
+def _solved(a: Analysis) -> Iterator[str]:
     """Which model was fitted by which solver, and how that ended."""
     model = a.model
     kind, k = type(model).__name__, count(int(model.n_components_), "component")
     units = " divided by their standard deviations" if a.standardize else ""
-    parts = [f"The report is about {kind} with {k}, of {count(a.p, 'column')}{units}."]
+    yield f"The report is about {kind} with {k}, of {count(a.p, 'column')}{units}."
     plan = getattr(model, "plan_", None)
     if plan is not None:
         solver, _, how = str(plan).partition(": ")
-        parts.append(f"The solver was {solver} ({how}).")
+        yield f"The solver was {solver} ({how})."
     status = getattr(model, "status_", None)
     if status is not None:
-        parts.append(f"How it ended: {status.value}.")
+        yield f"How it ended: {status.value}."
     residual = getattr(model, "residual_", None)
     if residual is not None and np.ndim(residual) == 0:
         of_what = " times the largest eigenvalue" if isinstance(model, PCA) else ""
-        parts.append(f"The residual is {number(float(residual), 2)}{of_what}.")
+        yield f"The residual is {number(float(residual), 2)}{of_what}."
     steps = getattr(model, "n_iter_", None)
     if steps is not None and np.ndim(steps) == 0 and int(steps) > 0:
-        parts.append(f"It took {count(int(steps), 'iteration')}.")
-    return " ".join(parts)
+        yield f"It took {count(int(steps), 'iteration')}."
 
 
 def _facts(a: Analysis) -> Table:
@@ -266,26 +260,25 @@ def _model_file(model: Any) -> tuple[Download | None, str]:
     return Download(name, content, f"The fitted {kind}, for lowdim.load"), said
 
 
-def _held(a: Analysis, sections: Sequence[Section]) -> str:
+def _held(a: Analysis, sections: Sequence[Section]) -> Iterator[str]:
     """What of the table is in the file, for those who send it."""
     widgets = [block for each in sections for block in each.blocks if isinstance(block, Widget)]
     rows = max((len(w.values["numbers"]) for w in widgets if w.values.get("numbers") is not None), default=0)
     columns = max((len(w.values["columns"]) for w in widgets if w.kind == "map"), default=0)
     has_ids = any(w.values.get("ids") is not None for w in widgets if w.kind == "map")
     groups = list(a.opened.groups)
-    parts = ["This file contains more than statistics, and whoever gets it gets these too."]
+    yield "This file contains more than statistics, and whoever gets it gets these too."
     if rows:
         which = f"all {rows:,} rows" if rows == a.n else f"{rows:,} of the {a.n:,} rows"
         what = ["their positions on the map"]
         what += [f"their entries in {count(columns, 'column')}"] if columns else []
         what += ["their names"] if has_ids else []
         what += [f"their {'categories' if len(groups) > 1 else 'category'} ({listed(groups)})"] if groups else []
-        parts.append(f"For {which} it holds {listed(what)}.")
-    parts.append(
+        yield f"For {which} it holds {listed(what)}."
+    yield (
         "It also holds the names of the columns and the entries of the rows that are shown as examples. It sends "
         "nothing anywhere: no part of the page is loaded from a network."
     )
-    return " ".join(parts)
 
 
 # The sections of a report, in their order.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
@@ -18,13 +18,13 @@ from ..reading.summarize import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource
-from ..summaries.base import Changes, Summary
+from ..summaries.base import Changes
 from ..summaries.labelled import Labelled
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import LONGEST, Section, Widget, be, brief, count, listed, number, prose, share
 from .opening import Grouping, measures
-from .passes import compact, floats
+from .passes import PassSummary, compact, floats
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -168,7 +168,7 @@ class SecondPass:
 
     def __init__(self, found: ScoredRows) -> None:
         #: The rows that are kept, in the order of the table.
-        self.rows = SomeRows.joined([*found.kept, *_at_the_ends(found.waiting)]).ordered()
+        self.rows = SomeRows.joined([*found.kept, *_settled(found.waiting, 1)]).ordered()
         #: Which of them were chosen at random; the others are those at the ends.
         self.chosen = np.isin(self.rows.numbers, found.chosen, assume_unique=True)
         #: The number of all rows (of positive weight), and whether some of them are missing in the map.
@@ -242,7 +242,7 @@ def chosen_rows(n: int, size: int, groups: Sequence[Grouping], seed: int) -> np.
     return np.flatnonzero(drawn)
 
 
-class ScoredRows(Summary):
+class ScoredRows(PassSummary):
     """What the map and the rows at the ends need; rows come with their numbers and groups in the last columns.
 
     Parameters
@@ -306,27 +306,14 @@ class ScoredRows(Summary):
         return changes
 
     def _merged(self, other: Self) -> Changes:
-        return {
-            "n_rows": self.n_rows + other.n_rows,
-            "beyond": self.beyond + other.beyond,
-            "histograms": self.histograms + other.histograms,
-            "spreads": self.spreads._merged(other.spreads),
-            "kept": self.kept + other.kept,
-            "waiting": _settled(self.waiting + other.waiting),
-        }
+        sums = self._plus({name: getattr(other, name) for name in ("n_rows", "beyond", "histograms", "kept")})
+        spreads, waiting = self.spreads._merged(other.spreads), _settled(self.waiting + other.waiting)
+        return sums | {"spreads": spreads, "waiting": waiting}
 
     def _change(self, changes: Changes) -> None:
         changes = dict(changes)
         self.spreads._change(changes.pop("spreads", {}))
         super()._change(changes)
-
-    def snapshot(self) -> Self:
-        twin = super().snapshot()
-        twin.spreads = self.spreads.snapshot()
-        return twin
-
-    def _sizes(self) -> dict[str, int]:
-        return {"p": self.n_columns + 1 + len(self.counts)}
 
     def _count_beyond(self, rows: SomeRows, codes: np.ndarray) -> np.ndarray:
         outside = rows.misfit > 1
@@ -354,14 +341,10 @@ def _deviations(a: Analysis) -> np.ndarray:
     return a.scoring(first, np.arange(len(first))).scores.std(axis=0)
 
 
-def _settled(waiting: tuple[SomeRows, ...]) -> tuple[SomeRows, ...]:
+def _settled(waiting: tuple[SomeRows, ...], many: int = _WAITING) -> tuple[SomeRows, ...]:
     """Of the rows that wait, those that are at an end of all of them, once there are many."""
-    return waiting if sum(map(len, waiting)) < _WAITING else _at_the_ends(waiting)
-
-
-def _at_the_ends(waiting: tuple[SomeRows, ...]) -> tuple[SomeRows, ...]:
-    if not waiting:
-        return ()
+    if sum(map(len, waiting)) < many:
+        return waiting
     rows = SomeRows.joined(waiting)
     return (rows.take(rows.extremes()),)
 
@@ -386,9 +369,8 @@ def section(a: Analysis) -> Section | None:
     """The section; None if there are fewer than two components."""
     if a.n_mapped < 2:
         return None
-    of_groups = _groups(a)
-    sentences = [_variance(a), *of_groups, _farthest(a), _sample(a), _supplementary(a)]
-    blocks = prose(" ".join(sentence for sentence in sentences if sentence))
+    of_groups = list(_groups(a))
+    blocks = prose([_variance(a), *of_groups, _farthest(a), _sample(a), *_supplementary(a)])
     names = a.mapped.component_names_
     lead = (
         f"Each point is a row of the table, placed by its scores on two components, at first {names[0]} and "
@@ -418,10 +400,9 @@ def _widget(a: Analysis) -> Widget:
         }
         for group, spreads in zip(a.groupings, found.groups, strict=True)
     ]
-    ids = None
-    if a.opened.ids is not None:
-        ids = [brief(a.opened.ids[i], LONGEST) for i in rows.numbers]
-        ids += [] if further is None else [f"supplementary {i}" for i in further.numbers.tolist()]
+    ids = a.ids_of(rows.numbers)
+    if ids is not None and further is not None:
+        ids += [f"supplementary {i}" for i in further.numbers.tolist()]
     densities = [
         {name: compact(value.ravel()) if isinstance(value, np.ndarray) else value for name, value in density.items()}
         for density in found.densities or ()
@@ -499,9 +480,8 @@ def _variance(a: Analysis) -> str:
     return f"{text}, so that much of how the rows differ is not on this map: look at other axes, too."
 
 
-def _groups(a: Analysis) -> list[str]:
+def _groups(a: Analysis) -> Iterator[str]:
     """Whether the groups separate, and along which component."""
-    sentences = []
     names = a.mapped.component_names_
     for g, group in enumerate(a.groupings[:3]):
         sizes = np.array([spread.rows for spread in a.second.groups[g]])
@@ -515,42 +495,38 @@ def _groups(a: Analysis) -> list[str]:
         held = f"{share(between[k])} of its variance is between them"
         what = f"The groups by {brief(group.name)}"
         if beyond_chance[k] >= 0.5:
-            sentences.append(f"{what} differ most along {names[k]}: {held}.")
+            yield f"{what} differ most along {names[k]}: {held}."
         elif beyond_chance[k] >= 0.1:
-            sentences.append(f"{what} differ in part along {names[k]}: {held}, and the rest within them.")
+            yield f"{what} differ in part along {names[k]}: {held}, and the rest within them."
         else:
-            sentences.append(f"{what} hardly differ along any of these components (at most {held.split(' of ')[0]}).")
+            yield f"{what} hardly differ along any of these components (at most {held.split(' of ')[0]})."
             continue
-        sentences += _separate(a.second.groups[g], group, f"{names[0]} and {names[1]}")
-    return sentences
+        yield from _separate(a.second.groups[g], group, f"{names[0]} and {names[1]}")
 
 
-def _separate(spreads: list[Spread], group: Grouping, plane: str) -> list[str]:
+def _separate(spreads: list[Spread], group: Grouping, plane: str) -> Iterator[str]:
     """Which groups are apart from all others in the plane of the first two components, and which overlap."""
     found = [i for i, spread in enumerate(spreads) if spread.rows >= _FEWEST_ROWS and spread.covariance is not None]
     if not 2 <= len(found) <= _MOST_GROUPS:
-        return []
+        return
     distances = {pair: _distance(spreads[pair[0]], spreads[pair[1]]) for pair in combinations(found, 2)}
     nearest = {i: min(d for pair, d in distances.items() if i in pair) for i in found}
     names = [brief(level) for level in group.levels]
     apart = [names[i] for i in found if nearest[i] >= _APART]
     overlap = [pair for pair, d in sorted(distances.items(), key=lambda item: item[1]) if d < _OVERLAP]
-    sentences = []
     if len(apart) == len(found):
-        sentences.append(f"In the plane of {plane} all groups are apart from each other.")
+        yield f"In the plane of {plane} all groups are apart from each other."
     elif apart:
-        verb = "lies" if len(apart) == 1 else "lie"
-        sentences.append(f"In the plane of {plane}, {listed(apart)} {verb} apart from all others.")
+        yield f"In the plane of {plane}, {listed(apart)} {'lies' if len(apart) == 1 else 'lie'} apart from all others."
     where = "There" if apart else f"In the plane of {plane}"
     if len(overlap) == len(distances):
-        sentences.append(f"{where}, {'both' if len(found) == 2 else 'all'} groups overlap.")
+        yield f"{where}, {'both' if len(found) == 2 else 'all'} groups overlap."
     elif len(overlap) == 1:
-        sentences.append(f"{where}, {names[overlap[0][0]]} and {names[overlap[0][1]]} overlap.")
+        yield f"{where}, {names[overlap[0][0]]} and {names[overlap[0][1]]} overlap."
     elif overlap:
         pairs = [f"{names[i]} with {names[j]}" for i, j in overlap[:3]]
         more = f", and {count(len(overlap) - 3, 'more pair')}" if len(overlap) > 3 else ""
-        sentences.append(f"{where}, some overlap: {', '.join(pairs)}{more}.")
-    return sentences
+        yield f"{where}, some overlap: {', '.join(pairs)}{more}."
 
 
 def _distance(one: Spread, other: Spread) -> float:
@@ -593,19 +569,17 @@ def _sample(a: Analysis) -> str:
     )
 
 
-def _supplementary(a: Analysis) -> str:
+def _supplementary(a: Analysis) -> Iterator[str]:
     if a.opened.supplementary is None:
-        return ""
+        return
     marked = 0 if a.further is None else len(a.further)
     given = a.opened.supplementary.shape[0] or marked
     later = max(given - MOST_FURTHER, 0)
     incomplete = given - later - marked
-    sentences = []
     if marked:
-        sentences.append(f"{count(marked, 'supplementary row')} that took no part in the fit {be(marked)} marked.")
+        yield f"{count(marked, 'supplementary row')} that took no part in the fit {be(marked)} marked."
     if incomplete:
         verb = "is not shown, since it has" if incomplete == 1 else "are not shown, since they have"
-        sentences.append(f"{count(incomplete, 'supplementary row')} {verb} entries that are missing or infinite.")
+        yield f"{count(incomplete, 'supplementary row')} {verb} entries that are missing or infinite."
     if later:
-        sentences.append(f"Of {given:,} supplementary rows, only the first {MOST_FURTHER:,} are looked at.")
-    return " ".join(sentences)
+        yield f"Of {given:,} supplementary rows, only the first {MOST_FURTHER:,} are looked at."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..sources.base import Source
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, share
-from .charts import COLORS, axes, axis, color, error_bars, heading, plain, scatter, symbol
+from .charts import COLORS, axes, axis, bar, color, error_bars, heading, heatmap, plain, scatter, symbol
 from .map import largest
 from .passes import floats
 
@@ -303,12 +304,11 @@ def _one_row(a: Analysis, k: int) -> str:
     return f"owes {share(part)} of its variance to a single row, {a.called(rows.numbers[far])}"
 
 
-def _determined(a: Analysis) -> str:
+def _determined(a: Analysis) -> Iterator[str]:
     """How well the directions of the components are determined."""
     found = a.meaning
     if found.turns is None:
-        return ""
-    sentences = []
+        return
     names = a.mapped.component_names_
     ties = [k for k in np.flatnonzero(found.equal_to_next > _EQUAL) if k + 1 < len(names)]
     tied = np.isin(np.arange(len(found.names)), [*ties, *(k + 1 for k in ties)])
@@ -325,21 +325,20 @@ def _determined(a: Analysis) -> str:
         if how == "well determined":
             most = float(found.turns[which].max())
             angle = "less than 1 degree" if most < 1 else f"about {count(round(most), 'degree')} or less"
-            sentences.append(f"{start} bootstrap sample turns {'it' if one else 'them'} by {angle}.")
+            yield f"{start} bootstrap sample turns {'it' if one else 'them'} by {angle}."
         else:
             turned = [
                 f"{'it' if one else found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards "
                 f"{names[found.mixes_with[k]]}"
                 for k in which[:_TURNED]
             ]
-            sentences.append(f"{start} sample turns {', and '.join(turned)}.")
+            yield f"{start} sample turns {', and '.join(turned)}."
     if ties:
         pairs = listed([f"{names[k]} with {names[k + 1]}" for k in ties], 4)
-        sentences.append(
+        yield (
             f"Some variances are so similar that they may be equal ({pairs}); the two directions within the plane of "
             "such a pair may then be chance."
         )
-    return " ".join(sentences)
 
 
 def _ends(a: Analysis) -> Table:
@@ -375,18 +374,11 @@ def _bars(a: Analysis, k: int, title: str) -> Chart:
     if a.p > 2 * _BARS:
         order = np.concatenate([order[values[order] > 0][:_BARS], order[values[order] <= 0][-_BARS:]])
     sizes, places = values[order], np.arange(len(order))[::-1]
-    trace: dict[str, Any] = {
-        "type": "bar",
-        "orientation": "h",
-        "x": sizes,
-        "y": places,
-        "marker": {
-            "color": [color(0) if value > 0 else color(1) for value in sizes],
-            "opacity": np.where(found.uncertain[order, k], 0.4, 1.0),
-        },
-        "text": [plain(a.names[j], 80) for j in order],
-        "textposition": "none",
-        "hovertemplate": "%{text}: %{x:.3g}<extra></extra>",
+    text = [plain(a.names[j], 80) for j in order]
+    trace = bar("%{text}: %{x:.3g}", orientation="h", x=sizes, y=places, text=text, textposition="none")
+    trace["marker"] = {
+        "color": [color(0) if value > 0 else color(1) for value in sizes],
+        "opacity": np.where(found.uncertain[order, k], 0.4, 1.0),
     }
     caption = (
         "The correlation of each column with the component."
@@ -427,19 +419,11 @@ def _curve(a: Analysis, k: int, title: str) -> Chart:
     at, name = np.arange(a.p), found.names[k]
     data: list[dict[str, Any]] = []
     if found.low is not None:
-        data.append(
-            scatter(
-                "lines",
-                x=np.concatenate([at, at[::-1]]),
-                y=np.concatenate([found.low[:, k], found.high[::-1, k]]),
-                fill="toself",
-                line={"width": 0},
-                fillcolor="rgba(59, 125, 216, 0.25)",
-                hoverinfo="skip",
-            )
-        )
-    columns, line = [plain(column, 80) for column in a.names], {"color": color(0), "width": 1.8}
-    data.append(scatter("lines", "%{text}: %{y:.3g}", x=at, y=found.loadings[:, k], line=line, text=columns))
+        x, y = np.concatenate([at, at[::-1]]), np.concatenate([found.low[:, k], found.high[::-1, k]])
+        band: Any = {"fill": "toself", "width": 0, "fillcolor": "rgba(59, 125, 216, 0.25)", "hoverinfo": "skip"}
+        data.append(scatter("lines", x=x, y=y, **band))
+    columns = [plain(column, 80) for column in a.names]
+    data.append(scatter("lines", "%{text}: %{y:.3g}", 0, x=at, y=found.loadings[:, k], width=1.8, text=columns))
     ticks = np.unique(np.linspace(0, a.p - 1, 8).astype(int))
     of_columns = axis("column", tickvals=ticks, ticktext=[plain(a.names[j], 16) for j in ticks])
     return Chart(
@@ -470,18 +454,8 @@ def _pictures(a: Analysis, n: int) -> Chart:
     for k, image in enumerate(images):
         i, j = divmod(k, across)
         end = "" if k == 0 else str(k + 1)
-        data.append(
-            {
-                "type": "heatmap",
-                "z": image[::-1].astype(np.float32),
-                "xaxis": f"x{end}",
-                "yaxis": f"y{end}",
-                "colorscale": _DIVERGING,
-                "zmid": 0.0,
-                "showscale": False,
-                "hovertemplate": "%{z:.3f}<extra></extra>",
-            }
-        )
+        place: Any = {"xaxis": f"x{end}", "yaxis": f"y{end}", "zmid": 0.0, "showscale": False}
+        data.append(heatmap("%{z:.3f}", image[::-1], _DIVERGING, **place))
         left, right = (j + 0.04) / across, (j + 0.96) / across
         bottom, top = 1 - (i + 0.97) / down, 1 - (i + 0.12) / down
         hidden = {"visible": False, "fixedrange": True}
@@ -514,7 +488,7 @@ def _loading_table(a: Analysis, k: int, order: np.ndarray) -> Table:
         columns |= {"low": found.low[order, k], "high": found.high[order, k]}
     if not found.are_correlations:
         columns["correlation"] = found.correlations[order, k]
-    return Table(columns, [a.names[j] for j in order], title=f"Loadings on {found.names[k]}", row_name="column")
+    return a.column_table(columns, order, f"Loadings on {found.names[k]}")
 
 
 # Columns as arrows: biplot and correlation circle.
@@ -550,17 +524,10 @@ def _biplot(a: Analysis) -> Chart:
     for level in range(-1, len(levels)):
         members, look = np.flatnonzero(codes == level), max(level, 0)
         if len(members):
-            data.append(
-                scatter(
-                    "markers",
-                    name=plain(levels[level]) if level >= 0 else "rows",
-                    x=Z[members, 0].astype(np.float32),
-                    y=Z[members, 1].astype(np.float32),
-                    text=[labels[i] for i in members],
-                    hovertemplate="%{text}<extra></extra>",
-                    marker={"color": color(look), "symbol": symbol(look), "size": 5, "opacity": 0.4},
-                )
-            )
+            name, text = plain(levels[level]) if level >= 0 else "rows", [labels[i] for i in members]
+            at = dict(zip("xy", Z[members].astype(np.float32).T, strict=True))
+            shape: Any = {"symbol": symbol(look), "size": 5, "opacity": 0.4}
+            data.append(scatter("markers", "%{text}", look, name=name, **at, text=text, **shape))
     arrows = a.meaning.loadings[:, :2]
     chosen = _chosen(arrows, _ARROWS)
     reach = 0.9 * float(np.sqrt((Z**2).sum(axis=1)).max(initial=1.0))
@@ -634,23 +601,18 @@ def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray, reach: float) -> 
     places = _places(ends, names, reach)
     # Coordinates of lines from zero to each end, with a gap after each.
     x, y = (np.column_stack([np.zeros(len(end)), end, np.full(len(end), np.nan)]).ravel() for end in ends.T)
-    return [
-        scatter("lines", x=x, y=y, line={"color": _ARROW, "width": 1.6}, hoverinfo="skip", showlegend=False),
-        scatter(
-            "markers+text",
-            x=ends[:, 0],
-            y=ends[:, 1],
-            text=[name if place else "" for name, place in zip(names, places, strict=True)],
-            textposition=[place or "middle right" for place in places],
-            textfont={"size": 11},
-            cliponaxis=False,
-            # The marker is turned to point away from the middle; without a turn it points upwards.
-            marker={"color": _ARROW, "symbol": "triangle-up", "size": 9, "angle": 90.0 - angles},
-            customdata=[plain(a.names[j], 80) for j in chosen],
-            hovertemplate="%{customdata}: %{x:.2f}, %{y:.2f}<extra></extra>",
-            showlegend=False,
-        ),
-    ]
+    lines = scatter("lines", None, _ARROW, x=x, y=y, width=1.6, hoverinfo="skip", showlegend=False)
+    # The marker is turned to point away from the middle; without a turn it points upwards.
+    marker = {"color": _ARROW, "symbol": "triangle-up", "size": 9, "angle": 90.0 - angles}
+    text = {
+        "text": [name if place else "" for name, place in zip(names, places, strict=True)],
+        "textposition": [place or "middle right" for place in places],
+        "textfont": {"size": 11},
+        "customdata": [plain(a.names[j], 80) for j in chosen],
+    }
+    hover, at = "%{customdata}: %{x:.2f}, %{y:.2f}", dict(zip("xy", ends.T, strict=True))
+    heads = scatter("markers+text", hover, **at, **text, cliponaxis=False, marker=marker, showlegend=False)
+    return [lines, heads]
 
 
 def _places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:
@@ -681,5 +643,4 @@ def _places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:
 
 
 def _arrow_table(a: Analysis, arrows: np.ndarray, chosen: np.ndarray, title: str) -> Table:
-    labels = [a.names[j] for j in chosen]
-    return Table.from_matrix(arrows[chosen], a.meaning.names[:2], labels, title=title, row_name="column")
+    return a.column_table(dict(zip(a.meaning.names[:2], arrows[chosen].T, strict=True)), chosen, title)

@@ -15,15 +15,16 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from ..table import Table
-from .blocks import LONGEST, Section, Widget, be, brief, count, listed, number, prose, share
+from .blocks import Section, Widget, be, brief, count, listed, number, prose, share
 from .map import ALPHA, largest
-from .passes import compact, floats
+from .passes import centred_rows, compact, floats
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -53,10 +54,7 @@ class Contributions(NamedTuple):
 
 def contributions(model: Any, X: np.ndarray) -> Contributions:
     """The contributions of the columns to T2 and Q of the rows of `X`, for a fitted PCA."""
-    mean, W, variances = (floats(a) for a in (model.mean_, model.components_, model.explained_variance_))
-    centred = X - mean
-    if model.scale_ is not None:
-        centred = centred / floats(model.scale_)
+    W, variances, centred = floats(model.components_), floats(model.explained_variance_), centred_rows(model, X)
     Z = centred @ W.T
     # Components without variance are no part of T2.
     rank = int(model.rank_)
@@ -72,8 +70,8 @@ def section(a: Analysis) -> Section | None:
     rows, k = a.second.rows, int(a.subspace.n_components_)
     order = largest(rows.misfit, min(_EXPLAINED, len(rows)), rows.numbers)
     found = contributions(a.subspace, rows.entries[order])
-    worst = _worst(a, order, found)
-    blocks = prose(" ".join(_counts(a)), " ".join(worst), " ".join(_over_represented(a)))
+    worst = list(_worst(a, order, found))
+    blocks = prose(_counts(a), worst, _over_represented(a))
     whose = "the model" if a.subspace is a.model else "a PCA"
     within = "the only component" if k == 1 else f"the {k:,} components"
     lead = (
@@ -86,7 +84,7 @@ def section(a: Analysis) -> Section | None:
     return Section("misfits", title, lead, [*blocks, _widget(a, order, found)], worst[0] if clear else "")
 
 
-def _counts(a: Analysis) -> list[str]:
+def _counts(a: Analysis) -> Iterator[str]:
     """How many rows are beyond each limit, how many are to be expected, and whether chance explains the difference."""
     n, beyond = a.second.n, {"T2": a.second.t2_beyond, "Q": a.second.q_beyond}
     complete = int(a.subspace.n_components_) >= a.rank
@@ -99,33 +97,31 @@ def _counts(a: Analysis) -> list[str]:
         f"{count(found, 'row')}{f' ({share(found / n)})' if found else ''} beyond the limit of {name}"
         for name, found in beyond.items()
     ]
-    sentences = [
+    yield (
         f"There {be(beyond['T2'])} {listed(told)}. Of Gaussian rows, about {by_chance} "
         f"({ALPHA:.0%}) would be beyond {'it' if complete else 'each of them'} by chance."
-    ]
+    )
     if complete:
-        sentences.append("The components describe the rows completely, so that Q is zero.")
+        yield "The components describe the rows completely, so that Q is zero."
     # Three standard deviations of the count of Gaussian rows.
     chance = 3 * np.sqrt((1 - ALPHA) * expected)
     more = [name for name, found in beyond.items() if found > expected + chance]
     fewer = [name for name, found in beyond.items() if found < expected - chance]
     if more:
-        sentences.append(
+        yield (
             f"There are clearly more than that beyond the limit of {listed(more)}: rows are farther out than those of "
             "a Gaussian, or they form groups."
         )
     if fewer:
-        sentences.append(
+        yield (
             f"There are clearly fewer beyond the limit of {listed(fewer)}: rows are less far out than those of a "
             "Gaussian, as they are if they form groups or if entries are bounded."
         )
-    return sentences
 
 
-def _worst(a: Analysis, order: np.ndarray, found: Contributions) -> list[str]:
+def _worst(a: Analysis, order: np.ndarray, found: Contributions) -> Iterator[str]:
     """The rows that fit worst, with the columns responsible."""
     rows, those = a.second.rows, "component" if int(a.subspace.n_components_) == 1 else "components"
-    sentences = []
     for place, i in enumerate(order[:_WORST]):
         if rows.misfit[i] <= 1:
             break
@@ -139,8 +135,7 @@ def _worst(a: Analysis, order: np.ndarray, found: Contributions) -> list[str]:
         if a.opened.ids is None:
             row = f"R{row[1:]}"
         text = f"{row} fits worst: it is {where}" if place == 0 else f"{row} follows"
-        sentences.append(f"{text} ({'T2' if of_t2 else 'Q'} is {times}){columns}.")
-    return sentences
+        yield f"{text} ({'T2' if of_t2 else 'Q'} is {times}){columns}."
 
 
 def _responsible(a: Analysis, found: Contributions, place: int, of_t2: bool) -> str:
@@ -153,9 +148,8 @@ def _responsible(a: Analysis, found: Contributions, place: int, of_t2: bool) -> 
     return f", mostly by {listed(named)}" if len(large) else f", by many columns, first of all {listed(named)}"
 
 
-def _over_represented(a: Analysis) -> list[str]:
+def _over_represented(a: Analysis) -> Iterator[str]:
     """The groups of which more rows do not fit than chance explains."""
-    sentences = []
     for group, found, spreads in zip(a.groupings, a.second.beyond_in_groups, a.second.groups, strict=True):
         sizes = np.array([spread.rows for spread in spreads])
         total, n = int(found.sum()), int(sizes.sum())
@@ -167,11 +161,10 @@ def _over_represented(a: Analysis) -> list[str]:
             often = found[i] * n >= _OFTEN * total * sizes[i]
             if often and chance[i] < _CHANCE / len(chance):
                 name = f"{brief(group.levels[i])} ({brief(group.name)})"
-                sentences.append(
+                yield (
                     f"{name} is over-represented: it has {share(found[i] / total)} of the rows beyond a limit, and "
                     f"{share(sizes[i] / n)} of all rows."
                 )
-    return sentences
 
 
 def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
@@ -181,7 +174,7 @@ def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
         "q": compact(rows.q),
         "t2_limit": t2_limit,
         "q_limit": q_limit,
-        "ids": None if a.opened.ids is None else [brief(a.opened.ids[i], LONGEST) for i in rows.numbers],
+        "ids": a.ids_of(rows.numbers),
         "numbers": rows.numbers.astype(np.int32),
         "explained": [
             {"point": int(i), "t2": _bars(a, found.t2[place]), "q": _bars(a, found.q[place])}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from ..models.ppca import PPCA
 from ..solvers.latent.em import EM
 from ..table import Table
 from .blocks import Block, Chart, Listing, Menu, Prose, Section, be, brief, count, listed, number, prose, share
-from .charts import axes, axis, bar, color, labels, scatter
+from .charts import axes, axis, bar, color, heatmap, labels, names_axis, scatter
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -55,6 +56,8 @@ class Missing:
     def __init__(self, X: np.ndarray, by_column: np.ndarray) -> None:
         missing = np.isnan(X)
         self.by_column = by_column
+        #: The columns with missing entries, those with the most first.
+        self.columns = np.argsort(-by_column, kind="stable")[: np.count_nonzero(by_column)]
         #: The numbers of rows that were looked at for patterns and tests, and of those that are complete, and empty.
         self.rows = len(X)
         self.complete = int(np.count_nonzero(~missing.any(axis=1)))
@@ -118,72 +121,64 @@ def missing_blocks(a: Analysis) -> list[Block]:
     missing = a.missing
     if missing is None:
         return []
-    blocks: list[Block] = [Prose(_where(a, missing)), _by_column(a, missing)]
-    repeated = [i for i in range(len(missing.counts)) if missing.counts[i] > 1][:_PATTERNS]
+    blocks = [*prose(_where(a, missing)), _by_column(a, missing)]
+    repeated = np.flatnonzero(missing.counts > 1)[:_PATTERNS]
     # A pattern says something if rows have it in common.
-    if any(missing.patterns[i].any() for i in repeated):
+    if missing.patterns[repeated].any():
         blocks.append(_pattern_picture(a, missing, repeated))
     blocks.append(Prose(_whether_random(a, missing)))
     found = missing.differences
     if len(found) > _TOLD:
-        table = Table(
-            {
-                "missing column": [a.names[each.column] for each in found],
-                "other column": [a.names[each.other] for each in found],
-                "median where missing": [each.median_missing for each in found],
-                "median elsewhere": [each.median_observed for each in found],
-                "p-value (Holm)": [each.p_value for each in found],
-            },
-            list(range(1, len(found) + 1)),
-            title="Columns that differ where another one is missing",
-            row_name="place",
-        )
-        blocks.append(Listing(table, shown=6))
+        columns = {
+            "missing column": [a.names[each.column] for each in found],
+            "other column": [a.names[each.other] for each in found],
+            "median where missing": [each.median_missing for each in found],
+            "median elsewhere": [each.median_observed for each in found],
+            "p-value (Holm)": [each.p_value for each in found],
+        }
+        places, title = range(1, len(found) + 1), "Columns that differ where another one is missing"
+        blocks.append(Listing(Table(columns, places, title=title, row_name="place"), shown=6))
     return blocks
 
 
-def _where(a: Analysis, missing: Missing) -> str:
+def _where(a: Analysis, missing: Missing) -> Iterator[str]:
     total = int(missing.by_column.sum())
-    columns = np.flatnonzero(missing.by_column)
-    order = columns[np.argsort(-missing.by_column[columns], kind="stable")]
-    most = [f"{brief(a.names[j])} ({share(missing.by_column[j] / a.n)})" for j in order[:3]]
-    joined = listed(most) if len(order) <= 3 else f"{', '.join(most)} and {count(len(order) - 3, 'other')}"
-    said = [
+    most = [f"{brief(a.names[j])} ({share(missing.by_column[j] / a.n)})" for j in missing.columns[:3]]
+    others = len(missing.columns) - 3
+    joined = listed(most) if others <= 0 else f"{', '.join(most)} and {count(others, 'other')}"
+    yield (
         f"{count(total, 'entry', 'entries')} ({share(total / (a.n * a.p))}) {be(total)} missing, "
-        f"in {count(len(columns), 'column')} of {a.p:,}: {joined}."
-    ]
-    complete = f"{share(missing.complete / missing.rows)}"
+        f"in {count(len(missing.columns), 'column')} of {a.p:,}: {joined}."
+    )
+    complete = share(missing.complete / missing.rows)
     if missing.complete == 0:
-        said.append("No row is complete." if missing.rows == a.n else "No row of a sample is complete.")
+        yield "No row is complete." if missing.rows == a.n else "No row of a sample is complete."
     elif missing.rows == a.n:
-        said.append(f"{count(missing.complete, 'row')} ({complete}) {be(missing.complete)} complete.")
+        yield f"{count(missing.complete, 'row')} ({complete}) {be(missing.complete)} complete."
     else:
-        said.append(f"In a sample of {count(missing.rows, 'row')}, {complete} are complete.")
+        yield f"In a sample of {count(missing.rows, 'row')}, {complete} are complete."
     if missing.empty:
-        said.append(f"{count(missing.empty, 'row')} {'has' if missing.empty == 1 else 'have'} no entry at all.")
-    common = [i for i in range(len(missing.counts)) if missing.patterns[i].sum() > 1]
-    if common and missing.counts[common[0]] > 1:
+        yield f"{count(missing.empty, 'row')} {'has' if missing.empty == 1 else 'have'} no entry at all."
+    common = np.flatnonzero(missing.patterns.sum(axis=1) > 1)[:1]
+    if missing.counts[common].max(initial=0) > 1:
         names = a.brief_names(np.flatnonzero(missing.patterns[common[0]]))
-        said.append(f"In {count(int(missing.counts[common[0]]), 'row')}, {listed(names)} are missing together.")
+        yield f"In {count(int(missing.counts[common[0]]), 'row')}, {listed(names)} are missing together."
     elif missing.counts[missing.patterns.any(axis=1)].max() == 1 and missing.rows - missing.complete > 1:
-        said.append("No two of the other rows miss the same entries.")
-    return " ".join(said)
+        yield "No two of the other rows miss the same entries."
 
 
 def _by_column(a: Analysis, missing: Missing) -> Chart:
-    columns = np.flatnonzero(missing.by_column)
-    order = columns[np.argsort(-missing.by_column[columns], kind="stable")]
-    shown = order[:_COLUMNS]
+    order, shown = missing.columns, missing.columns[:_COLUMNS]
     names = labels([a.names[j] for j in shown])
     percent = 100.0 * missing.by_column[order] / a.n
     few = len(shown) <= 15
     of_columns = axis(type="category", automargin=True, showgrid=False, ticklabelstandoff=6, dtick=1)
     of_shares = axis("missing entries, percent", rangemode="tozero")
     if few:
-        trace = bar("%{y}: %{x}%", orientation="h", x=percent[: len(shown)], y=names, marker={"color": color(1)})
+        trace = bar("%{y}: %{x}%", 1, orientation="h", x=percent[: len(shown)], y=names)
         layout = axes(of_shares, of_columns | {"autorange": "reversed"}, showlegend=False)
     else:
-        trace = bar("%{x}: %{y}%", orientation="v", x=names, y=percent[: len(shown)], marker={"color": color(1)})
+        trace = bar("%{x}: %{y}%", 1, orientation="v", x=names, y=percent[: len(shown)])
         layout = axes(of_columns | {"tickangle": -45, "tickfont": {"size": 9}}, of_shares, showlegend=False)
     return Chart(
         key="missing-by-column",
@@ -191,34 +186,19 @@ def _by_column(a: Analysis, missing: Missing) -> Chart:
         alt=f"Bars of the share of missing entries in {count(len(shown), 'column')}.",
         data=[trace],
         layout=layout,
-        table=Table(
-            {"missing": missing.by_column[order], "percent": percent},
-            [a.names[j] for j in order],
-            title="Missing entries",
-            row_name="column",
-        ),
+        table=a.column_table({"missing": missing.by_column[order], "percent": percent}, order, "Missing entries"),
         height=max(200, 24 * len(shown) + 110) if few else 360,
         caption=f"The {_COLUMNS} columns with the most missing entries." if len(order) > _COLUMNS else "",
     )
 
 
-def _pattern_picture(a: Analysis, missing: Missing, which: list[int]) -> Chart:
+def _pattern_picture(a: Analysis, missing: Missing, which: np.ndarray) -> Chart:
     patterns, counts = missing.patterns[which], missing.counts[which]
     columns = np.flatnonzero(patterns.any(axis=0))[:_COLUMNS]
     names = labels([a.names[j] for j in columns])
-    trace = {
-        "type": "heatmap",
-        "x": names,
-        "y": labels([f"{count(int(n), 'row')}" for n in counts]),
-        "z": patterns[:, columns].astype(np.float32),
-        "zmin": 0,
-        "zmax": 1,
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
-        "colorscale": [[0, "rgba(128,128,128,0.18)"], [1, color(1)]],
-        "hovertemplate": "%{x}, %{y}<extra></extra>",
-    }
+    ends: Any = {"x": names, "y": labels([count(int(n), "row") for n in counts]), "zmin": 0, "zmax": 1}
+    colors = [[0, "rgba(128,128,128,0.18)"], [1, color(1)]]
+    trace = heatmap("%{x}, %{y}", patterns[:, columns], colors, **ends, showscale=False, xgap=2, ygap=2)
     where = [listed(a.brief_names(np.flatnonzero(p)), 8) if p.any() else "none" for p in patterns]
     title = "Which entries are missing together"
     beside = len(missing.counts) - len(counts)
@@ -229,7 +209,7 @@ def _pattern_picture(a: Analysis, missing: Missing, which: list[int]) -> Chart:
         alt=f"A picture of the {count(len(counts), 'most frequent pattern')} of missing entries.",
         data=[trace],
         layout=axes(
-            axis(type="category", tickangle=-45 if len(names) > 3 else 0, automargin=True, showgrid=False),
+            names_axis(len(names), showgrid=False),
             axis(type="category", autorange="reversed", automargin=True, showgrid=False, ticklabelstandoff=6),
         ),
         table=Table({"rows": counts, "missing": where}, range(1, len(counts) + 1), title=title, row_name="pattern"),
@@ -292,7 +272,7 @@ _FEWEST_OBSERVED = 10
 NORMAL_95 = 1.959963984540054
 
 
-@dataclass(frozen=True)
+@dataclass
 class Entries:
     """Entries of the table that were filled in, each with its standard deviation."""
 
@@ -301,31 +281,31 @@ class Entries:
     values: np.ndarray
     deviations: np.ndarray
 
+    def intervals(self, which: np.ndarray) -> dict[str, Any]:
+        """Some entries with their intervals of 95%, as columns of a table."""
+        values, half = self.values[which], NORMAL_95 * self.deviations[which]
+        return {"filled in": values, "from": values - half, "to": values + half}
 
-class Hidden:
-    """Observed entries that were hidden and filled in like missing ones.
 
-    Parameters
-    ----------
-    entries : Entries
-    truth : array
-    column_means : array
-        The mean of the entries of the same column that were not hidden.
-    spread : array
-        The standard deviations of the columns of the entries.
-    """
+@dataclass
+class Hidden(Entries):
+    """Observed entries that were hidden and filled in like missing ones."""
 
-    def __init__(self, entries: Entries, truth: np.ndarray, column_means: np.ndarray, spread: np.ndarray) -> None:
-        self.entries, self.truth, self.column_means, self.spread = entries, truth, column_means, spread
-        away, deviations = entries.values - truth, entries.deviations
+    truth: np.ndarray
+    #: The mean of the entries of the same column that were not hidden, and the standard deviation of the column.
+    column_means: np.ndarray
+    spread: np.ndarray
+
+    def __post_init__(self) -> None:
+        away, deviations = self.values - self.truth, self.deviations
         #: Root mean squared errors in standard deviations of the columns: of what was filled in, and of the means.
         self.error, self.error_of_means = (
-            float(np.sqrt(np.mean((error / spread) ** 2))) for error in (away, column_means - truth)
+            float(np.sqrt(np.mean((error / self.spread) ** 2))) for error in (away, self.column_means - self.truth)
         )
         #: The share of the hidden entries that lie in their interval of 95%.
         self.within = float(np.mean(np.abs(away) <= NORMAL_95 * deviations))
         #: The average logarithm of the density that the model gave to the hidden entries, up to a constant.
-        self.log_density = float(np.mean(-0.5 * (away / deviations) ** 2 - np.log(deviations / spread)))
+        self.log_density = float(np.mean(-0.5 * (away / deviations) ** 2 - np.log(deviations / self.spread)))
 
     @property
     def gain(self) -> float:
@@ -407,10 +387,7 @@ class Filled:
             guess, spread = (np.asarray(part) for part in model.impute_at(left, rows, columns, return_std=True))
             means = np.nanmean(left, axis=0)
             found.append((rows, columns, guess, spread, X[rows, columns], means[columns], self.deviation[columns]))
-        if not found:
-            return None
-        rows, columns, guess, spread, truth, means, units = (np.concatenate(part) for part in zip(*found, strict=True))
-        return Hidden(Entries(rows, columns, guess, spread), truth, means, units)
+        return Hidden(*(np.concatenate(part) for part in zip(*found, strict=True))) if found else None
 
 
 def _some(n: int, most: int, random: np.random.Generator) -> np.ndarray:
@@ -556,33 +533,19 @@ def _check(hidden: Hidden) -> str:
 def _hidden_chart(a: Analysis, hidden: Hidden) -> Chart:
     """What was filled in for hidden entries against what they are."""
     step, means = -(-len(hidden.truth) // 2000), hidden.column_means
-    truth, guess = (((values - means) / hidden.spread)[::step] for values in (hidden.truth, hidden.entries.values))
-    columns = hidden.entries.columns[::step]
+    truth, guess = (((values - means) / hidden.spread)[::step] for values in (hidden.truth, hidden.values))
+    columns = hidden.columns[::step]
     ends = np.array([min(truth.min(), guess.min()), max(truth.max(), guess.max())])
     names = labels(a.names)
+    text, look = [names[j] for j in columns], {"size": 5, "opacity": 0.6}
+    hover = "%{text}<br>true %{x:.2f}, filled in %{y:.2f}"
+    dots = scatter("markers", hover, 0, x=truth, y=guess, text=text, name="hidden entries", **look)
+    line = scatter("lines", None, 1, x=ends, y=ends, name="equal", width=1.5, dash="dash", hoverinfo="skip")
     return Chart(
         key="hidden",
         title="Hidden entries: filled in against true",
         alt=f"{count(len(truth), 'hidden entry', 'hidden entries')}, what was filled in against the true value.",
-        data=[
-            scatter(
-                "markers",
-                "%{text}<br>true %{x:.2f}, filled in %{y:.2f}",
-                x=truth,
-                y=guess,
-                text=[names[j] for j in columns],
-                name="hidden entries",
-                marker={"color": color(0), "size": 5, "opacity": 0.6},
-            ),
-            scatter(
-                "lines",
-                x=ends,
-                y=ends,
-                name="equal",
-                line={"color": color(1), "width": 1.5, "dash": "dash"},
-                hoverinfo="skip",
-            ),
-        ],
+        data=[dots, line],
         layout=axes("true value, in standard deviations from the column mean", "filled in", legend=1.08),
         table=Table(
             {"column": [a.names[j] for j in columns], "true": truth, "filled in": guess},
@@ -602,33 +565,19 @@ def _entries_chart(a: Analysis, found: Filled, j: int) -> Chart:
     order = of_column[np.argsort(found.entries.values[of_column], kind="stable")]
     if len(order) > _DRAWN:
         order = order[np.linspace(0, len(order) - 1, _DRAWN).round().astype(int)]
-    values, half = found.entries.values[order], NORMAL_95 * found.entries.deviations[order]
-    rows, name = _row_names(a, found, order), brief(a.names[j])
+    half, rows, name = NORMAL_95 * found.entries.deviations[order], _row_names(a, found, order), brief(a.names[j])
     low, middle, high = np.nanquantile(a.first.sample[:, a.used[j]], [0.05, 0.5, 0.95])
+    ends = np.array([0.5, len(order) + 0.5])
     lines = [
-        scatter(
-            "lines",
-            f"{what}: %{{y:.4g}}",
-            x=np.array([0.5, len(order) + 0.5]),
-            y=np.array([level, level]),
-            name=what,
-            line={"color": color(1), "width": 1.5, "dash": dash},
-        )
+        scatter("lines", f"{what}: %{{y:.4g}}", 1, x=ends, y=np.full(2, level), name=what, width=1.5, dash=dash)
         for level, what, dash in ((high, "observed, 95%", "dot"), (middle, "median", "dash"), (low, "5%", "dot"))
     ]
     bars = {"type": "data", "array": half, "visible": True, "color": color(0), "thickness": 1, "width": 2}
-    dots = scatter(
-        "markers",
-        "%{text}: %{y:.4g} (%{error_y.array:.3g} up and down)",
-        x=np.arange(1, len(order) + 1),
-        y=values,
-        text=labels(rows),
-        error_y=bars,
-        name="filled in, with 95%",
-        marker={"color": color(0), "size": 6},
-    )
+    look: Any = {"text": labels(rows), "error_y": bars, "name": "filled in, with 95%", "size": 6}
+    hover = "%{text}: %{y:.4g} (%{error_y.array:.3g} up and down)"
+    dots = scatter("markers", hover, 0, x=np.arange(1, len(order) + 1), y=found.entries.values[order], **look)
     some = f" {_DRAWN} of {len(of_column):,} entries are shown." if len(of_column) > _DRAWN else ""
-    title, columns = f"Filled-in entries of {name}", {"filled in": values, "from": values - half, "to": values + half}
+    title = f"Filled-in entries of {name}"
     return Chart(
         key=f"imputed-{j}",
         title=title,
@@ -637,7 +586,7 @@ def _entries_chart(a: Analysis, found: Filled, j: int) -> Chart:
         layout=axes(
             axis("entries, from the smallest to the largest", showticklabels=False), labels([name])[0], legend=1.1
         ),
-        table=Table(columns, rows, title=title, row_name="row"),
+        table=Table(found.entries.intervals(order), rows, title=title, row_name="row"),
         height=380,
         caption=f"Dots are filled in, bars are intervals of 95%, and the lines belong to the observed entries.{some}",
     )
@@ -649,21 +598,14 @@ def _distribution(a: Analysis, found: Filled, j: int) -> Chart:
     observed = sample[~np.isnan(sample)]
     filled = found.entries.values[found.entries.columns == j]
     edges = np.histogram_bin_edges(np.concatenate([observed, filled]), 24)
+    middle, width = (edges[:-1] + edges[1:]) / 2, 0.92 * float(edges[1] - edges[0])
     data, table = [], {"from": edges[:-1], "to": edges[1:]}
     for i, (what, entries) in enumerate((("observed", observed), ("filled in", filled))):
         percent = 100.0 * np.histogram(entries, edges)[0] / max(1, len(entries))
         table[f"{what}, percent"] = percent
-        data.append(
-            bar(
-                "%{x:.4g}: %{y:.1f}%",
-                x=(edges[:-1] + edges[1:]) / 2,
-                y=percent,
-                width=0.92 * float(edges[1] - edges[0]),
-                name=f"{what} ({len(entries):,})",
-                opacity=0.65,
-                marker={"color": color(i), "pattern": {"shape": "" if i == 0 else "/"}},
-            )
-        )
+        bars = bar("%{x:.4g}: %{y:.1f}%", i, x=middle, y=percent, width=width, name=f"{what} ({len(entries):,})")
+        bars["marker"]["pattern"] = {"shape": "" if i == 0 else "/"}
+        data.append(bars | {"opacity": 0.65})
     name = brief(a.names[j])
     title = f"Observed and filled-in entries of {name}"
     return Chart(
@@ -692,16 +634,6 @@ def _widest(a: Analysis, found: Filled) -> Table:
     entries = found.entries
     relative = entries.deviations / a.deviation[entries.columns]
     order = np.argsort(-relative, kind="stable")[:_LISTED]
-    values, half = entries.values[order], NORMAL_95 * entries.deviations[order]
-    return Table(
-        {
-            "column": [a.names[j] for j in entries.columns[order]],
-            "filled in": values,
-            "from": values - half,
-            "to": values + half,
-            "std. deviation, of the column's": relative[order],
-        },
-        _row_names(a, found, order),
-        title="The widest intervals",
-        row_name="row",
-    )
+    columns = {"column": [a.names[j] for j in entries.columns[order]], **entries.intervals(order)}
+    columns["std. deviation, of the column's"] = relative[order]
+    return Table(columns, _row_names(a, found, order), title="The widest intervals", row_name="row")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -32,13 +32,6 @@ from ..sources.scan import Scan, names_file, scan
 _HELD_BYTES = 1 << 30
 #: A column of text with at most this many different entries can colour the rows.
 _MOST_LEVELS = 50
-
-
-class LeftOut(NamedTuple):
-    """A column that is no part of the analysis, and why."""
-
-    name: str
-    why: str
 
 
 class OpenedTable:
@@ -87,7 +80,7 @@ class OpenedTable:
         if table is not None and not table.names:
             table = None
         response, other = _or_file(response, table), _or_file(other, table)
-        #: The names of the columns that are numbers, and the columns that are left out.
+        #: The names of the columns that are numbers, and the columns that are left out, each with the reason.
         source, self.names, self.left_out = _columns(X, table, (labels, ids, sample_weight, response, other))
         #: The number of all columns of the table.
         self.n_columns = len(self.names) if table is None else len(table.names)
@@ -100,15 +93,15 @@ class OpenedTable:
         self.groups = _groups(labels, table)
         named: Any = index if ids is None else _vector(ids, table, "ids")
         if self.held and table is not None:
-            for column in self.left_out:
-                entries = _entries(table.column(column.name))
+            for name in self.left_out:
+                entries = _entries(table.column(name))
                 try:
                     levels = len(set(entries.tolist()))
                 except TypeError:
                     # Lists and the like are no categories.
                     continue
                 if 2 <= levels <= min(_MOST_LEVELS, len(entries) // 2):
-                    self.groups.setdefault(column.name, entries)
+                    self.groups.setdefault(name, entries)
                 elif named is None and levels == len(entries):
                     named = entries
         #: The name of each row, its number where it has none; None if no row has a name.
@@ -136,12 +129,12 @@ class OpenedTable:
                 raise not_one_for_each_row(what, len(vector), n)
 
 
-def _columns(X: Any, table: Any, named: Sequence[Any]) -> tuple[Source, list[str], list[LeftOut]]:
+def _columns(X: Any, table: Any, named: Sequence[Any]) -> tuple[Source, list[str], dict[str, str]]:
     """The rows and the names of the columns that are numbers, except those that are `named` for another purpose; and
-    the columns that are left out."""
+    the columns that are left out, each with the reason."""
     if table is None:
         source = open_source(X)
-        return source, [f"x{j + 1}" for j in range(source.shape[1])], []
+        return source, [f"x{j + 1}" for j in range(source.shape[1])], {}
     special = [name for given in named for name in _names(given, table.names)]
     for name in special:
         if name not in table.names:
@@ -151,12 +144,12 @@ def _columns(X: Any, table: Any, named: Sequence[Any]) -> tuple[Source, list[str
     names = [name for name in chosen if name in numeric]
     if not names:
         raise no_columns_left(table.label, chosen, names)
-    left_out = []
+    left_out = {}
     for name in chosen:
         if name not in numeric:
             nearly = table.nearly_numbers([name])
             why = f"not all of its entries are numbers: {nearly}" if nearly else "its entries are not numbers"
-            left_out.append(LeftOut(name, why))
+            left_out[name] = why
     return open_source(table.rows(names)), names, left_out
 
 

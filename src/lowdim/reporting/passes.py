@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import InitVar, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +22,16 @@ from ..summaries.moments import Moments
 # Summaries that are made for one pass over a table whose rows come with their numbers.
 
 
-class Ranges(Summary):
+class PassSummary(Summary):
+    """A summary that is used for one pass, and never stored."""
+
+    state = {}
+
+    def _sizes(self) -> dict[str, int]:
+        return {}
+
+
+class Ranges(PassSummary):
     """Of the observed entries of each column: how many there are, the smallest and the largest, and whether all are
     whole numbers; and the smallest and the largest difference from the numbers of the rows, which are equal for a
     column that counts the rows.
@@ -32,6 +42,15 @@ class Ranges(Summary):
         The number of columns, without the last one, which holds the numbers of the rows.
     """
 
+    #: How the facts of two parts of the rows are put together.
+    _joins = {
+        "low": np.minimum,
+        "high": np.maximum,
+        "count": np.add,
+        "whole": np.logical_and,
+        "least": np.minimum,
+        "most": np.maximum,
+    }
     parameters = ("n_features",)
     takes_nan = True
 
@@ -58,30 +77,21 @@ class Ranges(Summary):
         # With a missing entry, a column does not count the rows: NaN is never equal.
         least[some] = np.minimum(least[some], away.min(axis=0))
         most[some] = np.maximum(most[some], away.max(axis=0))
-        return self._with(low, high, known.sum(axis=0), whole, least, most)
+        found = self._empty()
+        found._change(
+            {"low": low, "high": high, "count": known.sum(axis=0), "whole": whole, "least": least, "most": most}
+        )
+        return self._merged(found)
 
     def _merged(self, other: Self) -> Changes:
-        return self._with(other.low, other.high, other.count, other.whole, other.least, other.most)
-
-    def _with(self, low: Any, high: Any, count: Any, whole: Any, least: Any, most: Any) -> Changes:
-        return {
-            "low": np.minimum(self.low, low),
-            "high": np.maximum(self.high, high),
-            "count": self.count + count,
-            "whole": self.whole & whole,
-            "least": np.minimum(self.least, least),
-            "most": np.maximum(self.most, most),
-        }
+        return {name: join(getattr(self, name), getattr(other, name)) for name, join in self._joins.items()}
 
     def numbering(self, n: int) -> np.ndarray:
         """Which columns grow by one from each of the n rows to the next."""
         return self.whole & (self.least == self.most) & (self.count == n) & (n > 1)
 
-    def _sizes(self) -> dict[str, int]:
-        return {"p": self.n_features + 1}
 
-
-class Chosen(Summary):
+class Chosen(PassSummary):
     """The rows with certain numbers. Rows come with their numbers in the column after the last one.
 
     Parameters
@@ -110,29 +120,21 @@ class Chosen(Summary):
     def _merged(self, other: Self) -> Changes:
         return {"kept": self.kept + other.kept}
 
-    def _empty(self) -> Self:
-        return type(self)(self.n_features, self.numbers)
-
     def rows(self) -> np.ndarray:
         """The rows in the order of their numbers."""
         numbers = np.concatenate([numbers for numbers, _ in self.kept])
         return np.concatenate([rows for _, rows in self.kept])[np.argsort(numbers)]
 
-    def _sizes(self) -> dict[str, int]:
-        return {"p": self.n_features + 1}
 
-
-class Several(Summary):
-    """Several summaries of the same rows, for one pass."""
+class Several(PassSummary):
+    """Several summaries of the same rows."""
 
     parameters = ()
+    options = ("parts",)
 
     def __init__(self, parts: Sequence[Summary]) -> None:
         self.parts: Any = [part.fresh() for part in parts]
         self.takes_nan = all(part.takes_nan for part in parts)  # type: ignore[misc] # depends on the parts
-
-    def _empty(self) -> Self:
-        return type(self)(self.parts)
 
     def _updated(self, block: Any, weights: Any) -> Changes:
         return {str(i): part._changes_from(block, weights) for i, part in enumerate(self.parts)}
@@ -144,16 +146,8 @@ class Several(Summary):
         for i, of_part in changes.items():
             self.parts[int(i)]._change(of_part)
 
-    def snapshot(self) -> Self:
-        twin = super().snapshot()
-        twin.parts = [part.snapshot() for part in self.parts]
-        return twin
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return min(part.block_rows(n_columns, itemsize, stored) for part in self.parts)
-
-    def _sizes(self) -> dict[str, int]:
-        return {}
 
 
 # The first pass over the rows: counts, means, deviations and ranges of the columns, and moments of pieces of the rows.
@@ -172,47 +166,33 @@ _RUNS, _RUN = 10_000, 250
 _SAMPLED, _SAMPLE_BYTES, _FEWEST_SAMPLED = 20_000, 64 << 20, 500
 
 
+@dataclass
 class FirstPass:
-    """What is known of the columns; entries are NaN where nothing was observed.
+    """What is known of the columns; entries are NaN where nothing was observed."""
 
-    Parameters
-    ----------
-    n : int
-        The number of rows.
-    observed : array
-        The number of entries of each column that are not missing.
-    mean, deviation : arrays
-        The mean of each column, and its standard deviation with divisor n - 1.
-    nothing : array of bool
-        The columns of which nothing was observed.
-    ranges : Ranges
-    sample : array
-        A random sample of the rows, in the order of the table; all rows if they are in memory.
-    passes : int
-        How often the rows were read.
-    pieces : list of Moments, optional
-        Moments of the pieces of the rows; None if the rows are in memory, if entries are missing, or if there are too
-        many columns.
-    """
+    #: The number of rows.
+    n: int
+    #: The number of entries of each column that are not missing.
+    observed: np.ndarray
+    #: The mean of each column, and its standard deviation with divisor n - 1.
+    mean: np.ndarray
+    deviation: np.ndarray
+    ranges: InitVar[Ranges]
+    #: A random sample of the rows, in the order of the table; all rows if they are in memory.
+    sample: np.ndarray
+    #: How often the rows were read.
+    passes: int
+    #: Moments of the pieces of the rows; None if the rows are in memory, if entries are missing, or if there are too
+    #: many columns.
+    pieces: list[Moments] | None = None
 
-    def __init__(
-        self,
-        n: int,
-        observed: np.ndarray,
-        mean: np.ndarray,
-        deviation: np.ndarray,
-        nothing: np.ndarray,
-        ranges: Ranges,
-        sample: np.ndarray,
-        passes: int,
-        pieces: list[Moments] | None = None,
-    ) -> None:
-        self.n, self.observed, self.sample, self.passes, self.pieces = n, observed, sample, passes, pieces
+    def __post_init__(self, ranges: Ranges) -> None:
         self.mean, self.deviation, self.low, self.high = (
-            np.where(nothing, np.nan, values) for values in (mean, deviation, ranges.low, ranges.high)
+            np.where(self.observed == 0, np.nan, values)
+            for values in (self.mean, self.deviation, ranges.low, ranges.high)
         )
         #: Whether all observed entries of a column are whole numbers, and whether it grows by one from row to row.
-        self.whole, self.numbering = ranges.whole, ranges.numbering(n)
+        self.whole, self.numbering = ranges.whole, ranges.numbering(self.n)
 
     @property
     def missing(self) -> np.ndarray:
@@ -243,14 +223,13 @@ def first_pass(rows: Source, held: bool, weights: np.ndarray | None, seed: int) 
             pieces = [part for part in parts.parts[0] if part.weight > 0]
             total = union(pieces)
             deviation = np.sqrt(np.diagonal(to_numpy(total.scatter)) / max(total.weight - 1, 1))
-            nothing = np.zeros(p, dtype=bool)
             mean, observed = to_numpy(total.mean), np.full(p, n)
-            return FirstPass(n, observed, mean, deviation, nothing, ranges, sample.rows(), passes, pieces)
+            return FirstPass(n, observed, mean, deviation, ranges, sample.rows(), passes, pieces)
     # From one pass for the columns alone, in which entries may be missing.
     sums, ranges, sample = _read([rows], n, [Observed(p + 1), *look], weights)
     count, mean, squares = (to_numpy(each)[:p] for each in (sums.count, sums.mean, sums.squares))
     deviation = np.sqrt(squares / np.maximum(count - 1, 1))
-    found = FirstPass(n, ranges.count, mean, deviation, count == 0, ranges, sample.rows(), passes)
+    found = FirstPass(n, ranges.count, mean, deviation, ranges, sample.rows(), passes)
     # Rows without weight are not counted.
     found.n = sums.n_rows
     return found
@@ -274,7 +253,7 @@ def _of_array(rows: Source, weights: np.ndarray | None) -> FirstPass:
         row = int(np.nanargmax(np.abs(X[:, j])))
         raise too_large(f"row {row}", j, X[row, j], rows.names)
     deviation = np.sqrt(squares / np.maximum(weight - 1, 1))
-    return FirstPass(len(X), observed, mean, deviation, observed == 0, ranges, X, 1)
+    return FirstPass(len(X), observed, mean, deviation, ranges, X, 1)
 
 
 def pieces_of(rows: Source, n: int, weights: np.ndarray | None, seed: int) -> list[Moments] | None:
@@ -353,6 +332,12 @@ def sampled_rows(sources: Sequence[Source], n: int, most: int, seed: int) -> tup
 def floats(array: Any) -> np.ndarray:
     """An array of any library as a NumPy array of float64."""
     return np.asarray(to_numpy(array), dtype=np.float64)
+
+
+def centred_rows(model: Any, X: np.ndarray) -> np.ndarray:
+    """Rows about the mean of a PCA, in its units."""
+    centred = X - floats(model.mean_)
+    return centred if model.scale_ is None else centred / floats(model.scale_)
 
 
 #: Values are stored in half the space if the error is at most this fraction of the range that a chart shows.

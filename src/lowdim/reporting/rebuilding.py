@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..table import Table
 from .blocks import LONGEST, Block, Chart, Prose, Section, Widget, brief, count, number, share
-from .charts import axes, axis, color, scatter
+from .charts import axes, axis, color, guide, scatter
 from .map import largest
-from .passes import compact, floats
+from .passes import centred_rows, compact, floats
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -21,13 +21,6 @@ _BEST, _WORST, _GROUPS, _OTHERS = 4, 4, 10, 10
 _ENTRIES = 300_000
 #: Why a row was chosen, in words.
 _WHY = {"typical": "typical", "other": "", "best": "best rebuilt", "worst": "worst rebuilt"}
-
-
-class ChosenRow(NamedTuple):
-    """A row to look at, and why it was chosen: "typical", "other", "best" or "worst"."""
-
-    number: int
-    kind: str
 
 
 class Rebuilding:
@@ -54,13 +47,10 @@ class Rebuilding:
         #: Shape (K, p).
         self.components = np.zeros((most, len(self.columns)))
         self.components[:, where] = W
-        #: The rows to look at, their scores and their entries.
+        #: The numbers of the rows to look at with the reason of each, their scores and their entries.
         self.chosen = _chosen_rows(a)
-        entries = rows.entries[np.searchsorted(rows.numbers, [row.number for row in self.chosen])]
-        centred = entries - floats(model.mean_)
-        if model.scale_ is not None:
-            centred = centred / floats(model.scale_)
-        self.scores = centred @ W.T
+        entries = rows.entries[np.searchsorted(rows.numbers, list(self.chosen))]
+        self.scores = centred_rows(model, entries) @ W.T
         self.rows = np.tile(self.mean, (len(self.chosen), 1))
         self.rows[:, where] = entries
         #: The share of the variance that 0, 1, ..., K components do not keep.
@@ -73,9 +63,9 @@ class Rebuilding:
         self.low, self.high = float(np.nanmin(first.low[self.columns])), float(np.nanmax(first.high[self.columns]))
 
 
-def _chosen_rows(a: Analysis) -> list[ChosenRow]:
-    """About twenty rows: those nearest to the means of the groups of the first grouping, or some from all over the
-    table; then those of which the model keeps the smallest and the largest share."""
+def _chosen_rows(a: Analysis) -> dict[int, str]:
+    """About twenty rows, with the keys of `_WHY`: those nearest to the means of the groups of the first grouping, or
+    some from all over the table; then those of which the model keeps the smallest and the largest share."""
     rows, spread = a.second.rows, a.second.spread
     found: dict[int, str] = {}
     if a.groupings:
@@ -95,7 +85,7 @@ def _chosen_rows(a: Analysis) -> list[ChosenRow]:
     for kind, values, size in (("worst", -rows.kept, _WORST), ("best", rows.kept, _BEST)):
         for i in largest(values, size, rows.numbers):
             found.setdefault(int(rows.numbers[i]), kind)
-    return [ChosenRow(number, kind) for number, kind in found.items()]
+    return found
 
 
 def section(a: Analysis) -> Section | None:
@@ -136,20 +126,14 @@ def _errors(a: Analysis) -> Chart:
     found = a.rebuilding
     counts = np.arange(len(found.lost))
     columns: dict[str, Any] = {"share lost": found.lost}
-    trace = scatter(
-        "lines+markers" if len(counts) <= 60 else "lines",
-        x=counts,
-        y=found.lost,
-        line={"color": color(0), "width": 2},
-        marker={"size": 5},
-    )
+    mode, look = "lines+markers" if len(counts) <= 60 else "lines", {"color": color(0), "width": 2}
+    trace = scatter(mode, x=counts, y=found.lost, line=look, marker={"size": 5})
     hover = "%{x} components: %{y:.1%} lost"
     if found.off_by is not None:
         columns["root mean square difference of an entry"] = found.off_by
         trace["customdata"] = found.off_by
         hover += ", an entry is off by %{customdata:.3g}"
     k = min(a.k, len(counts) - 1)
-    line = {"color": "#888888", "width": 1, "dash": "dot"}
     title = "What is lost with K components"
     return Chart(
         key="rebuilding-error",
@@ -159,7 +143,7 @@ def _errors(a: Analysis) -> Chart:
         layout=axes(
             axis("number of components K", **({"dtick": 1} if len(counts) <= 16 else {})),
             axis("share of the variance that is lost", tickformat=".0%", rangemode="tozero"),
-            shapes=[{"type": "line", "x0": k, "x1": k, "y0": 0, "y1": 1, "yref": "paper", "line": line}],
+            shapes=[guide("x", k, dash="dot", color="#888888")],
             showlegend=False,
         ),
         table=Table(columns, counts.tolist(), title=title, row_name="K"),
@@ -172,9 +156,9 @@ def _widget(a: Analysis) -> Widget:
     found, shape = a.rebuilding, a.image_shape
     what = "pictures" if shape is not None else "rows"
     names, kept = [], []
-    for row, entries, scores in zip(found.chosen, found.rows, found.scores, strict=True):
-        notes = [note for note in (a.group_of(row.number), _WHY[row.kind]) if note]
-        name = brief(a.row_name(row.number), LONGEST)
+    for (row, kind), entries, scores in zip(found.chosen.items(), found.rows, found.scores, strict=True):
+        notes = [note for note in (a.group_of(row), _WHY[kind]) if note]
+        name = brief(a.row_name(row), LONGEST)
         names.append(f"{name} ({', '.join(notes)})" if notes else name)
         # The share of the squared distance of the row from the mean that all components keep.
         away = entries - found.mean if found.scale is None else (entries - found.mean) / found.scale
@@ -192,7 +176,7 @@ def _widget(a: Analysis) -> Widget:
         "low": found.low,
         "high": found.high,
     }
-    typical = any(row.kind == "typical" for row in found.chosen)
+    kinds = found.chosen.values()
     return Widget(
         key="rebuilding",
         kind="rebuilding",
@@ -205,5 +189,5 @@ def _widget(a: Analysis) -> Widget:
             title=f"The share of the squared distance from the mean that is kept of each of these {what}",
             row_name="row",
         ),
-        caption="Typical rows are those nearest to the means of their groups." if typical else "",
+        caption="Typical rows are those nearest to the means of their groups." if "typical" in kinds else "",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..models.cca import CCA
 from ..models.pcr import PCR
 from ..models.pls import PLSRegression
 from ..selection.bootstrapping import bootstrap
-from ..selection.cross_validation import CrossValidation, cross_validate
+from ..selection.cross_validation import cross_validate
 from ..selection.permutation import permutation_test
 from ..sources.base import Source
 from ..table import Table
@@ -62,20 +62,22 @@ def section(a: Analysis) -> Section | None:
     """The section; None if there is neither a response nor another table."""
     blocks: list[Block] = []
     leads, sentences = [], []
-    if a.with_response is not None:
-        names = a.with_response.y_names + a.with_response.constant
+    pair = a.pairs.get("response")
+    if pair is not None:
+        names = pair.y_names + pair.constant
         leads.append(
             f"Whether {names[0] if len(names) == 1 else f'{len(names)} responses'} can be predicted from the columns "
             "of the table: by PLS, whose components are chosen to predict, and by PCR, which predicts from principal "
             "components. Errors and predictions are of rows that were left out of the fit, so they tell what to expect "
             "of new rows."
         )
-        blocks += _about(a.with_response, a.n, "response")
-        if a.regression is not None:
+        blocks += prose(_about(pair, a.n, "response"))
+        if pair.is_enough:
             verdict = _predictable(a.regression)
             blocks += _prediction(a, a.regression, verdict)
             sentences.append(verdict)
-    if a.with_other is not None:
+    other = a.pairs.get("other")
+    if other is not None:
         leads.append(
             "What the table and the other table of the same rows have in common, by canonical correlation analysis "
             "(CCA). It finds a weighted sum of the columns of each table so that the two sums, called variates, "
@@ -83,34 +85,32 @@ def section(a: Analysis) -> Section | None:
             "correlations of the fit are larger than they would be in new rows; those of rows left out are the ones to "
             "believe."
         )
-        blocks += _about(a.with_other, a.n, "other table")
-        if a.canonical is not None:
+        blocks += prose(_about(other, a.n, "other table"))
+        if other.is_enough:
             verdict = _related(a.canonical)
             blocks += _in_common(a, a.canonical, verdict)
             sentences.append(verdict)
     if not leads:
         return None
-    title = "Prediction" if a.with_other is None else "Two tables"
+    title = "Prediction" if other is None else "Two tables"
     return Section(key="two-tables", title=title, lead=" ".join(leads), blocks=blocks, summary=" ".join(sentences))
 
 
-def _about(pair: Pair, n: int, what: str) -> list[Block]:
+def _about(pair: Pair, n: int, what: str) -> Iterator[str]:
     """Which rows and columns were used, if not all of them, and why nothing else follows if that is so."""
-    said = []
     if pair.n_drawn < n:
-        said.append(f"This part is about a random sample of {pair.n_drawn:,} of the {n:,} rows.")
+        yield f"This part is about a random sample of {pair.n_drawn:,} of the {n:,} rows."
     if pair.n_missing:
-        said.append(
+        yield (
             f"{count(pair.n_missing, 'row')} {be(pair.n_missing)} left out here, because entries of the {what} are "
             f"missing; {count(len(pair.X), 'row')} remain."
         )
     if pair.constant:
         columns = "column" if len(pair.constant) == 1 else "columns"
-        said.append(f"The {columns} {listed(pair.constant)} of the {what} do not vary, and are left out.")
+        yield f"The {columns} {listed(pair.constant)} of the {what} do not vary, and are left out."
     if not pair.is_enough:
         why = "nothing in it varies" if not pair.y_names else f"fewer than {FEWEST_ROWS} complete rows are too few"
-        said.append(f"No more is said about the {what}: {why}.")
-    return prose(" ".join(said))
+        yield f"No more is said about the {what}: {why}."
 
 
 def _menu(key: str, label: str, names: Sequence[str], charts: list[Chart]) -> Block:
@@ -263,9 +263,7 @@ def _needed(r: Regression) -> str:
         name = r.pair.y_names[0]
         text = f"A prediction is typically off by {off}; the standard deviation of {name} is {deviation}. {text}"
     ours, theirs = r.pls.one_standard_error, r.pcr.one_standard_error
-    errors = [
-        number(float(_rmsep(cv)[0][list(cv.n_components).index(k)])) for cv, k in ((r.pls, ours), (r.pcr, theirs))
-    ]
+    errors = [number(float(cv.rmse[0][list(cv.n_components).index(cv.one_standard_error)])) for cv in (r.pls, r.pcr)]
     if ours == theirs:
         both = f"{text} is {ours} for both PLS and PCR (errors {errors[0]} and {errors[1]})"
         return f"{both}, so the largest directions of the table are also those that predict."
@@ -273,49 +271,29 @@ def _needed(r: Regression) -> str:
     return f"{text} is {ours} for PLS and {theirs} for PCR (errors {errors[0]} and {errors[1]}); {fewer} needs fewer."
 
 
-def _rmsep(cv: CrossValidation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The root mean squared error for each number of components, and the ends of its bar of one standard error."""
-    mean, error = cv.mean[0], np.nan_to_num(cv.standard_error[0])
-    return np.sqrt(mean), np.sqrt(np.maximum(mean - error, 0.0)), np.sqrt(mean + error)
-
-
 def _curves(r: Regression) -> Chart:
     """Errors of both methods against the number of components."""
     traces: list[dict[str, Any]] = []
     columns: dict[str, Any] = {}
     for i, (name, cv) in enumerate((("PLS", r.pls), ("PCR", r.pcr))):
-        middle, low, high = _rmsep(cv)
-        traces.append(
-            scatter(
-                "lines+markers",
-                f"{name}, %{{x}} components: %{{y:.4~g}}",
-                name=name,
-                x=cv.n_components.astype(np.int32),
-                y=middle,
-                error_y=error_bars(high - middle, middle - low),
-                line={"color": color(i)},
-                marker={"color": color(i), "symbol": symbol(i), "size": 7},
-            )
-        )
+        mean, middle, error = cv.mean[0], cv.rmse[0], np.nan_to_num(cv.standard_error[0])
+        low, high = np.sqrt(np.maximum(mean - error, 0.0)), np.sqrt(mean + error)
+        at = {"x": cv.n_components.astype(np.int32), "y": middle, "error_y": error_bars(high - middle, middle - low)}
+        hover = f"{name}, %{{x}} components: %{{y:.4~g}}"
+        traces.append(scatter("lines+markers", hover, i, name=name, **at, symbol=symbol(i), size=7))
         marks = [("best", cv.best, "circle-open"), ("one standard error", cv.one_standard_error, "square-open")]
         for what, k, look in marks:
-            title, at = f"{name}: {what}, K = {k}", np.array([k], dtype=np.int32)
+            title = f"{name}: {what}, K = {k}"
+            at = {"x": np.array([k], dtype=np.int32), "y": middle[cv.n_components == k]}
             marker = {"color": color(i), "symbol": look, "size": 15, "line": {"width": 2}}
-            traces.append(scatter("markers", title, name=title, x=at, y=middle[cv.n_components == k], marker=marker))
+            traces.append(scatter("markers", title, name=title, **at, marker=marker))
         columns |= {f"{name} error": middle, f"{name} std. error of the MSE": cv.standard_error[0]}
     counts = r.pls.n_components
     if r.pls.of_means is not None:
         of_means = float(np.sqrt(np.average(r.pls.of_means[:, 0], axis=0, weights=r.pls.weights).mean()))
-        traces.append(
-            scatter(
-                "lines",
-                "predicting the mean: %{y:.4~g}",
-                name="predicting the mean",
-                x=np.array([counts[0], counts[-1]], dtype=np.int32),
-                y=np.full(2, of_means),
-                line={"dash": "dot", "color": GREY},
-            )
-        )
+        at = {"x": np.array([counts[0], counts[-1]], dtype=np.int32), "y": np.full(2, of_means)}
+        title = "predicting the mean"
+        traces.append(scatter("lines", f"{title}: %{{y:.4~g}}", GREY, name=title, **at, dash="dot"))
         columns["error of the mean"] = np.full(len(counts), of_means)
     unit = "responses in standard deviations" if len(r.pair.y_names) > 1 else plain(r.pair.y_names[0])
     best = f"PLS is best with {r.pls.best} and PCR with {r.pcr.best}"
@@ -341,7 +319,7 @@ def _predicted(a: Analysis, r: Regression, j: int) -> Chart:
     some, hover, groups, sampled = _drawn(a, r.pair)
     measured, predicted = r.pair.Y[some, j], r.predicted[some, j]
     ends = np.array([min(measured.min(), predicted.min()), max(measured.max(), predicted.max())])
-    diagonal = scatter("lines", x=ends, y=ends, line={"color": GREY, "width": 1}, hoverinfo="skip", showlegend=False)
+    diagonal = scatter("lines", None, GREY, x=ends, y=ends, width=1, hoverinfo="skip", showlegend=False)
     columns = {"measured": measured, "predicted": predicted, "difference": predicted - measured}
     return Chart(
         key=f"predicted-{j}",
@@ -412,7 +390,7 @@ def _vip(a: Analysis, r: Regression) -> Chart:
         title="Importance of the columns for the prediction (VIP)",
         alt=f"The importance of columns; the largest are {listed([a.names[i] for i in order[:3]])}.",
         **column_chart("curve" if a.is_curve else "bars", names, found[shown], "VIP", line=1.0),
-        table=Table({"VIP": found[order]}, [a.names[i] for i in order], title="VIP", row_name="column"),
+        table=a.column_table({"VIP": found[order]}, order, "VIP"),
         caption=(
             "Variable importance in projection: the weight of a column in the components, counted by what these "
             f"explain of the response. The average of the squares is 1, the dashed line.{some}"
@@ -438,17 +416,13 @@ def _coefficients(a: Analysis, r: Regression, j: int) -> Chart:
         trace["error_x"] = error_bars((high - effect)[shown], (effect - low)[shown])
     some = f" The {len(shown)} largest of {a.p:,} columns are shown." if len(shown) < a.p else ""
     order = np.argsort(-np.abs(effect), kind="stable")
+    columns = {"coefficient": effect[order], "low": low[order], "high": high[order]}
     return Chart(
         key=f"coefficients-{j}",
         title=f"{name}: coefficients",
         alt=f"Coefficients of the columns for {name}; the largest is that of {a.names[int(order[0])]}.",
         **drawn,
-        table=Table(
-            {"coefficient": effect[order], "low": low[order], "high": high[order]},
-            [a.names[i] for i in order],
-            title=f"Change of {name} for one standard deviation more of the column",
-            row_name="column",
-        ),
+        table=a.column_table(columns, order, f"Change of {name} for one standard deviation more of the column"),
         caption=(
             f"By how much the prediction of {name} changes if a column is one standard deviation larger and the others "
             f"stay as they are. {'The band shows' if curve else 'Bars are'} 95% intervals of {r.n_draws} bootstrap "
@@ -492,15 +466,8 @@ class Canonical:
             # Without regularization, correlations of one are found as soon as the columns are as many as the rows.
             enough = n * (CANONICAL_FOLDS - 1) // CANONICAL_FOLDS > p + q + 1
             tried = [0.0, *TRIED] if enough else list(TRIED)
-        found = cross_validate(
-            CCA(),
-            X,
-            Y,
-            cv=folds,
-            n_components=range(1, most + 1),
-            parameters={"regularization": tried},
-            sample_weight=weights,
-        )
+        counts, grid = range(1, most + 1), {"regularization": tried}
+        found = cross_validate(CCA(), X, Y, cv=folds, n_components=counts, parameters=grid, sample_weight=weights)
         # The sum of all pairs that are shown decides: it does not depend on how many of them are good for chance.
         s = int(np.nanargmax(found.mean[:, -1]))
         self.regularization = float(tried[s])
@@ -589,21 +556,13 @@ def _correlations(c: Canonical) -> Chart:
     columns: dict[str, Any] = {"fit": c.correlations, "rows left out": c.held_out}
     traces = []
     for i, (name, y) in enumerate((("of the fit", c.correlations), ("of rows left out", c.held_out))):
-        marker = {"color": color(i), "symbol": symbol(i), "size": 11}
-        traces.append(scatter("markers", f"{name}, pair %{{x}}: %{{y:.3f}}", name=name, x=x, y=y, marker=marker))
+        look: Any = {"name": name, "symbol": symbol(i), "size": 11}
+        traces.append(scatter("markers", f"{name}, pair %{{x}}: %{{y:.3f}}", i, x=x, y=y, **look))
     if c.test is not None and c.test.are_correlations:
         columns["95% of shuffles"] = np.quantile(c.test.null_strength, 0.95, axis=0)
-        traces.append(
-            scatter(
-                "lines+markers",
-                "shuffled rows, pair %{x}: %{y:.3f}",
-                name="95% of shuffled rows are below",
-                x=x,
-                y=columns["95% of shuffles"],
-                line={"dash": "dot", "color": GREY},
-                marker={"symbol": "line-ew-open", "size": 12, "color": GREY},
-            )
-        )
+        look = {"name": "95% of shuffled rows are below", "dash": "dot", "symbol": "line-ew-open", "size": 12}
+        hover = "shuffled rows, pair %{x}: %{y:.3f}"
+        traces.append(scatter("lines+markers", hover, GREY, x=x, y=columns["95% of shuffles"], **look))
     lowest = min(-0.05, float(c.held_out.min()) - 0.05)
     pairs, heights = axis("pair", dtick=1, range=[0.5, k + 0.5]), axis("correlation", range=[lowest, 1.05])
     return Chart(

@@ -137,16 +137,9 @@ def policy(scripts: Sequence[str], style: str, *, compiles: bool) -> str:
     points by WebGL.
     """
     allowed = [*map(_hash, scripts), *(["'unsafe-eval'"] if compiles else [])]
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src {' '.join(allowed)}",
-            f"style-src {_hash(style)} {_hash('')}",
-            "style-src-attr 'unsafe-inline'",
-            "img-src data: blob:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
+    return (
+        f"default-src 'none'; script-src {' '.join(allowed)}; style-src {_hash(style)} {_hash('')}; "
+        "style-src-attr 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 
 
