@@ -153,11 +153,7 @@ class Table:
     def sort(self, by: str, *, descending: bool = True, absolute: bool = False) -> Table:
         """The rows in the order of a column, or of its absolute values; NaN and None come last, ties keep order."""
         key = self[by]
-        known = np.arange(len(key))
-        if key.dtype.kind == "O":
-            known = np.array([i for i, entry in enumerate(key) if entry is not None and entry == entry], dtype=int)
-        elif key.dtype.kind == "f":
-            known = np.flatnonzero(~np.isnan(key))
+        known = np.flatnonzero(np.equal(key, key) & np.not_equal(key, None))
         last = np.setdiff1d(np.arange(len(key)), known)
         key = key[known]
         if absolute:
@@ -336,7 +332,7 @@ def left_out(rows: int, columns: int) -> list[str]:
 
 def _labels(table: Table, shown: int) -> list[str]:
     """The labels of the first rows, padded to the same width; above them their name, if there is room for it."""
-    labels: list[Any] = table.head(shown).rows if table.has_labels else list(range(shown))
+    labels = table.head(shown).rows
     texts = [cut(clean(str(label)), _WIDEST) for label in labels]
     width = max(map(cell_width, texts), default=0)
     name = clean(table.row_name)

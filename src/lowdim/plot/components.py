@@ -104,9 +104,8 @@ def _choices_of(model: Any) -> Choices | None:
     if not isinstance(summary, Moments | Triangle) or len(summary.groups) != 1 or not hasattr(model, "standardize"):
         return None
     # The rules are about centred rows.
-    if not getattr(model, "center", True):
-        return None
-    return choose_n_components(summary, standardize=model.standardize, ddof=model.ddof)
+    centred = getattr(model, "center", True)
+    return choose_n_components(summary, standardize=model.standardize, ddof=model.ddof) if centred else None
 
 
 @shows("proportions of the variance", has("explained_variance_ratio_"))
