@@ -7,6 +7,7 @@ import unicodedata
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import accumulate
 from typing import Any, Literal, Self
 
 import narwhals as nw
@@ -417,13 +418,8 @@ def cut(text: str, width: int) -> str:
     """The text, shortened to the width with an ellipsis at its end if it is longer."""
     if cell_width(text) <= width:
         return text
-    used, kept = 0, []
-    for character in text:
-        used += _character_width(character)
-        if used > width - 1:
-            break
-        kept.append(character)
-    return "".join(kept) + "…"
+    ends = accumulate(map(_character_width, text))
+    return "".join(character for character, end in zip(text, ends, strict=True) if end < width) + "…"
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:

@@ -100,15 +100,11 @@ def latent_scores(model: Any, x: Value, table: int) -> Value:
     standard = copy.copy(model)
     standard._gaussian = LatentGaussian(xp.zeros_like(g.mean), xp.ones_like(g.scale), g.loadings, g.noise, g.spread)
     score, p = standard._scoring(), int(g.mean.shape[0])
-
-    def scores(first: int, stop: int) -> np.ndarray:
-        """Scores of the unit vectors with these numbers; number -1 is the zero vector."""
-        rows = np.zeros((stop - first, p))
-        at = np.arange(max(first, 0), stop)
-        rows[at - first, at] = 1.0
-        return float64(score(asarray_like(rows, g.mean, dtype=g.mean.dtype)))
-
-    parts = [scores(first, min(first + _UNIT_VECTORS, p)) for first in range(-1, p, _UNIT_VECTORS)]
+    # The zero vector has the number -1.
+    parts = []
+    for first in range(-1, p, _UNIT_VECTORS):
+        rows = np.eye(min(_UNIT_VECTORS, p - first), p, k=first)
+        parts.append(float64(score(asarray_like(rows, g.mean, dtype=g.mean.dtype))))
     all_scores = np.concatenate(parts)
     at_mean = all_scores[0]
     A = (all_scores[1:] - at_mean) / float64(g.scale)[:, None]

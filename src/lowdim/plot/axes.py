@@ -409,8 +409,7 @@ def place_labels(
         text = ax.annotate(shown, points[i], xytext=(0, 0), textcoords="offset points", zorder=5, **look)
         places = _places(on_screen[i] - origin if outward else None)
         distances, directions = places[:, :1], places[:, 1:]
-        extent = text.get_window_extent()
-        size = np.array([extent.width, extent.height])
+        size = text.get_window_extent().size
         corners = on_screen[i] + distances * pixels * directions - size * (1 - directions) / 2
         boxes = np.hstack([corners, corners + size])
         possible = _within(boxes, inside) & ~_overlap(boxes, taken)
@@ -512,8 +511,7 @@ def label_points_in_space(ax: Any, points: np.ndarray, texts: Sequence[Any]) -> 
     placed = 0
     for i in _from_outside(points)[:MOST_LABELS]:
         text = ax.text(*points[i], f" {label(texts[i])}", fontsize="small", **LITERAL)
-        extent = text.get_window_extent()
-        size = np.array([extent.width, extent.height])
+        size = text.get_window_extent().size
         box = np.concatenate([on_screen[i], on_screen[i] + size])
         if _within(box[None], inside)[0] and not _overlap(box[None], taken)[0]:
             taken.append(box)

@@ -255,11 +255,7 @@ class CsvSink(TableSink):
             if not compute.any(formulas).as_py():
                 continue
             if self._escapes:
-                escaped = compute.if_else(
-                    formulas,
-                    compute.binary_join_element_wise(pa.scalar("'", plain), texts, pa.scalar("", plain)),
-                    texts,
-                )
+                escaped = compute.replace_substring_regex(texts, _FORMULA, r"'\0")
                 kept = kept.set_column(i, field.name, escaped)
             elif not self._warned:
                 self._warned = True
