@@ -6,7 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -187,37 +187,24 @@ def _normalized(token: str) -> str:
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
-class Described(NamedTuple):
-    """A parameter as its docstring describes it."""
-
-    #: The types, such as "int, float, str or None".
-    kind: str
-    text: str
-
-
-def described_parameters(obj: Any) -> dict[str, Described]:
-    """The parameters in the docstring of a class or a function, by name; "a, b : float" describes two."""
+def described_parameters(obj: Any) -> dict[str, tuple[str, str]]:
+    """The parameters in the docstring of a class or a function, by name: their types, such as "int, float, str or
+    None", and what is said of them; "a, b : float" describes two."""
     found = _SECTION.search(inspect.getdoc(obj) or "")
-    parameters: dict[str, Described] = {}
-    if found is None:
-        return parameters
-    for entry in re.split(r"\n(?=\S)", found.group(1).rstrip()):
+    parameters = {}
+    for entry in re.split(r"\n(?=\S)", found.group(1).rstrip()) if found else ():
         head, _, body = entry.partition("\n")
         names, _, kind = head.partition(" : ")
         text = " ".join(line.strip() for line in body.split("\n")).strip()
         for name in names.split(","):
-            parameters[name.strip()] = Described(kind.strip(), text)
+            parameters[name.strip()] = kind.strip(), text
     return parameters
-
-
-def first_sentence(obj: Any) -> str:
-    """The first line of a docstring."""
-    return (inspect.getdoc(obj) or "").split("\n")[0]
 
 
 def with_example(obj: Any, example: str) -> str:
     """The help of a command: the first line of a docstring, and an example."""
-    return f"{plain_help(first_sentence(obj))}\n\nExample:\n\n{example}"
+    first, *_ = (inspect.getdoc(obj) or "").split("\n")
+    return f"{plain_help(first)}\n\nExample:\n\n{example}"
 
 
 # Parameters of models and functions as options of commands.
@@ -241,9 +228,9 @@ class Parameters:
         #: The options, as parameters of a command.
         self.options: list[inspect.Parameter] = []
         for name, parameter in inspect.signature(function).parameters.items():
-            if name in skip or name not in words or words[name].kind.startswith(_NOT_TEXT):
+            kind, text = words.get(name, ("", ""))
+            if name in skip or name not in words or kind.startswith(_NOT_TEXT):
                 continue
-            kind, text = words[name]
             self._kinds[name] = kind
             help = plain_help(text or kind)
             if parameter.default is not None and parameter.default is not inspect.Parameter.empty:

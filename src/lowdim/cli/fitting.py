@@ -41,28 +41,23 @@ def add_to(app: typer.Typer) -> None:
     for name in models.__all__:
         cls, command = getattr(models, name), command_name(name)
         is_pair = get_tags(cls()).target_tags.required and cls is not models.GCCA
-        given = f"data output overwrite columns exclude ids {'y y_data' if is_pair else ''} weight"
-        table = f"wine.csv --columns numeric {'--y hue --y proline' if is_pair else '--exclude class'}"
-        example = _FIT_EXAMPLES.get(name, f"{table} -k 2 -o wine.model")
-        help = with_example(cls, f"lowdim fit {command} {example}")
-        add(fits, command, partial(fit, cls), f"{given} checkpoint", Parameters(cls, heading=heading), help)
+        rows = f"columns exclude ids {'y y_data' if is_pair else ''} weight"
+        wine = f"wine.csv --columns numeric {'--y hue --y proline' if is_pair else '--exclude class'}"
+        help = with_example(cls, f"lowdim fit {command} {_FIT_EXAMPLES.get(name, f'{wine} -k 2 -o wine.model')}")
+        options = f"data output overwrite {rows} checkpoint"
+        add(fits, command, partial(fit, cls), options, Parameters(cls, heading=heading), help)
         if hasattr(cls, "held_out_scorer"):
-            help = with_example(cls, f"lowdim cross-validate {command} {table} --cv 5")
-            given = given.replace("output overwrite", "")
+            help = with_example(cls, f"lowdim cross-validate {command} {wine} --cv 5")
             parameters = Parameters(cls, skip=["n_components"], heading=heading)
-            add(validations, command, partial(validate, cls), f"{given} cv counts groups", parameters, help)
+            add(validations, command, partial(validate, cls), f"data {rows} cv counts groups", parameters, help)
     app.add_typer(fits, name="fit")
     app.add_typer(validations, name="cross-validate")
     rules = Parameters(
         choose_n_components, skip=["X", "rules", "cv", "sample_weight"], heading="Parameters of the rules"
     )
     add(app, "choose", choose, "data columns exclude ids rule cv weight", rules)
-    for verb, own in (
-        (transform, "y y_data n_components"),
-        (inverse, ""),
-        (impute, "std"),
-        (predict, "n_components"),
-    ):
+    applying = {transform: "y y_data n_components", inverse: "", impute: "std", predict: "n_components"}
+    for verb, own in applying.items():
         add(app, verb.__name__, verb, f"model data output overwrite ids columns exclude {own} escape_formulas")
     add(app, "summarize", summarize, "data output overwrite columns exclude ids y weight kind min_rows checkpoint")
     add(app, "merge", merge, "files output overwrite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -128,7 +129,7 @@ def _columns(file: str) -> Table:
 
 def _show_table(call: Call, found: Any) -> None:
     if isinstance(found, Table):
-        call.answer(found.text(max_rows=call.max_rows, width=call.width), found.to_dict())
+        call.answer(found.text(max_rows=call.max_rows, width=shutil.get_terminal_size().columns), found.to_dict())
     else:
         # It shows what matters of its table, such as the rows beyond a limit.
         call.answer(str(found), found.table().to_dict())

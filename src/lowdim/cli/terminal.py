@@ -77,11 +77,6 @@ class Call(SimpleNamespace):
             return table(y_data)
         return None if not y else y[0] if len(y) == 1 else list(y)
 
-    @property
-    def width(self) -> int:
-        """The number of characters of a line."""
-        return shutil.get_terminal_size((80, 24)).columns
-
     @contextmanager
     def reading(self) -> Iterator[list[str]]:
         """Context with the paths of the data, in which passes over rows show their progress, if somebody looks."""
@@ -164,12 +159,8 @@ class Bars:
     """A bar for the pass over the rows that is running; a finished pass leaves none behind."""
 
     def __init__(self) -> None:
-        self._passes = self._done = 0
-        self._begun = 0.0
-        self._n_blocks: int | None = None
-        self._block_rows: int | None = None
+        self._passes = 0
         self._bar: Progress | None = None
-        self._task: Any = None
 
     def begin(self, what: str, n_blocks: int | None, block_rows: int | None = None) -> None:
         """Show the beginning of a pass over so many blocks of so many rows."""

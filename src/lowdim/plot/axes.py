@@ -79,14 +79,13 @@ def readable_on(colors: np.ndarray) -> list[Any]:
     """For each colour of a cell, the text colour or the background colour of the style, whichever differs more."""
     from matplotlib.colors import to_rgb
 
+    def brightness(color: Any) -> float:
+        """How bright a colour is perceived, from 0 to 1."""
+        return float(np.sqrt(np.dot(np.asarray(to_rgb(color)) ** 2, [0.299, 0.587, 0.114])))
+
     choices = [foreground(), style("axes.facecolor")]
-    # The perceived brightness of a colour, from 0 to 1.
-    brightness, of_cells = (
-        np.array([np.sqrt(np.dot(np.asarray(rgb) ** 2, [0.299, 0.587, 0.114])) for rgb in found])
-        for found in (map(to_rgb, choices), np.asarray(colors)[:, :3])
-    )
-    better = np.argmax(np.abs(brightness[None, :] - of_cells[:, None]), axis=1)
-    return [choices[i] for i in better]
+    known = np.array([brightness(color) for color in choices])
+    return [choices[np.argmax(np.abs(known - brightness(color)))] for color in colors]
 
 
 def thinned(n: int, keep: Sequence[int] | np.ndarray = ()) -> np.ndarray:
@@ -373,7 +372,8 @@ def place_labels(
     points : array of shape (n, 2)
     texts : sequence of n labels
     order : array of int, optional
-        The points in the order in which they get their labels; by default those far from the middle come first.
+        The points in the order in which they get their labels; by default those far from the middle come first, or
+        with `outward` those far from the origin.
     obstacles : array of shape (m, 2), optional
         Other points that labels should not cover.
     outward : bool
@@ -392,7 +392,7 @@ def place_labels(
     """
     points = np.asarray(points, dtype=float)
     if order is None:
-        order = _from_outside(points)
+        order = np.argsort(-np.sum(points**2, axis=1), kind="stable") if outward else _from_outside(points)
     figure = ax.figure.figure
     # This computes the layout, without which the size of the axes in pixels is not known.
     figure.draw_without_rendering()

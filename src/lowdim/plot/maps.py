@@ -206,20 +206,19 @@ def scores(
     shown = RowsShown(model, X, groups, labels)
     shown.place(axes.scores_of(model, shown.X)[:, chosen])
     ax = make_axes(ax, projection="3d" if len(chosen) == 3 else None)
+    axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
     if len(chosen) == 1:
         _draw_on_a_line(ax, shown)
         axes.zero_lines(ax, horizontal=False)
-    else:
+    elif len(chosen) == 2:
         shown.draw(ax)
-    if len(chosen) == 2:
         shown.draw_outlines(ax, outline, level)
         axes.zero_lines(ax)
-    axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
-    if len(chosen) == 2:
         shown.draw_legend(ax, ncols=1 + len(shown.groups) // 12)
         ax.margins(0.08)
         ax.autoscale_view()
-    elif len(chosen) == 3:
+    else:
+        shown.draw(ax)
         shown.draw_legend(ax, loc="upper left", bbox_to_anchor=(0.0, 1.0))
     shown.draw_labels(ax)
     return ax
@@ -475,9 +474,10 @@ def biplot(
     remarks = axes.some_of(len(rows), len(Z)) + axes.some_of(len(longest), len(arrows), "columns, the longest arrows")
     axes.note(ax, remarks)
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
-    _name_arrows(ax, arrows[longest], [found.rows[j] for j in longest])
+    ends = arrows[longest]
+    axes.place_labels(ax, ends, [found.rows[j] for j in longest], obstacles=_along(ends), outward=True)
     if shown.labels is not None:
-        placed = axes.place_labels(ax, Z[rows], shown.labels[rows], obstacles=_along(arrows[longest]), alpha=0.8)
+        placed = axes.place_labels(ax, Z[rows], shown.labels[rows], obstacles=_along(ends), alpha=0.8)
         axes.note(ax, remarks + axes.some_of(placed, len(rows), "labels fit"))
     return ax
 
@@ -530,7 +530,8 @@ def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None
         remarks += axes.some_of(len(longest), len(arrows), "columns, the longest arrows")
     axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
     axes.note(ax, remarks)
-    _name_arrows(ax, np.vstack(ends), names)
+    points = np.vstack(ends)
+    axes.place_labels(ax, points, names, obstacles=_along(points), outward=True)
     return ax
 
 
@@ -555,12 +556,6 @@ def _draw_arrows(ax: Any, ends: np.ndarray, **look: Any) -> np.ndarray:
     ax.update_datalim(ends[longest])
     ax.autoscale_view()
     return longest
-
-
-def _name_arrows(ax: Any, ends: np.ndarray, names: list[str]) -> None:
-    """Names beside the ends of arrows, the longest first."""
-    order = np.argsort(-np.sum(ends**2, axis=1), kind="stable")
-    axes.place_labels(ax, ends, names, order=order, obstacles=_along(ends), outward=True)
 
 
 def _along(ends: np.ndarray) -> np.ndarray:

@@ -196,8 +196,7 @@ def structure(model: Any, components: Any = None, *, ax: Any = None) -> Any:
         axes.legend(ax, loc="upper left" if in_circle else "best")
     axes.note(ax, remarks)
     if in_circle:
-        ends = np.vstack(points)
-        axes.place_labels(ax, ends, texts, order=np.argsort(-np.sum(ends**2, axis=1), kind="stable"), outward=True)
+        axes.place_labels(ax, np.vstack(points), texts, outward=True)
     return ax
 
 

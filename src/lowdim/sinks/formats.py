@@ -53,6 +53,8 @@ class Sink(ABC):
         self.path, self.names, self.inner = path, list(names), inner
         #: What has been opened, and has to be closed, the last one first.
         self._opened: list[Any] = []
+        #: Blocks that are not written yet.
+        self._gathered: list[Any] = []
 
     @classmethod
     def require(cls) -> None:
@@ -102,12 +104,8 @@ class TableSink(Sink):
     _writer: Any = None
     #: The types of the kept columns, from the first block on.
     _kept_schema: Any = None
-
-    def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
-        super().__init__(path, names, inner)
-        #: Results, and what is kept with them.
-        self._gathered: list[tuple[Sequence[np.ndarray], Any]] = []
-        self._bytes = 0
+    #: The size of what is gathered: results, and what is kept with them.
+    _bytes = 0
 
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
         self._gathered.append((results, None if kept is None else self._like_the_first(kept)))
@@ -233,10 +231,11 @@ class CsvSink(TableSink):
 
     kind = "CSV"
     _compression: ClassVar[str | None] = None
+    _warned = False
 
     def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
         super().__init__(path, names, inner)
-        self._escapes, self._warned = _escapes.get(), False
+        self._escapes = _escapes.get()
 
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
         super().write(results, None if kept is None else self._harmless(kept))
@@ -331,13 +330,10 @@ class ArraySink(Sink):
     written in a dtype that holds them all.
     """
 
-    def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
-        super().__init__(path, names, inner)
-        self._gathered: list[np.ndarray] = []
-        #: The number of rows that are gathered, and of those that are written.
-        self._waiting = self._written = 0
-        #: The number of rows of a chunk, known from the first block on.
-        self._chunk = 0
+    #: The number of rows that are gathered, and of those that are written.
+    _waiting = _written = 0
+    #: The number of rows of a chunk, known from the first block on.
+    _chunk = 0
 
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
         block = results[0] if len(results) == 1 else np.hstack([r.reshape(r.shape[0], -1) for r in results])
