@@ -206,7 +206,6 @@ def scores(
     shown = RowsShown(model, X, groups, labels)
     shown.place(axes.scores_of(model, shown.X)[:, chosen])
     ax = make_axes(ax, projection="3d" if len(chosen) == 3 else None)
-    axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
     if len(chosen) == 1:
         _draw_on_a_line(ax, shown)
         axes.zero_lines(ax, horizontal=False)
@@ -220,6 +219,7 @@ def scores(
     else:
         shown.draw(ax)
         shown.draw_legend(ax, loc="upper left", bbox_to_anchor=(0.0, 1.0))
+    axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
     shown.draw_labels(ax)
     return ax
 
