@@ -153,8 +153,9 @@ class Table:
 
     def sort(self, by: str, *, descending: bool = True, absolute: bool = False) -> Table:
         """The rows in the order of a column, or of its absolute values; NaN and None come last, ties keep order."""
-        key: Any = self[by]
-        known = np.flatnonzero(np.equal(key, key) & np.not_equal(key, None))
+        key = self[by]
+        # NaN differs from itself.
+        known = np.flatnonzero(np.equal(key, key) & np.not_equal(key, np.array(None)))
         last = np.setdiff1d(np.arange(len(key)), known)
         key = key[known]
         if absolute:

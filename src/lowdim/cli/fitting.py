@@ -240,7 +240,7 @@ def summarize(call: Call) -> None:
     call.require_absent()
     with call.reading() as paths:
         rows, weight = table(paths, call.columns, call.exclude, call.ids), call.weight
-        more = {}
+        more: dict[str, Any] = {}
         if call.y:
             last = [*call.y, *([weight] if weight else [])]
             first = rows.without(last)

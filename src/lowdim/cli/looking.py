@@ -36,13 +36,9 @@ from .terminal import Call, paths_of, saved_kind, table
 def add_to(app: typer.Typer) -> None:
     """Add the verbs to the application."""
     add(app, "inspect", inspect_file, "file data which max_rows")
-    add(
-        app,
-        "report",
-        report,
-        "data output overwrite title columns exclude label id weight supplementary response other model n_components "
-        "standardize image_shape seed",
-    )
+    rows = "columns exclude label id weight supplementary"
+    analysis = "response other model n_components standardize image_shape seed"
+    add(app, "report", report, f"data output overwrite title {rows} {analysis}")
     plots = group("Draw a fitted model.")
     for name, offer in PLOTS.items():
         takes, command = inspect.signature(offer.function).parameters, name.replace("_", "-")
