@@ -819,11 +819,6 @@ def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
 # Messages about plots.
 
 
-def wrong_number_of_components(got: int, allowed: str) -> ValueError:
-    """The error for more or fewer components than a picture has dimensions."""
-    return ValueError(f"{got} components were chosen, and this picture shows {allowed}; pass components=(1, 2).")
-
-
 def not_one_for_each_row(name: str, got: int, n: int) -> ValueError:
     """The error for labels or groups of another number than there are rows."""
     return ValueError(f"{name} has {got} entries, X has {n} rows; pass one entry for each row.")

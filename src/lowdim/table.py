@@ -7,6 +7,7 @@ import unicodedata
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import accumulate
 from typing import Any, Literal, Self
 
 import narwhals as nw
@@ -153,11 +154,8 @@ class Table:
     def sort(self, by: str, *, descending: bool = True, absolute: bool = False) -> Table:
         """The rows in the order of a column, or of its absolute values; NaN and None come last, ties keep order."""
         key = self[by]
-        known = np.arange(len(key))
-        if key.dtype.kind == "O":
-            known = np.array([i for i, entry in enumerate(key) if entry is not None and entry == entry], dtype=int)
-        elif key.dtype.kind == "f":
-            known = np.flatnonzero(~np.isnan(key))
+        # NaN differs from itself.
+        known = np.flatnonzero(np.equal(key, key) & np.not_equal(key, np.array(None)))
         last = np.setdiff1d(np.arange(len(key)), known)
         key = key[known]
         if absolute:
@@ -336,7 +334,7 @@ def left_out(rows: int, columns: int) -> list[str]:
 
 def _labels(table: Table, shown: int) -> list[str]:
     """The labels of the first rows, padded to the same width; above them their name, if there is room for it."""
-    labels: list[Any] = table.head(shown).rows if table.has_labels else list(range(shown))
+    labels = table.head(shown).rows
     texts = [cut(clean(str(label)), _WIDEST) for label in labels]
     width = max(map(cell_width, texts), default=0)
     name = clean(table.row_name)
@@ -421,13 +419,8 @@ def cut(text: str, width: int) -> str:
     """The text, shortened to the width with an ellipsis at its end if it is longer."""
     if cell_width(text) <= width:
         return text
-    used, kept = 0, []
-    for character in text:
-        used += _character_width(character)
-        if used > width - 1:
-            break
-        kept.append(character)
-    return "".join(kept) + "…"
+    ends = accumulate(map(_character_width, text))
+    return "".join(character for character, end in zip(text, ends, strict=True) if end < width) + "…"
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:

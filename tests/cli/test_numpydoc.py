@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from lowdim import choose_n_components, cross_validate, models
-from lowdim.cli.commands import Parameters, described_parameters, first_sentence, value_of
+from lowdim.cli.commands import Parameters, described_parameters, value_of, with_example
 
 DOCUMENTED = [*(getattr(models, name) for name in models.__all__), choose_n_components, cross_validate]
 
@@ -14,8 +14,8 @@ DOCUMENTED = [*(getattr(models, name) for name in models.__all__), choose_n_comp
 def test_every_parameter_is_described(obj):
     described = described_parameters(obj)
     assert set(inspect.signature(obj).parameters) <= set(described)
-    assert all(each.kind or each.text for each in described.values())
-    assert first_sentence(obj)
+    assert all(any(each) for each in described.values())
+    assert not with_example(obj, "").startswith("\n")
 
 
 def test_a_docstring():
@@ -36,8 +36,8 @@ def test_a_docstring():
 
     described = described_parameters(function)
     assert set(described) == {"a", "b", "c"}
-    assert described["b"].kind == "int or None" and described["b"].text == "First line and second."
-    assert described["c"].kind == "bool" and described["c"].text == ""
+    assert described["b"] == ("int or None", "First line and second.")
+    assert described["c"] == ("bool", "")
     assert described_parameters(lambda: None) == {}
 
 

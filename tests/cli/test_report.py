@@ -56,7 +56,7 @@ def test_the_options_are_the_arguments_of_the_function(files, tmp_path, monkeypa
 
 
 def test_a_name_that_begins_with_a_dash():
-    assert reporting.command_of(["a b.csv"], {"label": ["--help"], "title": None, "standardize": True}) == (
+    assert reporting.command_of({"data": ["a b.csv"], "label": ["--help"], "title": None, "standardize": True}) == (
         "lowdim report 'a b.csv' --label=--help --standardize"
     )
 

@@ -20,8 +20,7 @@ class _Verbs(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of the verbs."""
-        names = super().list_commands(ctx)
-        return [verb for verb in VERBS if verb in names] + [name for name in names if name not in VERBS]
+        return list(dict.fromkeys((*VERBS, *super().list_commands(ctx))))
 
 
 def _show_version(asked: bool) -> None:

@@ -6,91 +6,117 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from .terminal import Terminal, speaking_plainly
+from .terminal import Call, speaking_plainly
 
 # The options of the verbs.
 
 
 #: The headings under which options are listed.
 ROWS, RESULT, ANALYSIS = "The table", "The result", "The analysis"
+#: What has no default, and options that can be repeated.
+_REQUIRED, _LIST = inspect.Parameter.empty, list[str] | None
 
 
-def _argument(help: str, metavar: str | None = None) -> Any:
-    return typer.Argument(metavar=metavar, help=help, show_default=False)
+def _argument(help: str, metavar: str | None = None, kind: Any = list[str], default: Any = _REQUIRED) -> Any:
+    return _parameter(kind, default, typer.Argument(metavar=metavar, help=help, show_default=False))
 
 
-def _option(flags: str, help: str, metavar: str | None = None, panel: str | None = None) -> Any:
-    return typer.Option(*flags.split(), help=help, metavar=metavar, rich_help_panel=panel)
+def _option(
+    flags: str,
+    help: str,
+    metavar: str | None = None,
+    panel: str | None = None,
+    kind: Any = str | None,
+    default: Any = None,
+) -> Any:
+    return _parameter(kind, default, typer.Option(*flags.split(), help=help, metavar=metavar, rich_help_panel=panel))
 
 
-#: Arguments and options by the names of the parameters of verbs. "report id" is `id` of the verb `report` only.
+def _switch(flags: str, help: str, panel: str | None = None) -> Any:
+    return _option(flags, help, None, panel, bool, False)
+
+
+def _parameter(kind: Any, default: Any, about: Any) -> inspect.Parameter:
+    """A parameter whose name is still to be set."""
+    return inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
+
+
+_DATA = "Files of one table: CSV, Parquet, Arrow, NPY, Zarr or HDF5; a directory; or - for the standard input."
+
+#: Arguments and options of the verbs by their names. "report id" is `id` of the verb `report` only.
 OPTIONS = {
-    "data": _argument(
-        "Files of one table: CSV, Parquet, Arrow, NPY, Zarr or HDF5; a directory; or - for the standard input.", "DATA"
-    ),
-    "model": _argument("A file that lowdim fit wrote.", "MODEL"),
-    "inspect_file file": _argument("A saved model, summary or result, or files with data."),
-    "inspect_file data": _argument("Rows, for tables of a model that are about rows.", "DATA"),
+    "data": _argument(_DATA, "DATA"),
+    "draw data": _argument(_DATA, "DATA", default=[]),
+    "model": _argument("A file that lowdim fit wrote.", "MODEL", str),
+    "inspect_file file": _argument("A saved model, summary or result, or files with data.", None, str),
+    "inspect_file data": _argument("Rows, for tables of a model that are about rows.", "DATA", default=[]),
     "merge files": _argument("Files that `lowdim summarize` wrote."),
     # What is read.
     "columns": _option(
-        "--columns -c", 'A column, a pattern such as "temp_*", or numeric. Can be repeated.', "NAME", ROWS
+        "--columns -c", 'A column, a pattern such as "temp_*", or numeric. Can be repeated.', "NAME", ROWS, _LIST
     ),
-    "exclude": _option("--exclude -x", "A column or a pattern to leave out; repeatable.", "NAME", ROWS),
-    "ids": _option("--id", "A column that names the rows, and is not one of the table; repeatable.", "NAME", ROWS),
+    "exclude": _option("--exclude -x", "A column or a pattern to leave out; repeatable.", "NAME", ROWS, _LIST),
+    "ids": _option(
+        "--id", "A column that names the rows, and is not one of the table; repeatable.", "NAME", ROWS, _LIST
+    ),
     "report id": _option("--id", "The column that says what each row is called.", "NAME", ROWS),
-    "label": _option("--label -l", "A column of categories, which colour the map; repeatable.", "NAME", ROWS),
+    "label": _option("--label -l", "A column of categories, which colour the map; repeatable.", "NAME", ROWS, _LIST),
     "weight": _option("--weight -w", "The column with the weights of the rows.", "NAME", ROWS),
-    "y": _option("--y -y", "A column of the second table; repeatable.", "NAME", ROWS),
-    "y_data": _option("--y-data", "A file with the second table; repeatable.", "FILE", ROWS),
-    "supplementary": _option("--supplementary", "Rows that are shown and not fitted; repeatable.", "FILE", ROWS),
+    "y": _option("--y -y", "A column of the second table; repeatable.", "NAME", ROWS, _LIST),
+    "y_data": _option("--y-data", "A file with the second table; repeatable.", "FILE", ROWS, _LIST),
+    "supplementary": _option("--supplementary", "Rows that are shown and not fitted; repeatable.", "FILE", ROWS, _LIST),
     # What is written.
     "output": _option("--output -o", "The file to write; - is the standard output.", "FILE", RESULT),
-    "convert output": _option("--output -o", "The file to write.", "FILE"),
-    "summarize output": _option("--output -o", "The file to write."),
-    "merge output": _option("--output -o", "The file to write."),
-    "draw output": _option("--output -o", "The picture to write: .png, .svg or .pdf.", "FILE", RESULT),
-    "report output": _option("--output -o", "The page to write: .html.", "FILE", RESULT),
-    "overwrite": _option("--overwrite -f", "Replace the output if it exists.", None, RESULT),
+    "convert output": _option("--output -o", "The file to write.", "FILE", None, str, _REQUIRED),
+    "summarize output": _option("--output -o", "The file to write.", None, None, str, _REQUIRED),
+    "merge output": _option("--output -o", "The file to write.", None, None, str, _REQUIRED),
+    "draw output": _option("--output -o", "The picture to write: .png, .svg or .pdf.", "FILE", RESULT, str, _REQUIRED),
+    "report output": _option("--output -o", "The page to write: .html.", "FILE", RESULT, str, "report.html"),
+    "overwrite": _switch("--overwrite -f", "Replace the output if it exists.", RESULT),
     "title": _option("--title", "The heading of the page.", None, RESULT),
     "style": _option("--style", "A style sheet of matplotlib.", None, RESULT),
-    "dpi": _option("--dpi", "Dots per inch, for .png.", None, RESULT),
-    "n_components": _option("--n-components -k", "Use only the first so many components.", None, RESULT),
-    "std": _option("--std", "Also write the standard deviations of the filled entries."),
-    "escape_formulas": _option(
+    "dpi": _option("--dpi", "Dots per inch, for .png.", None, RESULT, int, 150),
+    "n_components": _option("--n-components -k", "Use only the first so many components.", None, RESULT, int | None),
+    "std": _switch("--std", "Also write the standard deviations of the filled entries."),
+    "escape_formulas": _switch(
         "--escape-formulas", "In CSV, put an apostrophe before text that a spreadsheet would run as a formula."
     ),
-    "max_rows": _option("--max-rows", "Print at most so many rows."),
+    "max_rows": _option("--max-rows", "Print at most so many rows.", None, None, int, 40),
     # What is computed.
     "checkpoint": _option("--checkpoint", "A file that keeps the state of the pass, to go on after a crash.", "FILE"),
-    "cv": _option("--cv", "The number of folds, or a column with the fold of each row."),
+    "cv": _option("--cv", "The number of folds, or a column with the fold of each row.", None, None, str, "5"),
     "counts": _option("--try -k", "The numbers of components to try, as in 5 (1 to 5) or 2,4,8."),
     "groups": _option("--groups", "A column; rows of one group stay together."),
-    "rule": _option("--rule -r", "A rule; the default is all. Can be repeated."),
-    "kind": _option("--kind", "moments, or triangle where columns depend on each other."),
-    "min_rows": _option("--min-rows", "Refuse to write a summary of fewer rows than this."),
+    "rule": _option("--rule -r", "A rule; the default is all. Can be repeated.", None, None, _LIST),
+    "kind": _option("--kind", "moments, or triangle where columns depend on each other.", None, None, str, "moments"),
+    "min_rows": _option("--min-rows", "Refuse to write a summary of fewer rows than this.", None, None, int | None),
     "which": _option("--table -t", "One of the tables of a model; a wrong name lists them."),
-    "response": _option("--response", "A column to predict; repeatable.", "NAME", ANALYSIS),
-    "other": _option("--other", "Another table of the same rows, for CCA; repeatable.", "FILE", ANALYSIS),
+    "response": _option("--response", "A column to predict; repeatable.", "NAME", ANALYSIS, _LIST),
+    "other": _option("--other", "Another table of the same rows, for CCA; repeatable.", "FILE", ANALYSIS, _LIST),
     "report model": _option("--model", "A file that lowdim fit wrote; the default is PCA.", "FILE", ANALYSIS),
     "report n_components": _option(
-        "--n-components -k", "The number of components; the default is chosen by a rule.", None, ANALYSIS
+        "--n-components -k", "The number of components; the default is chosen by a rule.", None, ANALYSIS, int | None
     ),
     "standardize": _option(
-        "--standardize/--no-standardize", "Divide columns by their standard deviations, or do not.", None, ANALYSIS
+        "--standardize/--no-standardize",
+        "Divide columns by their standard deviations, or do not.",
+        None,
+        ANALYSIS,
+        bool | None,
     ),
     "image_shape": _option("--image-shape", "The picture in each row, as in 8,8; or none.", "SHAPE", ANALYSIS),
-    "seed": _option("--random-state --seed", "The seed of what is drawn at random.", None, ANALYSIS),
+    "seed": _option("--random-state --seed", "The seed of what is drawn at random.", None, ANALYSIS, int | None),
     # What every command has.
-    "json": _option("--json", "Print the result as JSON."),
-    "quiet": _option("--quiet -q", "Show no progress and no remarks."),
-    "traceback": _option("--traceback", "Show where an error comes from."),
+    "json": _switch("--json", "Print the result as JSON."),
+    "quiet": _switch("--quiet -q", "Show no progress and no remarks."),
+    "traceback": _switch("--traceback", "Show where an error comes from."),
 }
+COMMON = ("json", "quiet", "traceback")
 
 
 # Functions as commands.
@@ -116,34 +142,24 @@ def add(
     app: typer.Typer,
     name: str,
     function: Callable[..., None],
+    options: str,
     parameters: Parameters | None = None,
     doc: str | None = None,
-    without: Iterable[str] = (),
 ) -> None:
     """Add a function to an application as a command.
 
-    The first parameter of the function is a Terminal. The others are arguments and options of the command, which the
-    table OPTIONS describes; the values of further `parameters` are passed on as keywords. Parameters of the function in
-    `without` keep their defaults. Every command also has the options --json, --quiet and --traceback.
+    The function is given a Call, whose attributes are the values of `options`, which the table OPTIONS describes, and
+    the values of further `parameters` as keywords. Every command also has the options --json, --quiet and --traceback.
     """
     verb = getattr(function, "func", function).__name__  # of a partial
-    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-    own = [p for p in own if p.kind is not inspect.Parameter.VAR_KEYWORD and p.name not in without]
-    common = [
-        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
-        for key in ("json", "quiet", "traceback")
-    ]
-    signature = [
-        p.replace(annotation=Annotated[p.annotation, OPTIONS.get(f"{verb} {p.name}") or OPTIONS[p.name]])
-        for p in (*own, *common)
-    ]
-    if parameters is not None:
-        signature[len(own) : len(own)] = parameters.options
+    parameters = Parameters(lambda: None) if parameters is None else parameters
+    own = [*options.split(), *COMMON]
+    listed = [(OPTIONS.get(f"{verb} {key}") or OPTIONS[key]).replace(name=key) for key in own]
+    signature = [*listed[: -len(COMMON)], *parameters.options, *listed[-len(COMMON) :]]
 
-    def run(json: bool, quiet: bool, traceback: bool, **given: Any) -> None:
-        with speaking_plainly(traceback):
-            values = {} if parameters is None else parameters.values(given)
-            function(Terminal(json, quiet), **{p.name: given[p.name] for p in own}, **values)
+    def run(**given: Any) -> None:
+        with speaking_plainly(given["traceback"]):
+            function(Call(**{key: given[key] for key in own}), **parameters.values(given))
 
     run.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined] # read by typer
     run.__annotations__ = {p.name: p.annotation for p in signature}
@@ -171,37 +187,24 @@ def _normalized(token: str) -> str:
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
-class Described(NamedTuple):
-    """A parameter as its docstring describes it."""
-
-    #: The types, such as "int, float, str or None".
-    kind: str
-    text: str
-
-
-def described_parameters(obj: Any) -> dict[str, Described]:
-    """The parameters in the docstring of a class or a function, by name; "a, b : float" describes two."""
+def described_parameters(obj: Any) -> dict[str, tuple[str, str]]:
+    """The parameters in the docstring of a class or a function, by name: their types, such as "int, float, str or
+    None", and what is said of them; "a, b : float" describes two."""
     found = _SECTION.search(inspect.getdoc(obj) or "")
-    parameters: dict[str, Described] = {}
-    if found is None:
-        return parameters
-    for entry in re.split(r"\n(?=\S)", found.group(1).rstrip()):
+    parameters = {}
+    for entry in re.split(r"\n(?=\S)", found.group(1).rstrip()) if found else ():
         head, _, body = entry.partition("\n")
         names, _, kind = head.partition(" : ")
         text = " ".join(line.strip() for line in body.split("\n")).strip()
         for name in names.split(","):
-            parameters[name.strip()] = Described(kind.strip(), text)
+            parameters[name.strip()] = kind.strip(), text
     return parameters
-
-
-def first_sentence(obj: Any) -> str:
-    """The first line of a docstring."""
-    return (inspect.getdoc(obj) or "").split("\n")[0]
 
 
 def with_example(obj: Any, example: str) -> str:
     """The help of a command: the first line of a docstring, and an example."""
-    return f"{plain_help(first_sentence(obj))}\n\nExample:\n\n{example}"
+    first, *_ = (inspect.getdoc(obj) or "").split("\n")
+    return f"{plain_help(first)}\n\nExample:\n\n{example}"
 
 
 # Parameters of models and functions as options of commands.
@@ -225,23 +228,20 @@ class Parameters:
         #: The options, as parameters of a command.
         self.options: list[inspect.Parameter] = []
         for name, parameter in inspect.signature(function).parameters.items():
-            if name in skip or name not in words or words[name].kind.startswith(_NOT_TEXT):
+            kind, text = words.get(name, ("", ""))
+            if name in skip or name not in words or kind.startswith(_NOT_TEXT):
                 continue
-            kind, text = words[name]
             self._kinds[name] = kind
             help = plain_help(text or kind)
             if parameter.default is not None and parameter.default is not inspect.Parameter.empty:
                 help += f" \\[default: {parameter.default}]"
             flags, metavar = f"--{name.replace('_', '-')}", {"int": "INT", "float": "FLOAT"}.get(kind, "VALUE")
-            annotation: Any
-            if kind.startswith("bool"):
-                annotation = Annotated[bool | None, _option(f"{flags}/--no-{flags[2:]}", help, None, heading)]
-            else:
-                flags += " -k" if name == "n_components" else ""
-                annotation = Annotated[str | None, _option(flags, help, metavar, heading)]
             # Options that are not given are not passed on, so that the default is that of the function.
-            option = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            self.options.append(option)
+            if kind.startswith("bool"):
+                option = _option(f"{flags}/--no-{flags[2:]}", help, None, heading, bool | None)
+            else:
+                option = _option(flags + (" -k" if name == "n_components" else ""), help, metavar, heading)
+            self.options.append(option.replace(name=name))
 
     def values(self, given: dict[str, Any]) -> dict[str, Any]:
         """The values of the options that were given, for the function."""
@@ -258,12 +258,12 @@ def value_of(value: Any, kind: str) -> Any:
     numbers, and always for kinds that are lists. Names of columns stay as they are."""
     if not isinstance(value, str) or kind.startswith(_NAMES):
         return value
+    parts = [_single(part.strip()) for part in value.split(",")]
     if kind.startswith(_LISTS):
-        return [_single(part.strip()) for part in value.split(",")]
-    if "," in value:
-        parts = [_single(part.strip()) for part in value.split(",")]
-        return value if any(isinstance(part, str) for part in parts) else parts
-    return _single(value)
+        return parts
+    if len(parts) == 1:
+        return _single(value)
+    return value if any(isinstance(part, str) for part in parts) else parts
 
 
 def _single(text: str) -> Any:

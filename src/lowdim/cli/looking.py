@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,36 +28,33 @@ from ..sources.opening import open_keeping
 from ..sources.scan import Found, Scan, scan
 from ..summaries.base import Summary
 from ..table import Table, Tabular, numbered
-from .commands import Parameters, add, group, value_of, with_example
+from .commands import COMMON, Parameters, add, group, value_of, with_example
 from .fitting import about_summary, model_values
-from .terminal import Terminal, paths_of, require_absent, saved_kind, second_table, table
+from .terminal import Call, paths_of, saved_kind, table
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the verbs to the application."""
-    add(app, "inspect", inspect_file)
-    add(app, "report", report)
+    add(app, "inspect", inspect_file, "file data which max_rows")
+    rows = "columns exclude label id weight supplementary"
+    analysis = "response other model n_components standardize image_shape seed"
+    add(app, "report", report, f"data output overwrite title {rows} {analysis}")
     plots = group("Draw a fitted model.")
     for name, offer in PLOTS.items():
         takes, command = inspect.signature(offer.function).parameters, name.replace("_", "-")
         parameters = Parameters(offer.function, skip=_NOT_OPTIONS, heading="Parameters of the plot")
-        without = ([] if "X" in takes else ["data"]) + ([] if "y" in takes else ["y", "y_data"])
-        example = _EXAMPLES.get(command, "{} pca.model -o picture.png").format(f"lowdim plot {command}")
-        add(plots, command, partial(draw, name), parameters, with_example(offer.function, example), without)
+        rows, second = "data" if "X" in takes else "", "y y_data" if "y" in takes else ""
+        example = next(text for names, text in _EXAMPLES.items() if name in names.split() or not names)
+        help = with_example(offer.function, f"lowdim plot {command} {example} -o picture.png")
+        add(plots, command, partial(draw, name), f"model output {rows} {second} overwrite style dpi", parameters, help)
     app.add_typer(plots, name="plot")
-    add(app, "convert", convert)
+    add(app, "convert", convert, "data output overwrite columns exclude")
 
 
 # The verb that looks at files: inspect.
 
 
-def inspect_file(
-    terminal: Terminal,
-    file: str,
-    data: list[str] = [],  # noqa: B006 (typer reads the default, and nothing changes it)
-    which: str | None = None,
-    max_rows: int = 40,
-) -> None:
+def inspect_file(call: Call) -> None:
     """Show what is in a file: a model, a summary, or the columns of data.
 
     Some tables of a model are about rows, whose files follow the model.
@@ -66,24 +64,20 @@ def inspect_file(
 
     lowdim inspect pca.model wine.csv --table diagnose
     """
-    if data and which is None:
+    file, which = call.file, call.which
+    if call.data and which is None:
         raise ValueError("say with --table which table of the rows to show; without it, inspect takes one file.")
     kind = saved_kind(file)
     if kind is None:
-        _show_data(terminal, file, max_rows)
+        _show_table(call, _columns(file))
         return
     about = header(file)
     obj = load(file)
     if which is not None:
         if kind != "model":
             raise ValueError(f"{file} holds a {kind}; only models have tables.")
-        with paths_of(data) as paths:
-            found = _table(obj, which, paths)
-        if isinstance(found, Table):
-            terminal.answer(found.text(max_rows=max_rows, width=terminal.width), found.to_dict())
-        else:
-            # It shows what matters of its table, such as the rows beyond a limit.
-            terminal.answer(str(found), found.table().to_dict())
+        with paths_of(call.data) as paths:
+            _show_table(call, _table(obj, which, paths))
         return
     values: dict[str, Any]
     if isinstance(obj, Summary):
@@ -102,7 +96,7 @@ def inspect_file(
     if about["holds_rows"]:
         lines.append("The file holds rows of the fit, or numbers for each of them.")
     lines.append(f"written by lowdim {about['lowdim']}")
-    terminal.answer("\n".join(lines), {**values, "holds_rows": about["holds_rows"], "lowdim": about["lowdim"]})
+    call.answer("\n".join(lines), {**values, "holds_rows": about["holds_rows"], "lowdim": about["lowdim"]})
 
 
 def _table(model: Any, name: str, paths: list[str]) -> Any:
@@ -116,18 +110,25 @@ def _table(model: Any, name: str, paths: list[str]) -> Any:
     return make(table(paths)) if paths else make()
 
 
-def _show_data(terminal: Terminal, file: str, max_rows: int) -> None:
+def _columns(file: str) -> Table:
     """The columns of files with data, known without reading the rows."""
     with paths_of([file]) as (path,):
         found = scan(path)
         columns, numeric = list(found.columns), set(found.numeric)
-    shown = Table(
+    return Table(
         {"number": [name in numeric for name in columns]},
         [str(name) for name in columns],
         title=f"{file}: {len(columns)} columns, {len(numeric)} of them numbers",
         row_name="column",
     )
-    terminal.answer(shown.text(max_rows=max_rows, width=terminal.width), shown.to_dict())
+
+
+def _show_table(call: Call, found: Any) -> None:
+    if isinstance(found, Table):
+        call.answer(found.text(max_rows=call.max_rows, width=shutil.get_terminal_size().columns), found.to_dict())
+    else:
+        # It shows what matters of its table, such as the rows beyond a limit.
+        call.answer(str(found), found.table().to_dict())
 
 
 # The verb that turns files into others: convert.
@@ -137,14 +138,7 @@ def _show_data(terminal: Terminal, file: str, max_rows: int) -> None:
 _BLOCK_BYTES = 1 << 20
 
 
-def convert(
-    terminal: Terminal,
-    data: list[str],
-    output: str,
-    overwrite: bool = False,
-    columns: list[str] | None = None,
-    exclude: list[str] | None = None,
-) -> None:
+def convert(call: Call) -> None:
     """Write data in another format, or a model as an ONNX file.
 
     The end of the name of the output decides on its format. Tables keep all their columns, of any type; arrays (NPY,
@@ -156,25 +150,26 @@ def convert(
 
     lowdim convert pca.model -o pca.onnx
     """
-    if len(data) == 1 and saved_kind(data[0]) == "model":
-        _convert_model(data[0], output, overwrite)
+    if len(call.data) == 1 and saved_kind(call.data[0]) == "model":
+        _convert_model(call)
     else:
-        with terminal.progress(), paths_of(data) as paths:
-            _convert_rows(table(paths, columns, exclude), output, overwrite)
-    terminal.written(output)
+        with call.reading() as paths:
+            _convert_rows(table(paths, call.columns, call.exclude), call.output, call.overwrite)
+    call.written(call.output)
 
 
-def _convert_model(path: str, output: str, overwrite: bool) -> None:
+def _convert_model(call: Call) -> None:
     """Write a model as an ONNX file."""
     from ..onnx import to_onnx
 
-    if not output.lower().endswith(".onnx"):
+    (path,) = call.data
+    if not call.output.lower().endswith(".onnx"):
         raise ValueError(
-            f"{path} holds a model, which can be converted to a file that ends with .onnx, not {output!r}."
+            f"{path} holds a model, which can be converted to a file that ends with .onnx, not {call.output!r}."
         )
-    require_absent(output, overwrite)
+    call.require_absent()
     content = to_onnx(load(path)).SerializeToString()
-    with moved_when_whole(local_path(output)) as unfinished:
+    with moved_when_whole(local_path(call.output)) as unfinished:
         unfinished.write_bytes(content)
 
 
@@ -235,92 +230,57 @@ def _blocks(source: Source, keep: Sequence[str] = ()) -> Iterator[tuple[np.ndarr
 
 #: Parameters of plots that are not options: objects, or given in another way.
 _NOT_OPTIONS = ("model", "X", "Y", "y", "ax", "choices", "bootstrap", "test", "sample_weight")
+#: Models, and rows where they are needed, of the examples in the help of plots; of all others at the end.
 _EXAMPLES = {
-    "scores": "{} pca.model wine.csv --groups class -o picture.png",
-    "biplot": "{} pca.model wine.csv --groups class -o picture.png",
-    "correlation-circle": "{} pca.model wine.csv -o picture.png",
-    "outliers": "{} pca.model wine.csv -o picture.png",
-    "reconstructions": "{} pca.model wine.csv --shape 1,13 -o picture.png",
-    "variates": "{} cca.model wine.csv --y hue --y proline -o picture.png",
-    "correlations": "{} cca.model -o picture.png",
-    "structure": "{} cca.model -o picture.png",
-    "validation": "{} cv.model -o picture.png",
-    "vip": "{} pls.model -o picture.png",
-    "coefficients": "{} pls.model -o picture.png",
-    "predictions": "{} pls.model wine.csv --y hue -o picture.png",
-    "contours": "{} kernel.model left.csv -o picture.png",
-    "densities": "{} ica.model wine.csv -o picture.png",
-    "sources": "{} ica.model wine.csv -o picture.png",
-    "missing": "{} ppca.model holes.csv -o picture.png",
-    "convergence": "{} ica.model -o picture.png",
+    "scores biplot": "pca.model wine.csv --groups class",
+    "correlation_circle outliers": "pca.model wine.csv",
+    "reconstructions": "pca.model wine.csv --shape 1,13",
+    "variates": "cca.model wine.csv --y hue --y proline",
+    "correlations structure": "cca.model",
+    "validation": "cv.model",
+    "vip coefficients": "pls.model",
+    "predictions": "pls.model wine.csv --y hue",
+    "contours": "kernel.model left.csv",
+    "densities sources": "ica.model wine.csv",
+    "missing": "ppca.model holes.csv",
+    "convergence": "ica.model",
+    "": "pca.model",
 }
 
 
-def draw(
-    name: str,
-    terminal: Terminal,
-    model: str,
-    output: str,
-    data: list[str] = [],  # noqa: B006 (typer reads the default, and nothing changes it)
-    y: list[str] | None = None,
-    y_data: list[str] | None = None,
-    overwrite: bool = False,
-    style: str | None = None,
-    dpi: int = 150,
-    **options: Any,
-) -> None:
+def draw(name: str, call: Call, **options: Any) -> None:
     """Draw one plot; `options` are those of the plot."""
     # It draws without a screen.
     require_matplotlib().use("Agg")
     from matplotlib import pyplot
 
-    require_absent(output, overwrite)
-    fitted = load(model)
-    second = second_table(y, y_data)
+    call.require_absent()
+    fitted = load(call.model)
+    second = call.second_table()
+    if second is not None:
+        options["y"] = second
     takes = inspect.signature(PLOTS[name].function).parameters
     for parameter, missing, advice in (
-        ("X", not data, "the rows: name a file with them after the model."),
+        ("X", not vars(call).get("data"), "the rows: name a file with them after the model."),
         ("y", second is None, "the second table: name its columns with --y, or its file with --y-data."),
     ):
         if missing and parameter in takes and takes[parameter].default is inspect.Parameter.empty:
             raise ValueError(f"lowdim plot {name.replace('_', '-')} needs {advice}")
-    if second is not None:
-        options["y"] = second
-    with terminal.progress(), paths_of(data) as paths, pyplot.style.context(style or "default"):
-        plot = getattr(fitted.plot, name)
-        figure = (plot(table(paths), **options) if paths else plot(**options)).figure
-        kind = Path(output).suffix.lower().removeprefix(".")
+    with call.reading() as paths, pyplot.style.context(call.style or "default"):
+        figure = getattr(fitted.plot, name)(*([table(paths)] if paths else []), **options).figure
+        kind = Path(call.output).suffix.lower().removeprefix(".")
         known = figure.canvas.get_supported_filetypes()
         if kind not in known:
-            raise ValueError(f"the picture {output!r} must end with one of .{', .'.join(sorted(known))}.")
-        with moved_when_whole(local_path(output)) as unfinished:
-            figure.savefig(unfinished, dpi=dpi, format=kind, bbox_inches="tight")
-    terminal.written(output)
+            raise ValueError(f"the picture {call.output!r} must end with one of .{', .'.join(sorted(known))}.")
+        with moved_when_whole(local_path(call.output)) as unfinished:
+            figure.savefig(unfinished, dpi=call.dpi, format=kind, bbox_inches="tight")
+    call.written(call.output)
 
 
 # The verb that writes a page about a table: report.
 
 
-def report(
-    terminal: Terminal,
-    data: list[str],
-    output: str = "report.html",
-    overwrite: bool = False,
-    title: str | None = None,
-    columns: list[str] | None = None,
-    exclude: list[str] | None = None,
-    label: list[str] | None = None,
-    id: str | None = None,
-    weight: str | None = None,
-    supplementary: list[str] | None = None,
-    response: list[str] | None = None,
-    other: list[str] | None = None,
-    model: str | None = None,
-    n_components: int | None = None,
-    standardize: bool | None = None,
-    image_shape: str | None = None,
-    seed: int | None = None,
-) -> None:
+def report(call: Call) -> None:
     """Write a page that shows what is in a table: one HTML file.
 
     It needs no network, opens from disk, and can be sent and printed.
@@ -329,44 +289,45 @@ def report(
 
     lowdim report wine.csv --label class -o report.html
     """
-    require_absent(output, overwrite)
-    options = {key: value for key, value in locals().items() if key not in ("terminal", "overwrite", "data")}
-    if model is not None and saved_kind(model) != "model":
-        raise ValueError(f"--model {model!r} is not a file with a model, which lowdim fit writes.")
-    with terminal.progress(), paths_of(data) as paths:
-        rows = table(paths, columns, exclude)
+    call.require_absent()
+    if call.model is not None and saved_kind(call.model) != "model":
+        raise ValueError(f"--model {call.model!r} is not a file with a model, which lowdim fit writes.")
+    with call.reading() as paths:
+        rows = table(paths, call.columns, call.exclude)
         made = write_report(
             rows,
-            output,
-            labels=_names(label, rows),
-            ids=id,
-            model=None if model is None else load(model),
-            n_components=n_components,
-            standardize=standardize,
-            response=_names(response, rows),
-            other=None if other is None else table(other),
-            supplementary=None if supplementary is None else table(supplementary),
-            image_shape=_shape(image_shape),
-            sample_weight=weight,
-            title=title,
-            overwrite=overwrite,
-            random_state=seed,
-            command=command_of(data, options),
+            call.output,
+            labels=_names(call.label, rows),
+            ids=call.id,
+            model=None if call.model is None else load(call.model),
+            n_components=call.n_components,
+            standardize=call.standardize,
+            response=_names(call.response, rows),
+            other=None if call.other is None else table(call.other),
+            supplementary=None if call.supplementary is None else table(call.supplementary),
+            image_shape=_shape(call.image_shape),
+            sample_weight=call.weight,
+            title=call.title,
+            overwrite=call.overwrite,
+            random_state=call.seed,
+            command=command_of(vars(call)),
         )
     values = {
-        "output": output,
+        "output": call.output,
         "bytes": made.n_bytes,
         "sections": [section.key for section in made.sections],
         "summary": list(made.summary),
     }
-    terminal.answer(str(made), values)
+    call.answer(str(made), values)
 
 
-def command_of(data: Sequence[str], options: Mapping[str, Any]) -> str:
+def command_of(given: Mapping[str, Any]) -> str:
     """The command with these files and options; what was not given is left out."""
-    words = ["lowdim", "report", *data]
-    for name, value in options.items():
+    words = ["lowdim", "report", *given["data"]]
+    for name, value in given.items():
         flag = f"--{name.replace('_', '-')}"
+        if name in ("data", "overwrite", *COMMON):
+            continue
         if isinstance(value, bool):
             words.append(flag if value else f"--no-{flag[2:]}")
         elif value is not None:

@@ -10,9 +10,9 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from rich.console import Console
@@ -48,12 +48,8 @@ _PHRASES = {
 }
 
 
-@dataclass(frozen=True)
-class Terminal:
-    """How a command was asked to speak."""
-
-    json: bool = False
-    quiet: bool = False
+class Call(SimpleNamespace):
+    """A command as it was called: its arguments and options are attributes."""
 
     def answer(self, text: str, values: dict[str, Any]) -> None:
         """Print the result of a command: the text, or the values as JSON."""
@@ -66,21 +62,29 @@ class Terminal:
         elif output != STANDARD and not self.quiet:
             _print(f"written to {output}", sys.stderr)
 
-    @property
-    def width(self) -> int:
-        """The number of characters of a line."""
-        return shutil.get_terminal_size((80, 24)).columns
+    def require_absent(self) -> None:
+        """Refuse an output where nothing can be written, or that must not be replaced; before any row is read."""
+        if self.output == STANDARD:
+            raise ValueError("only tables can go to the standard output: name a file with --output.")
+        require_free(local_path(self.output), self.overwrite, self.output)
+
+    def second_table(self) -> Any:
+        """The second table: columns of the first by their names (a vector, if there is one name), files, or None."""
+        y, y_data = (vars(self).get(name) for name in ("y", "y_data"))
+        if y and y_data:
+            raise ValueError("--y names columns of the data, and --y-data is another table: give one of them.")
+        if y_data:
+            return table(y_data)
+        return None if not y else y[0] if len(y) == 1 else list(y)
 
     @contextmanager
-    def progress(self) -> Iterator[None]:
-        """Context in which passes over rows show their progress, if somebody looks."""
-        if self.quiet or not sys.stderr.isatty():
-            yield
-            return
+    def reading(self) -> Iterator[list[str]]:
+        """Context with the paths of the data, in which passes over rows show their progress, if somebody looks."""
         bars = Bars()
         try:
-            with watched_by(bars):
-                yield
+            unseen = self.quiet or not sys.stderr.isatty()
+            with paths_of(vars(self).get("data", ())) as paths, nullcontext() if unseen else watched_by(bars):
+                yield paths
         finally:
             # An error may have ended a pass before its end.
             bars.end()
@@ -155,12 +159,8 @@ class Bars:
     """A bar for the pass over the rows that is running; a finished pass leaves none behind."""
 
     def __init__(self) -> None:
-        self._passes = self._done = 0
-        self._begun = 0.0
-        self._n_blocks: int | None = None
-        self._block_rows: int | None = None
+        self._passes = 0
         self._bar: Progress | None = None
-        self._task: Any = None
 
     def begin(self, what: str, n_blocks: int | None, block_rows: int | None = None) -> None:
         """Show the beginning of a pass over so many blocks of so many rows."""
@@ -253,15 +253,6 @@ def tables(cls: type, paths: Sequence[str], *choice: Sequence[str] | None) -> An
     return [table([path], *choice) for path in paths]
 
 
-def second_table(y: Sequence[str] | None, y_data: Sequence[str] | None) -> Any:
-    """The second table: columns of the first by their names (a vector, if there is one name), files, or None."""
-    if y and y_data:
-        raise ValueError("--y names columns of the data, and --y-data is another table: give one of them.")
-    if y_data:
-        return table(y_data)
-    return None if not y else y[0] if len(y) == 1 else list(y)
-
-
 def saved_kind(path: str) -> str | None:
     """What a file that `lowdim.save` wrote holds ("model", "summary" or "result"); None for any other file."""
     if not Path(local_path(path)).is_file():
@@ -270,10 +261,3 @@ def saved_kind(path: str) -> str | None:
         return str(header(path)["holds"])
     except (OSError, ValueError, KeyError):
         return None
-
-
-def require_absent(output: str, overwrite: bool) -> None:
-    """Refuse a place where nothing can be written, or a file that must not be replaced; before any row is read."""
-    if output == STANDARD:
-        raise ValueError("only tables can go to the standard output: name a file with --output.")
-    require_free(local_path(output), overwrite, output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import numbers
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -128,14 +129,11 @@ def _add_result(graph: Graph, name: str, result: Value, dtype: Any, is_vector: b
 
 def _check_float(name: str, dtype: Any) -> Any:
     """The dtype for this parameter, which is float64 or float32."""
-    try:
-        found = np.dtype(dtype)
-    except TypeError:
-        found = None
-    # np.dtype(None) is float64.
-    if dtype is None or found is None or found not in FLOATS:
-        raise choice(name, dtype, [str(known) for known in FLOATS])
-    return found
+    with suppress(TypeError):
+        # np.dtype(None) is float64.
+        if dtype is not None and np.dtype(dtype) in FLOATS:
+            return np.dtype(dtype)
+    raise choice(name, dtype, [str(known) for known in FLOATS])
 
 
 def check_opset(opset: Any) -> int:

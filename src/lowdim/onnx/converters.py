@@ -13,18 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from .. import features, kernels
 from .._core.arrays import asarray_like, namespace
 from ..errors import not_in_onnx
-from ..features import AffineMap
-from ..kernels import Gaussian
-from ..models.auto_encoder import AutoEncoder
+from ..models import CCA, GCCA, AutoEncoder, FeatureMapPCA, KernelCCA, KernelPCA, Whitening
 from ..models.base import Model
-from ..models.cca import CCA
-from ..models.feature_map_pca import FeatureMapPCA
-from ..models.gcca import GCCA
-from ..models.kernel_cca import KernelCCA, PrecomputedKernel
-from ..models.kernel_pca import KernelPCA, _learned_map, _linear_map, preimage_method
+from ..models.kernel_cca import PrecomputedKernel
+from ..models.kernel_pca import _learned_map, _linear_map, preimage_method
 from ..models.latent import LatentModel
 from ..models.regression import LatentRegression
-from ..models.whitening import Whitening
 from ..solvers.kernel.preimages import FixedPoint
 from ..solvers.neural.network import Path
 from ..summaries.latent import LatentGaussian
@@ -40,7 +34,7 @@ _UNIT_VECTORS = 1000
 def affine_scores(model: Any, x: Value, table: int) -> Value:
     """The scores of a model whose map is (x - mean) A, for rows of one of its tables."""
     scoring = model._scoring(table) if table else model._scoring()
-    if not isinstance(scoring, AffineMap):
+    if not isinstance(scoring, features.AffineMap):
         raise not_in_onnx(
             f"transform of {type(model).__name__}",
             "lowdim has no converter for this class, and its map is not one that `features.affine` made",
@@ -106,15 +100,11 @@ def latent_scores(model: Any, x: Value, table: int) -> Value:
     standard = copy.copy(model)
     standard._gaussian = LatentGaussian(xp.zeros_like(g.mean), xp.ones_like(g.scale), g.loadings, g.noise, g.spread)
     score, p = standard._scoring(), int(g.mean.shape[0])
-
-    def scores(first: int, stop: int) -> np.ndarray:
-        """Scores of the unit vectors with these numbers; number -1 is the zero vector."""
-        rows = np.zeros((stop - first, p))
-        at = np.arange(max(first, 0), stop)
-        rows[at - first, at] = 1.0
-        return float64(score(asarray_like(rows, g.mean, dtype=g.mean.dtype)))
-
-    parts = [scores(first, min(first + _UNIT_VECTORS, p)) for first in range(-1, p, _UNIT_VECTORS)]
+    # The zero vector has the number -1.
+    parts = []
+    for first in range(-1, p, _UNIT_VECTORS):
+        rows = np.eye(min(_UNIT_VECTORS, p - first), p, k=first)
+        parts.append(float64(score(asarray_like(rows, g.mean, dtype=g.mean.dtype))))
     all_scores = np.concatenate(parts)
     at_mean = all_scores[0]
     A = (all_scores[1:] - at_mean) / float64(g.scale)[:, None]
@@ -346,7 +336,7 @@ def kernel_rows(model: Any, z: Value, table: int) -> Value:
                 "Set preimage='ridge', which is a regression.",
             )
         learned = _learned_map(model)
-        kernel, known = Gaussian(sigma=learned.sigma), learned.scores
+        kernel, known = kernels.Gaussian(sigma=learned.sigma), learned.scores
         coefficients, mean = learned.coefficients, learned.mean
     # mean + sum_i k(z, z_i) a_i
     return kernel_values(kernel, z, float64(known)) @ float64(coefficients) + mean
@@ -419,13 +409,8 @@ def converter_of(model: Any, method: str, table: int = 0) -> Converter:
     if converter is None or not hasattr(model, method):
         able = [name for name in CONVERTERS if name != method and hasattr(model, name)]
         raise not_in_onnx(what, "the model has no such method", f"Choose {' or '.join(map(repr, able))}.")
-    n = count_tables(model, method)
+    n = 1 if method == "predict" else len(model._widths())
     if isinstance(table, bool) or not isinstance(table, int) or not 0 <= table < n:
         known = "it was fitted to one table, number 0" if n == 1 else f"its tables are numbers 0 to {n - 1}"
         raise ValueError(f"{what} has no table {table!r}: {known}.")
     return converter
-
-
-def count_tables(model: Any, method: str) -> int:
-    """The number of tables that a method takes rows or scores of."""
-    return 1 if method == "predict" else len(model._widths())

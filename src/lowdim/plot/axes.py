@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import lru_cache, wraps
 from typing import Any
 from unicodedata import category
@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import inspect
 from .._core.arrays import Array, concat_rows, dense, to_numpy
-from ..errors import missing_extra, not_one_for_each_row
+from ..errors import missing_extra
 from ..inspect.tables import names_expected
 from ..sources.base import Source
-from ..sources.opening import by_name, open_source, row_labels
+from ..sources.opening import open_source
 from ..table import clean, cut
 
 # Axes to draw on, colours of the user's style, and notes on what a picture leaves out.
@@ -79,26 +79,25 @@ def readable_on(colors: np.ndarray) -> list[Any]:
     """For each colour of a cell, the text colour or the background colour of the style, whichever differs more."""
     from matplotlib.colors import to_rgb
 
+    def brightness(color: Any) -> float:
+        """How bright a colour is perceived, from 0 to 1."""
+        return float(np.sqrt(np.dot(np.asarray(to_rgb(color)) ** 2, [0.299, 0.587, 0.114])))
+
     choices = [foreground(), style("axes.facecolor")]
-    # The perceived brightness of a colour, from 0 to 1.
-    brightness, of_cells = (
-        np.array([np.sqrt(np.dot(np.asarray(rgb) ** 2, [0.299, 0.587, 0.114])) for rgb in found])
-        for found in (map(to_rgb, choices), np.asarray(colors)[:, :3])
-    )
-    better = np.argmax(np.abs(brightness[None, :] - of_cells[:, None]), axis=1)
-    return [choices[i] for i in better]
+    known = np.array([brightness(color) for color in choices])
+    return [choices[np.argmax(np.abs(known - brightness(color)))] for color in colors]
 
 
-def thinned(n: int, keep: Sequence[int] | np.ndarray = (), most: int = MOST_POINTS) -> np.ndarray:
-    """The rows that are drawn of n: all, or `most` of them at random (always the same ones), with those in `keep`.
+def thinned(n: int, keep: Sequence[int] | np.ndarray = ()) -> np.ndarray:
+    """The rows that are drawn of n: all, or 10,000 of them at random (always the same ones), with those in `keep`.
 
-    If `keep` has more than half of `most`, only its first ones are certain to be there.
+    If `keep` has more than 5,000, only its first ones are certain to be there.
     """
-    if n <= most:
+    if n <= MOST_POINTS:
         return np.arange(n)
-    certain = np.asarray(keep, dtype=int)[: most // 2]
-    drawn = np.random.default_rng(0).choice(n, size=most, replace=False)
-    drawn = drawn[~np.isin(drawn, certain)][: most - len(certain)]
+    certain = np.asarray(keep, dtype=int)[: MOST_POINTS // 2]
+    drawn = np.random.default_rng(0).choice(n, size=MOST_POINTS, replace=False)
+    drawn = drawn[~np.isin(drawn, certain)][: MOST_POINTS - len(certain)]
     return np.sort(np.concatenate([certain, drawn]))
 
 
@@ -136,10 +135,10 @@ def zero_lines(ax: Any, *, horizontal: bool = True, vertical: bool = True) -> No
         ax.axvline(0.0, **look)
 
 
-def reference_line(ax: Any, value: float, *, vertical: bool = False, **look: Any) -> Any:
+def reference_line(ax: Any, value: float, *, vertical: bool = False) -> None:
     """A dashed line at a limit or a threshold."""
-    look = {"color": foreground(), "linestyle": "--", "linewidth": 1.0, "zorder": 1, **look}
-    return (ax.axvline if vertical else ax.axhline)(value, **look)
+    draw = ax.axvline if vertical else ax.axhline
+    draw(value, color=foreground(), linestyle="--", linewidth=1.0, zorder=1)
 
 
 def whole_ticks(axis: Any) -> None:
@@ -190,12 +189,22 @@ def numbers_of(values: Any) -> np.ndarray:
     return np.asarray(native, dtype=float)
 
 
-def chosen_components(model: Any, components: Any, default: int) -> list[int]:
-    """Positions of components, from 0, that are given by numbers from 1 or by names; None for the first ones."""
+def chosen_components(model: Any, components: Any, default: int, allowed: str = "") -> list[int]:
+    """Positions of components, from 0, that are given by numbers from 1 or by names; None for the first ones.
+
+    `allowed` says how many there may be, such as "one or two"; by default any number.
+    """
     if components is None:
-        return list(range(min(default, len(model.component_names_))))
-    given = [components] if isinstance(components, str | numbers.Integral) else list(components)
-    return [chosen_component(model, component) for component in given]
+        chosen = list(range(min(default, len(model.component_names_))))
+    else:
+        given = [components] if isinstance(components, str | numbers.Integral) else list(components)
+        chosen = [chosen_component(model, component) for component in given]
+    known = {1: "one", 2: "two", 3: "three"}
+    if allowed and known.get(len(chosen), "-") not in allowed:
+        raise ValueError(
+            f"{len(chosen)} components were chosen, and this picture shows {allowed}; pass components=(1, 2)."
+        )
+    return chosen
 
 
 def chosen_component(model: Any, component: Any) -> int:
@@ -226,46 +235,6 @@ def axis_label(model: Any, k: int) -> str:
     return name if shares is None else f"{name} ({float(shares[k]):.1%})"
 
 
-@dataclass(frozen=True)
-class RowsShown:
-    """Rows, and what is shown of them beside their numbers."""
-
-    #: What the model reads: the rows, the second table and the weights, if there are any.
-    X: Any
-    y: Any
-    sample_weight: Any
-    _groups: np.ndarray | None
-    _labels: np.ndarray | None
-    _counted: bool
-
-    def beside(self, n: int) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """The group and the label of each of n rows; None where there are none."""
-        for name, values in (("labels", self._labels), ("groups", self._groups)):
-            if values is not None and len(values) != n:
-                raise not_one_for_each_row(name, len(values), n)
-        return self._groups, np.arange(n) if self._counted else self._labels
-
-
-def rows_shown(
-    model: Any, X: Any, groups: Any = None, labels: Any = None, *, y: Any = None, sample_weight: Any = None
-) -> RowsShown:
-    """The rows with their groups and labels, the second table and weights, all of which may be names of columns of `X`.
-
-    They are looked up together, since what is left of `X` does not hold the columns that were named.
-
-    `labels` is None for the labels of the table's own index, if it has one that does not just count the rows; True for
-    these labels or row numbers; False for none; or a sequence, or the name of a column.
-    """
-    index = row_labels(X)
-    X, y, groups, labels, sample_weight = by_name(
-        X, y, wanted=names_expected(model), groups=groups, labels=labels, sample_weight=sample_weight
-    )
-    counted = labels is True and index is None
-    if labels is None or isinstance(labels, bool):
-        labels = None if labels is False else index
-    return RowsShown(X, y, sample_weight, _vector("groups", groups), _vector("labels", labels), counted)
-
-
 def read_rows(model: Any, X: Any, most: int | None = None) -> Array:
     """The rows as one array of their own library, all of them or the first `most`; one pass over what is needed."""
     source = open_source(X, names_expected(model))
@@ -282,20 +251,6 @@ def named_rows(model: Any, rows: Array) -> Source:
     source = open_source(rows)
     source.names = names_expected(model)
     return source
-
-
-def _vector(name: str, values: Any) -> np.ndarray | None:
-    """A sequence of anything as a vector of objects or numbers; None stays None."""
-    if values is None:
-        return None
-    array = values.to_numpy() if hasattr(values, "to_numpy") else values
-    if not isinstance(array, np.ndarray):
-        listed = list(array)
-        array = np.empty(len(listed), dtype=object)
-        array[:] = listed
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be a vector with one entry for each row, got an array of shape {array.shape}.")
-    return array
 
 
 def scores_of(model: Any, X: Any) -> np.ndarray:
@@ -334,11 +289,9 @@ def _characters(families: tuple[str, ...]) -> frozenset[int]:
 
     paths = {findfont(FontProperties(family=list(families)))}
     for family in families[1:]:
-        try:
+        # Matplotlib does without families that are not installed.
+        with suppress(ValueError):
             paths.add(findfont(FontProperties(family=[family]), fallback_to_default=False))
-        except ValueError:
-            # The family is not installed, and matplotlib does without it.
-            continue
     return frozenset(code for path in paths for code in get_font(path).get_charmap())
 
 
@@ -419,7 +372,8 @@ def place_labels(
     points : array of shape (n, 2)
     texts : sequence of n labels
     order : array of int, optional
-        The points in the order in which they get their labels; by default those far from the middle come first.
+        The points in the order in which they get their labels; by default those far from the middle come first, or
+        with `outward` those far from the origin.
     obstacles : array of shape (m, 2), optional
         Other points that labels should not cover.
     outward : bool
@@ -438,14 +392,14 @@ def place_labels(
     """
     points = np.asarray(points, dtype=float)
     if order is None:
-        order = _from_outside(points)
+        order = np.argsort(-np.sum(points**2, axis=1), kind="stable") if outward else _from_outside(points)
     figure = ax.figure.figure
     # This computes the layout, without which the size of the axes in pixels is not known.
     figure.draw_without_rendering()
     pixels = figure.dpi / 72.0
     everything = points if obstacles is None else np.vstack([points, obstacles])
     on_screen, origin = ax.transData.transform(everything), ax.transData.transform((0.0, 0.0))
-    inside, taken = _box(ax.get_window_extent()), _occupied(ax)
+    inside, taken = ax.get_window_extent().extents, _occupied(ax)
     look = {"fontsize": "small", **LITERAL, **look}
     placed = 0
     for i in order[:MOST_LABELS]:
@@ -455,8 +409,7 @@ def place_labels(
         text = ax.annotate(shown, points[i], xytext=(0, 0), textcoords="offset points", zorder=5, **look)
         places = _places(on_screen[i] - origin if outward else None)
         distances, directions = places[:, :1], places[:, 1:]
-        extent = text.get_window_extent()
-        size = np.array([extent.width, extent.height])
+        size = text.get_window_extent().size
         corners = on_screen[i] + distances * pixels * directions - size * (1 - directions) / 2
         boxes = np.hstack([corners, corners + size])
         possible = _within(boxes, inside) & ~_overlap(boxes, taken)
@@ -523,17 +476,13 @@ def _overlap(boxes: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
     return np.asarray(~np.all(np.any(beside, axis=2), axis=1))
 
 
-def _box(extent: Any) -> np.ndarray:
-    return np.array([extent.x0, extent.y0, extent.x1, extent.y1])
-
-
 def _occupied(ax: Any) -> list[np.ndarray]:
     """Where text and the legend are already.
 
     A legend that was placed where it covers least stays there from now on: otherwise it might move onto the labels that
     are drawn after it.
     """
-    boxes = [_box(text.get_window_extent()) for text in ax.texts if text.get_text()]
+    boxes = [text.get_window_extent().extents for text in ax.texts if text.get_text()]
     legend = ax.get_legend()
     if legend is None:
         return boxes
@@ -544,10 +493,10 @@ def _occupied(ax: Any) -> list[np.ndarray]:
         side = "left" if across < 1 / 3 else "right" if across > 2 / 3 else "center"
         height = "lower" if up < 1 / 3 else "upper" if up > 2 / 3 else "center"
         legend.set_loc("center" if side == height else f"{height} {side}")
-    return [*boxes, _box(extent)]
+    return [*boxes, extent.extents]
 
 
-def label_points_in_space(ax: Any, points: np.ndarray, texts: Sequence[Any], **look: Any) -> int:
+def label_points_in_space(ax: Any, points: np.ndarray, texts: Sequence[Any]) -> int:
     """Write `texts` beside points in three dimensions, which they follow when the axes are turned.
 
     Labels that would cover an earlier one, as the axes are turned now, are left out. Returns how many are written.
@@ -558,12 +507,11 @@ def label_points_in_space(ax: Any, points: np.ndarray, texts: Sequence[Any], **l
     figure.draw_without_rendering()
     x, y, _ = proj3d.proj_transform(*points.T, ax.get_proj())
     on_screen = ax.transData.transform(np.column_stack([x, y]))
-    inside, taken = _box(figure.bbox), _occupied(ax)
+    inside, taken = figure.bbox.extents, _occupied(ax)
     placed = 0
     for i in _from_outside(points)[:MOST_LABELS]:
-        text = ax.text(*points[i], f" {label(texts[i])}", **{"fontsize": "small", **LITERAL, **look})
-        extent = text.get_window_extent()
-        size = np.array([extent.width, extent.height])
+        text = ax.text(*points[i], f" {label(texts[i])}", fontsize="small", **LITERAL)
+        size = text.get_window_extent().size
         box = np.concatenate([on_screen[i], on_screen[i] + size])
         if _within(box[None], inside)[0] and not _overlap(box[None], taken)[0]:
             taken.append(box)

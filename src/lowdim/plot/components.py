@@ -104,9 +104,8 @@ def _choices_of(model: Any) -> Choices | None:
     if not isinstance(summary, Moments | Triangle) or len(summary.groups) != 1 or not hasattr(model, "standardize"):
         return None
     # The rules are about centred rows.
-    if not getattr(model, "center", True):
-        return None
-    return choose_n_components(summary, standardize=model.standardize, ddof=model.ddof)
+    centred = getattr(model, "center", True)
+    return choose_n_components(summary, standardize=model.standardize, ddof=model.ddof) if centred else None
 
 
 @shows("proportions of the variance", has("explained_variance_ratio_"))
@@ -181,10 +180,10 @@ MOST_BARS = 30
 CURVE_FROM = 40
 
 
-def sorted_bars(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> list[str]:
+def sorted_bars(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> None:
     """Horizontal bars, the largest magnitude on top, with intervals (low, high) as whiskers.
 
-    Bars whose interval contains zero are drawn lighter and hatched. Returns the remarks for `note`.
+    Bars whose interval contains zero are drawn lighter and hatched.
     """
     order = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
     positions = np.arange(len(order))
@@ -201,7 +200,7 @@ def sorted_bars(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.
     axes.zero_lines(ax, horizontal=False)
     axes.column_ticks(ax.yaxis, [names[i] for i in order])
     ax.set_ylim(len(order) - 0.4, -0.6)
-    return axes.some_of(len(order), len(values), "columns, those of the largest size")
+    axes.note(ax, axes.some_of(len(order), len(values), "columns, those of the largest size"))
 
 
 def draw_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> bool:
@@ -211,7 +210,7 @@ def draw_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np
     axis.
     """
     if len(values) <= CURVE_FROM:
-        axes.note(ax, sorted_bars(ax, names, values, interval))
+        sorted_bars(ax, names, values, interval)
         return False
     where, numeric = np.arange(len(names), dtype=float), False
     with suppress(ValueError):
@@ -338,10 +337,9 @@ def loading_bars(
     interval = None if bootstrap is None else bootstrap.interval("loadings")[:, :, k]
     found = inspect.loadings(model, table)
     ax = make_axes(ax)
-    remarks = sorted_bars(ax, found.rows, found.values[:, k], interval)
+    sorted_bars(ax, found.rows, found.values[:, k], interval)
     words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"
     ax.set_xlabel(axes.label(f"loading on {found.columns[k]}{words}", 60), **axes.LITERAL)
-    axes.note(ax, remarks)
     return ax
 
 

@@ -8,15 +8,16 @@ import numpy as np
 
 from .. import inspect
 from .._core.arrays import asarray_like
-from ..errors import choice, wrong_number_of_components
+from ..errors import choice, not_one_for_each_row
 from ..inspect.diagnostics import categories, diagnose, ellipse, hull
-from ..inspect.tables import has_loadings, has_scores
+from ..inspect.tables import has_loadings, has_scores, names_expected
 from ..selection.parallel_analysis import check_level
+from ..sources.opening import by_name, row_labels
 from . import axes
 from .axes import has, make_axes, shows
 from .components import DIVERGING
 
-# Groups of rows in a map: their colours and markers, and ellipses or hulls around them.
+# Rows as points of a map: which of them are drawn, their groups with ellipses or hulls around them, and labels.
 
 
 #: What may be drawn around the points of a group.
@@ -47,6 +48,92 @@ def groups_of(values: np.ndarray | None, n: int) -> list[Group]:
     if len(without):
         found.append(("no group", without))
     return [Group(name, rows, axes.series(i)) for i, (name, rows) in enumerate(found)]
+
+
+class RowsShown:
+    """Rows, and what is shown of them beside their numbers.
+
+    Groups, labels, the second table and weights may be names of columns of `X`. They are looked up together, since what
+    is left of `X` does not hold the columns that were named.
+
+    `labels` is None for the labels of the table's own index, if it has one that does not just count the rows; True for
+    these labels or row numbers; False for none; or a sequence, or the name of a column.
+    """
+
+    def __init__(
+        self, model: Any, X: Any, groups: Any = None, labels: Any = None, *, y: Any = None, sample_weight: Any = None
+    ) -> None:
+        index = row_labels(X)
+        #: What the model reads: the rows, the second table and the weights, if there are any.
+        self.X, self.y, groups, labels, self.sample_weight = by_name(
+            X, y, wanted=names_expected(model), groups=groups, labels=labels, sample_weight=sample_weight
+        )
+        #: Whether the labels are row numbers.
+        self._counted = labels is True and index is None
+        if labels is None or isinstance(labels, bool):
+            labels = None if labels is False else index
+        self._values, self.labels = _vector("groups", groups), _vector("labels", labels)
+        self.grouped = groups is not None
+
+    def place(self, points: np.ndarray) -> np.ndarray:
+        """Give each row its point in the map; which rows are drawn, and their groups and labels, are known then."""
+        n = len(points)
+        for name, values in (("labels", self.labels), ("groups", self._values)):
+            if values is not None and len(values) != n:
+                raise not_one_for_each_row(name, len(values), n)
+        self.labels = np.arange(n) if self._counted else self.labels
+        self.points, self.groups, self.rows = points, groups_of(self._values, n), axes.thinned(n)
+        return points
+
+    def draw(self, ax: Any, **look: Any) -> None:
+        """The rows that are shown, in the colours and markers of their groups."""
+        for group in self.groups:
+            inside = group.rows[np.isin(group.rows, self.rows)] if len(self.rows) < len(self.points) else group.rows
+            style = {**axes.point_style(len(self.rows)), **group.look, **look}
+            ax.scatter(*self.points[inside].T, label=group.name or None, **style)
+
+    def draw_outlines(self, ax: Any, outline: str | None, level: float) -> None:
+        """An ellipse or a hull around the points of each group that has one, if there are groups."""
+        for group in self.groups if self.grouped and outline is not None else ():
+            points = self.points[group.rows]
+            corners = ellipse(points, level) if outline == "ellipse" else hull(points)
+            if corners is not None:
+                ax.fill(*corners.T, facecolor=group.look["color"], alpha=0.12, linewidth=0, zorder=0)
+                closed = np.vstack([corners, corners[:1]])
+                ax.plot(*closed.T, color=group.look["color"], linewidth=1.0, zorder=1)
+
+    def draw_legend(self, ax: Any, **look: Any) -> None:
+        """The names of the groups, if there are any."""
+        if self.grouped:
+            axes.legend(ax, **look)
+
+    def draw_labels(self, ax: Any) -> None:
+        """Labels of the rows that are shown, and notes on what is left out. The limits of the axes are final then."""
+        remarks = axes.some_of(len(self.rows), len(self.points))
+        if self.labels is not None:
+            points, texts = self.points[self.rows], self.labels[self.rows]
+            if points.shape[1] == 3:
+                # These labels turn with the points.
+                placed = axes.label_points_in_space(ax, points, texts)
+            else:
+                ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
+                placed = axes.place_labels(ax, points, texts)
+            remarks += axes.some_of(placed, len(self.rows), "labels fit")
+        axes.note(ax, remarks)
+
+
+def _vector(name: str, values: Any) -> np.ndarray | None:
+    """A sequence of anything as a vector of objects or numbers; None stays None."""
+    if values is None:
+        return None
+    array = values.to_numpy() if hasattr(values, "to_numpy") else values
+    if not isinstance(array, np.ndarray):
+        listed = list(array)
+        array = np.empty(len(listed), dtype=object)
+        array[:] = listed
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a vector with one entry for each row, got an array of shape {array.shape}.")
+    return array
 
 
 def check_outline(outline: Any, level: Any) -> None:
@@ -113,83 +200,45 @@ def scores(
     ('PC1 (36.2%)', 'PC2 (19.2%)')
     """
     check_outline(outline, level)
-    chosen = axes.chosen_components(model, components, 2)
-    if not 1 <= len(chosen) <= 3:
-        raise wrong_number_of_components(len(chosen), "one, two or three")
-    shown = axes.rows_shown(model, X, groups, labels)
-    Z = axes.scores_of(model, shown.X)[:, chosen]
-    values, named = shown.beside(len(Z))
-    members, rows = groups_of(values, len(Z)), axes.thinned(len(Z))
+    chosen = axes.chosen_components(model, components, 2, "one, two or three")
+    shown = RowsShown(model, X, groups, labels)
+    shown.place(axes.scores_of(model, shown.X)[:, chosen])
     ax = make_axes(ax, projection="3d" if len(chosen) == 3 else None)
     if len(chosen) == 1:
-        Z = _draw_on_a_line(ax, Z[:, 0], members, rows, values is not None)
+        _draw_on_a_line(ax, shown)
         axes.zero_lines(ax, horizontal=False)
-    else:
-        draw_points(ax, Z, members, rows)
-    if len(chosen) == 2:
-        if values is not None and outline is not None:
-            draw_outlines(ax, Z, members, outline, level)
+    elif len(chosen) == 2:
+        shown.draw(ax)
+        shown.draw_outlines(ax, outline, level)
         axes.zero_lines(ax)
-    axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
-    if values is not None and len(chosen) > 1:
-        flat = {"ncols": 1 + len(members) // 12}
-        axes.legend(ax, **flat if len(chosen) == 2 else {"loc": "upper left", "bbox_to_anchor": (0.0, 1.0)})
-    if len(chosen) == 2:
+        shown.draw_legend(ax, ncols=1 + len(shown.groups) // 12)
         ax.margins(0.08)
         ax.autoscale_view()
-    label_rows(ax, Z, rows, named)
+    else:
+        shown.draw(ax)
+        shown.draw_legend(ax, loc="upper left", bbox_to_anchor=(0.0, 1.0))
+    axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
+    shown.draw_labels(ax)
     return ax
 
 
-def _draw_on_a_line(ax: Any, z: np.ndarray, groups: list[Group], rows: np.ndarray, grouped: bool) -> np.ndarray:
-    """One component: strips of groups, or a histogram with a mark for each row. Returns where the rows are."""
-    points = np.column_stack([z, np.zeros(len(z))])
-    if not grouped:
-        ax.hist(z, bins="auto" if len(z) > 1 else 1, color="C0", alpha=0.6)
+def _draw_on_a_line(ax: Any, shown: RowsShown) -> None:
+    """One component: strips of groups, or a histogram with a mark for each row. The rows are moved there."""
+    (z,), n, rows = shown.points.T, len(shown.points), shown.rows
+    shown.points = points = np.column_stack([z, np.zeros(n)])
+    if not shown.grouped:
+        ax.hist(z, bins="auto" if n > 1 else 1, color="C0", alpha=0.6)
         ax.set_ylabel("rows")
         look = {**axes.point_style(len(rows)), "marker": "|", "color": axes.foreground(), "s": 60, "linewidths": 1}
         ax.scatter(*points[rows].T, clip_on=False, **look)
-        return points
+        return
     # A little noise, always the same, keeps rows of equal scores apart.
-    points[:, 1] = np.random.default_rng(0).uniform(-0.25, 0.25, len(z))
-    for i, group in enumerate(groups):
+    points[:, 1] = np.random.default_rng(0).uniform(-0.25, 0.25, n)
+    for i, group in enumerate(shown.groups):
         points[group.rows, 1] += i
-    draw_points(ax, points, groups, rows)
-    axes.tick_labels(ax.yaxis, range(len(groups)), [group.name for group in groups])
-    ax.set_ylim(len(groups) - 0.5, -0.5)
-    return points
-
-
-def draw_points(ax: Any, points: np.ndarray, groups: list[Group], rows: np.ndarray, **look: Any) -> None:
-    """The rows that are shown, in the colours and markers of their groups."""
-    for group in groups:
-        inside = group.rows[np.isin(group.rows, rows)] if len(rows) < len(points) else group.rows
-        style = {**axes.point_style(len(rows)), **group.look, **look}
-        ax.scatter(*points[inside].T, label=group.name or None, **style)
-
-
-def draw_outlines(ax: Any, points: np.ndarray, groups: list[Group], outline: str, level: float) -> None:
-    """An ellipse or a hull around the points of each group that has one."""
-    for group in groups:
-        corners = ellipse(points[group.rows], level) if outline == "ellipse" else hull(points[group.rows])
-        if corners is not None:
-            ax.fill(*corners.T, facecolor=group.look["color"], alpha=0.12, linewidth=0, zorder=0)
-            closed = np.vstack([corners, corners[:1]])
-            ax.plot(*closed.T, color=group.look["color"], linewidth=1.0, zorder=1)
-
-
-def label_rows(ax: Any, points: np.ndarray, rows: np.ndarray, named: np.ndarray | None) -> None:
-    """Labels of the rows that are shown, and notes on what is left out. The limits of the axes are final after it."""
-    remarks = axes.some_of(len(rows), len(points))
-    if named is not None:
-        if points.shape[1] == 3:
-            # These labels turn with the points.
-            placed = axes.label_points_in_space(ax, points[rows], named[rows])
-        else:
-            ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
-            placed = axes.place_labels(ax, points[rows], named[rows])
-        remarks += axes.some_of(placed, len(rows), "labels fit")
-    axes.note(ax, remarks)
+    shown.draw(ax)
+    axes.tick_labels(ax.yaxis, range(len(shown.groups)), [group.name for group in shown.groups])
+    ax.set_ylim(len(shown.groups) - 0.5, -0.5)
 
 
 # Scores as contours over the plane of two columns.
@@ -235,11 +284,11 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     from matplotlib.ticker import MaxNLocator
 
     k = axes.chosen_component(model, component)
-    shown = axes.rows_shown(model, X, groups, False)
+    shown = RowsShown(model, X, groups, False)
     found = axes.read_rows(model, shown.X)
     if found.shape[1] != len(inspect.column_names(model)):
         axes.scores_of(model, found)  # says what the model expects
-    points = axes.numbers_of(found)
+    points = shown.place(axes.numbers_of(found))
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.1 * np.where(high > low, high - low, 1.0)
     x, y = (np.linspace(a - m, b + m, _GRID) for a, b, m in zip(low, high, margin, strict=True))
@@ -253,15 +302,11 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     filled = ax.contourf(x, y, heights, levels=levels, cmap=DIVERGING, alpha=0.7)
     ax.contour(x, y, heights, levels=levels, colors=[axes.foreground()], linewidths=0.4, linestyles="solid")
     ax.figure.colorbar(filled, ax=ax, label=axes.label(axes.axis_label(model, k), 40))
-    values, _ = shown.beside(len(points))
-    rows = axes.thinned(len(points))
-    look = {"edgecolors": axes.style("axes.facecolor"), "linewidths": 0.4, "alpha": 1.0}
-    draw_points(ax, points, groups_of(values, len(points)), rows, **look)
+    shown.draw(ax, edgecolors=axes.style("axes.facecolor"), linewidths=0.4, alpha=1.0)
     ax.grid(False)
     axes.name_axes(ax, inspect.column_names(model))
-    if values is not None:
-        axes.legend(ax)
-    axes.note(ax, axes.some_of(len(rows), len(points)))
+    shown.draw_legend(ax)
+    shown.draw_labels(ax)
     return ax
 
 
@@ -319,10 +364,10 @@ def outliers(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('T2, distance within the subspace (limit 10.9)', 'Q, distance to the subspace (limit 5.38)')
     """
-    shown = axes.rows_shown(model, X, labels=True if labels is None else labels, sample_weight=sample_weight)
+    shown = RowsShown(model, X, labels=True if labels is None else labels, sample_weight=sample_weight)
     found = diagnose(model, shown.X, alpha=alpha, new_rows=new_rows, sample_weight=shown.sample_weight)
     t2, q = axes.numbers_of(found.t2), axes.numbers_of(found.q)
-    points = np.column_stack([t2, q])
+    points = shown.place(np.column_stack([t2, q]))
     beyond = (t2 > found.t2_limit) | (q > found.q_limit)
     # The farthest rows are always drawn.
     far = np.argsort(-np.maximum(t2 / found.t2_limit, q / found.q_limit), kind="stable")[: int(beyond.sum())]
@@ -340,12 +385,11 @@ def outliers(
     axes.legend(ax)
     remarks = axes.some_of(len(rows), len(t2))
     axes.note(ax, remarks)
-    _, named = shown.beside(len(t2))
-    if named is not None and beyond.any():
+    if shown.labels is not None and beyond.any():
         position = np.full(len(t2), -1)
         position[rows] = np.arange(len(rows))
         order = position[far][position[far] >= 0]
-        placed = axes.place_labels(ax, points[rows], named[rows], order=order)
+        placed = axes.place_labels(ax, points[rows], shown.labels[rows], order=order)
         axes.note(ax, remarks + axes.some_of(placed, len(order), "labels fit"))
     return ax
 
@@ -403,37 +447,35 @@ def biplot(
     'PC1 (36.2%)'
     """
     check_outline(outline, level)
-    chosen = _pair(model, components)
-    shown = axes.rows_shown(model, X, groups, labels)
+    chosen = axes.chosen_components(model, components, 2, "two")
+    shown = RowsShown(model, X, groups, labels)
     Z = axes.scores_of(model, shown.X)
     deviations = Z.std(axis=0)
     found = inspect.loadings(model)
     # The loadings of PLS and PCR belong to the scores as they are, those of others to scores of variance one.
     factors = deviations if hasattr(model, "x_loadings_") else np.ones_like(deviations)
     arrows = (found.values * factors)[:, chosen]
-    Z = (Z / np.where(deviations > 0, deviations, 1.0))[:, chosen]
+    Z = shown.place((Z / np.where(deviations > 0, deviations, 1.0))[:, chosen])
     reach = float(np.sqrt(np.max(np.sum(arrows**2, axis=1), initial=0.0)))
     arrows = arrows * (0.9 * float(np.sqrt(np.sum(Z**2, axis=1).max())) / (reach or 1.0))
-    values, named = shown.beside(len(Z))
-    members, rows = groups_of(values, len(Z)), axes.thinned(len(Z))
     ax = make_axes(ax)
     # Points are in the back: the arrows are the subject.
-    draw_points(ax, Z, members, rows, alpha=0.5)
-    if values is not None:
-        if outline is not None:
-            draw_outlines(ax, Z, members, outline, level)
-        axes.legend(ax, ncols=1 + len(members) // 12)
+    shown.draw(ax, alpha=0.5)
+    shown.draw_outlines(ax, outline, level)
+    shown.draw_legend(ax, ncols=1 + len(shown.groups) // 12)
     axes.zero_lines(ax)
     axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
     longest = _draw_arrows(ax, arrows)
     # Room for the names of the arrows.
     ax.margins(0.18, 0.1)
+    rows = shown.rows
     remarks = axes.some_of(len(rows), len(Z)) + axes.some_of(len(longest), len(arrows), "columns, the longest arrows")
     axes.note(ax, remarks)
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
-    _name_arrows(ax, arrows[longest], [found.rows[j] for j in longest])
-    if named is not None:
-        placed = axes.place_labels(ax, Z[rows], named[rows], obstacles=_along(arrows[longest]), alpha=0.8)
+    ends = arrows[longest]
+    axes.place_labels(ax, ends, [found.rows[j] for j in longest], obstacles=_along(ends), outward=True)
+    if shown.labels is not None:
+        placed = axes.place_labels(ax, Z[rows], shown.labels[rows], obstacles=_along(ends), alpha=0.8)
         axes.note(ax, remarks + axes.some_of(placed, len(rows), "labels fit"))
     return ax
 
@@ -471,7 +513,7 @@ def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None
     >>> ax.get_aspect()
     1.0
     """
-    chosen = _pair(model, components)
+    chosen = axes.chosen_components(model, components, 2, "two")
     tables = [(inspect.correlations(model, X), {"linestyle": "-", "color": "C0"})]
     if Y is not None:
         tables.append((inspect.correlations(model, X, Y), {"linestyle": "--", "color": "C1"}))
@@ -486,7 +528,8 @@ def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None
         remarks += axes.some_of(len(longest), len(arrows), "columns, the longest arrows")
     axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
     axes.note(ax, remarks)
-    _name_arrows(ax, np.vstack(ends), names)
+    points = np.vstack(ends)
+    axes.place_labels(ax, points, names, obstacles=_along(points), outward=True)
     return ax
 
 
@@ -497,13 +540,6 @@ def unit_circle(ax: Any) -> None:
     ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=axes.foreground(), linewidth=1.0))
     axes.zero_lines(ax)
     ax.set(xlim=(-1.5, 1.5), ylim=(-1.15, 1.15), aspect="equal")
-
-
-def _pair(model: Any, components: Any) -> list[int]:
-    chosen = axes.chosen_components(model, components, 2)
-    if len(chosen) != 2:
-        raise wrong_number_of_components(len(chosen), "two")
-    return chosen
 
 
 def _draw_arrows(ax: Any, ends: np.ndarray, **look: Any) -> np.ndarray:
@@ -518,12 +554,6 @@ def _draw_arrows(ax: Any, ends: np.ndarray, **look: Any) -> np.ndarray:
     ax.update_datalim(ends[longest])
     ax.autoscale_view()
     return longest
-
-
-def _name_arrows(ax: Any, ends: np.ndarray, names: list[str]) -> None:
-    """Names beside the ends of arrows, the longest first."""
-    order = np.argsort(-np.sum(ends**2, axis=1), kind="stable")
-    axes.place_labels(ax, ends, names, order=order, obstacles=_along(ends), outward=True)
 
 
 def _along(ends: np.ndarray) -> np.ndarray:

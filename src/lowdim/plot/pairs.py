@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from .. import inspect
-from ..errors import wrong_number_of_components
 from ..inspect.tables import has_coefficients, has_structure, has_vip, names_expected
 from ..selection.bootstrapping import Bootstrap
 from ..selection.cross_validation import CrossValidation
@@ -16,7 +15,7 @@ from ..sources.opening import by_name, check_row_labels
 from . import axes
 from .axes import has, make_axes, shows
 from .components import MOST_BARS, draw_columns
-from .maps import MOST_ARROWS, draw_points, groups_of, label_rows, unit_circle
+from .maps import MOST_ARROWS, RowsShown, unit_circle
 
 # Two tables: variates, their correlations, and what the columns have to do with them.
 
@@ -53,23 +52,20 @@ def variates(
     ('pair1: variate of X', 'pair1: variate of y')
     """
     k = axes.chosen_component(model, component)
-    shown = axes.rows_shown(model, X, groups, labels, y=y)
+    shown = RowsShown(model, X, groups, labels, y=y)
     both = inspect.scores(model, shown.X, shown.y).values
-    points = both[:, [k, int(model.n_components_) + k]]
-    values, named = shown.beside(len(points))
-    rows = axes.thinned(len(points))
+    points = shown.place(both[:, [k, int(model.n_components_) + k]])
     ax = make_axes(ax)
-    draw_points(ax, points, groups_of(values, len(points)), rows)
+    shown.draw(ax)
     axes.zero_lines(ax)
     name = model.component_names_[k]
     axes.name_axes(ax, [f"{name}: variate of {table}" for table in "Xy"])
     if np.all(points.std(axis=0) > 0):
         ax.set_title(f"correlation {np.corrcoef(points.T)[0, 1]:.3f}", loc="left", fontsize="medium")
-    if values is not None:
-        axes.legend(ax)
+    shown.draw_legend(ax)
     ax.margins(0.08)
     ax.autoscale_view()
-    label_rows(ax, points, rows, named)
+    shown.draw_labels(ax)
     return ax
 
 
@@ -165,9 +161,7 @@ def structure(model: Any, components: Any = None, *, ax: Any = None) -> Any:
     >>> cca = CCA(2).fit(X, y)
     >>> ax = cca.plot.structure()
     """
-    chosen = axes.chosen_components(model, components, 2)
-    if not 1 <= len(chosen) <= 2:
-        raise wrong_number_of_components(len(chosen), "one or two")
+    chosen = axes.chosen_components(model, components, 2, "one or two")
     count, in_circle = len(model._widths()), len(chosen) == 2
     titles = [""] if count == 1 else [" of X", " of y"] if count == 2 else [f" of table {i}" for i in range(count)]
     names = [f"correlation with {model.component_names_[k]}" for k in chosen]
@@ -200,8 +194,7 @@ def structure(model: Any, components: Any = None, *, ax: Any = None) -> Any:
         axes.legend(ax, loc="upper left" if in_circle else "best")
     axes.note(ax, remarks)
     if in_circle:
-        ends = np.vstack(points)
-        axes.place_labels(ax, ends, texts, order=np.argsort(-np.sum(ends**2, axis=1), kind="stable"), outward=True)
+        axes.place_labels(ax, np.vstack(points), texts, outward=True)
     return ax
 
 

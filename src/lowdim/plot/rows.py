@@ -89,11 +89,10 @@ def reconstructions(
         images.append(axes.numbers_of(model.inverse_transform(asarray_like(kept, rows, dtype=rows.dtype))))
     gap = max(1, round(_GAP * width))
     low, high = float(images[0].min()), float(images[0].max())
-    mosaic = np.full(((height + gap) * n - gap, (width + gap) * len(images) - gap, *colors), np.nan)
+    mosaic = np.full((n, height + gap, len(images), width + gap, *colors), np.nan)
     for j, of_count in enumerate(images):
-        for i, image in enumerate(of_count):
-            top, left = i * (height + gap), j * (width + gap)
-            mosaic[top : top + height, left : left + width] = image.reshape(height, width, *colors)
+        mosaic[:, :height, j, :width] = of_count.reshape(n, height, width, *colors)
+    mosaic = mosaic.reshape(n * (height + gap), len(images) * (width + gap), *colors)[:-gap, :-gap]
     aspect = mosaic.shape[1] / mosaic.shape[0]
     ax = make_axes(ax, size=(1.0, min(2.0, max(0.6, 1.3 / aspect))))
     ax.grid(False)

@@ -51,6 +51,10 @@ class Sink(ABC):
 
     def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
         self.path, self.names, self.inner = path, list(names), inner
+        #: What has been opened, and has to be closed, the last one first.
+        self._opened: list[Any] = []
+        #: Blocks that are not written yet.
+        self._gathered: list[Any] = []
 
     @classmethod
     def require(cls) -> None:
@@ -76,9 +80,10 @@ class Sink(ABC):
     def close(self) -> None:
         """Write what is left, and end the file."""
 
-    @abstractmethod
     def abandon(self) -> None:
         """Let go of the file, which is going to be removed."""
+        for opened in reversed(self._opened):
+            opened.close()
 
 
 # Files that hold a table: columns with names, written by pyarrow.
@@ -95,16 +100,12 @@ class TableSink(Sink):
 
     package = ("pyarrow", "files")
     tabular = True
-    #: What has been opened for writing, from the first group on.
+    #: What writes, from the first group on.
     _writer: Any = None
     #: The types of the kept columns, from the first block on.
     _kept_schema: Any = None
-
-    def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
-        super().__init__(path, names, inner)
-        #: Results, and what is kept with them.
-        self._gathered: list[tuple[Sequence[np.ndarray], Any]] = []
-        self._bytes = 0
+    #: The size of what is gathered: results, and what is kept with them.
+    _bytes = 0
 
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
         self._gathered.append((results, None if kept is None else self._like_the_first(kept)))
@@ -116,10 +117,6 @@ class TableSink(Sink):
         if self._gathered:
             self._write_gathered()
         self.abandon()
-
-    def abandon(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
 
     @abstractmethod
     def _open(self, schema: Any, kept: Sequence[str]) -> Any:
@@ -134,6 +131,7 @@ class TableSink(Sink):
         self._gathered, self._bytes = [], 0
         if self._writer is None:
             self._writer = self._open(group.schema, group.column_names[: len(group.column_names) - len(self.names)])
+            self._opened.append(self._writer)
         self._write_group(group)
 
     def _table(self) -> Any:
@@ -232,10 +230,12 @@ class CsvSink(TableSink):
     """
 
     kind = "CSV"
+    _compression: ClassVar[str | None] = None
+    _warned = False
 
     def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
         super().__init__(path, names, inner)
-        self._escapes, self._warned = _escapes.get(), False
+        self._escapes = _escapes.get()
 
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
         super().write(results, None if kept is None else self._harmless(kept))
@@ -254,11 +254,7 @@ class CsvSink(TableSink):
             if not compute.any(formulas).as_py():
                 continue
             if self._escapes:
-                escaped = compute.if_else(
-                    formulas,
-                    compute.binary_join_element_wise(pa.scalar("'", plain), texts, pa.scalar("", plain)),
-                    texts,
-                )
+                escaped = compute.replace_substring_regex(texts, _FORMULA, r"'\0")
                 kept = kept.set_column(i, field.name, escaped)
             elif not self._warned:
                 self._warned = True
@@ -287,26 +283,19 @@ class CsvSink(TableSink):
         return CSVWriter(self._target(), schema)
 
     def _target(self) -> Any:
-        """The path of the file, or a stream."""
-        return self.path
+        """The stream to write to."""
+        import pyarrow as pa
+
+        stream = pa.output_stream(self.path, compression=self._compression)
+        self._opened.append(stream)
+        return stream
 
 
 class GzipCsvSink(CsvSink):
     """The same, compressed by gzip."""
 
     kind = "CSV (gzip)"
-    _stream: Any = None
-
-    def _target(self) -> Any:
-        import pyarrow as pa
-
-        self._stream = pa.CompressedOutputStream(self.path, "gzip")
-        return self._stream
-
-    def abandon(self) -> None:
-        super().abandon()
-        if self._stream is not None:
-            self._stream.close()
+    _compression = "gzip"
 
 
 class StandardOutputSink(CsvSink):
@@ -341,13 +330,10 @@ class ArraySink(Sink):
     written in a dtype that holds them all.
     """
 
-    def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
-        super().__init__(path, names, inner)
-        self._gathered: list[np.ndarray] = []
-        #: The number of rows that are gathered, and of those that are written.
-        self._waiting = self._written = 0
-        #: The number of rows of a chunk, known from the first block on.
-        self._chunk = 0
+    #: The number of rows that are gathered, and of those that are written.
+    _waiting = _written = 0
+    #: The number of rows of a chunk, known from the first block on.
+    _chunk = 0
 
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
         block = results[0] if len(results) == 1 else np.hstack([r.reshape(r.shape[0], -1) for r in results])
@@ -394,10 +380,10 @@ class NpySink(ArraySink):
     """An NPY file, which can be mapped into memory."""
 
     kind = "NPY"
-    _file: Any = None
 
     def _create(self, rest: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._file = open(self.path, "wb")  # noqa: SIM115 (closed by `abandon`)
+        self._opened.append(self._file)
         self._rest, self._dtype = rest, dtype
         self._write_header(0)
 
@@ -408,10 +394,6 @@ class NpySink(ArraySink):
         self._file.seek(0)
         self._write_header(self._written)
         self.abandon()
-
-    def abandon(self) -> None:
-        if self._file is not None:
-            self._file.close()
 
     def _write_header(self, n: int) -> None:
         # NumPy leaves room in the header for more rows, so its length does not depend on their number.
@@ -466,9 +448,6 @@ class ZarrSink(ArraySink):
     def _finish(self) -> None:
         self._array.resize((self._written, *self._rest))
 
-    def abandon(self) -> None:
-        """Every chunk is a file, which is closed when it is written."""
-
 
 #: The name of the dataset, unless the path gives another one.
 DATASET = "data"
@@ -480,7 +459,6 @@ class Hdf5Sink(ArraySink):
     kind = "HDF5"
     package = ("h5py", "hdf5")
     has_inner_names = True
-    _file: Any = None
 
     @classmethod
     def other_arrays(cls, path: str, inner: str | None) -> list[str]:
@@ -500,8 +478,9 @@ class Hdf5Sink(ArraySink):
 
         self._disk = _LateErrors(self.path)
         # This version of the format, which HDF5 has read since 2008, allows attributes of more than 64 KiB.
-        self._file = h5py.File(self._disk, "w", libver=("v108", "v108"))
-        self._dataset = self._file.create_dataset(
+        file = h5py.File(self._disk, "w", libver=("v108", "v108"))
+        self._opened += [self._disk, file]
+        self._dataset = file.create_dataset(
             self.inner or DATASET, shape=(0, *rest), maxshape=(None, *rest), chunks=(self._chunk, *rest), dtype=dtype
         )
         self._dataset.attrs["columns"] = self.names
@@ -515,11 +494,6 @@ class Hdf5Sink(ArraySink):
     def _finish(self) -> None:
         self.abandon()
         self._disk.raise_error()
-
-    def abandon(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._disk.close()
 
 
 class _LateErrors(io.FileIO):
