@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,11 @@ from . import criteria
 from .criteria import Eigenvalues, Unavailable
 from .cross_validation import CrossValidation
 from .parallel_analysis import parallel, parallel_factors, reduced_eigenvalues
+
+
+def all_eigenvalues(e: Eigenvalues) -> np.ndarray:
+    """The eigenvalues of the covariance or correlation matrix."""
+    return e.values
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,8 @@ class Rule:
     #: How the rule is applied to rows with missing values: to the "covariance" of maximum likelihood, by the
     #: "likelihood" of fits, by "folds", or, if empty, not at all.
     with_holes: str = ""
-    #: What a curve of thresholds is compared with, by default all eigenvalues.
-    compared: Callable[[Eigenvalues], np.ndarray] = attrgetter("values")
+    #: What a curve of thresholds is compared with.
+    compared: Callable[[Eigenvalues], np.ndarray] = all_eigenvalues
 
 
 _RULES = (
