@@ -445,6 +445,8 @@ class AnySolver(ABC):
 
 
 R = TypeVar("R")
+#: The module `lowdim.solvers.spectra`, as solvers of other problems are given it.
+SpectraLike = Any
 
 
 def with_passes(record: R, passes: int) -> R:
@@ -534,10 +536,12 @@ class Problem(Generic[R]):
     for it; a solver requested by name or as an object is always used. In both cases a job that cannot be done is
     refused before any row is read.
 
-    A solver has `solve(rows, request)` and, if it `starts_from` a summary of the rows, `solve_summary(summary,
-    request)`. Both return a record with a `status` and a number of `passes`.
+    A solver has `solve(rows, request)` (or the `method` of the problem) and, if it `starts_from` a summary of the rows,
+    `solve_summary(summary, request)`. Both return a record with a `status` and a number of `passes`.
     """
 
+    #: The method of solvers that solves rows.
+    method: ClassVar[str] = "solve"
     #: Solvers by shorthand, and their base class.
     solvers: Mapping[str, Any]
     kind: Any
@@ -599,7 +603,7 @@ class Problem(Generic[R]):
         if auto and not again:
             plan = self.plan_stream(plan, job, rows, request)
         while True:
-            found, finer = plan.solver.solve(rows, request), None
+            found, finer = getattr(plan.solver, self.method)(rows, request), None
             if again and found.status in _IMPROVABLE:
                 found = plan.solver._confirmed(found, rows, request)
                 finer = finer_plan(plan, found.status, job)

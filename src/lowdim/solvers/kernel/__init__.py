@@ -68,6 +68,8 @@ class KernelRequest:
 class KernelProblem(Problem[Components]):
     """Components of kernel PCA; the jobs are too various to keep choices."""
 
+    method = "_solve_sampled"
+
     def job(self, rows: RowsLike, request: KernelRequest) -> KernelJob:
         free = None if rows.traits.host else free_device_bytes(rows.empty(0))
         allowed = memory_allowed(request.memory) if request.memory is not None or free is None else max(1, free // 2)

@@ -16,7 +16,7 @@ from ...features import Same, Scaled, SomeColumns
 from ...linalg import eigh_descending, orthonormal_block, rank_cut, require_normal
 from ...summaries.sample import Sample
 from ..iteration import Lanczos, LanczosOptions
-from ..problem import Cost, RowsLike, Status
+from ..problem import Cost, RowsLike, SpectraLike, Status
 from .matrix import TILE, Components, KernelJob, KernelMatrix, KernelSolver, Tiles, kernel_columns, tile_rows
 
 #: A precomputed matrix may differ from its transpose by this share of its largest entry.
@@ -63,14 +63,15 @@ class ExactKernel(KernelSolver):
     in_float64: ClassVar[bool] = False
 
     @abstractmethod
-    def eigenpairs(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
+    def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         """The first `k` eigenpairs, or all with a positive eigenvalue if `k` is None."""
 
-    def components(self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: Any) -> Components:
+    def components(
+        self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
+    ) -> Components:
         """Components from the eigenpairs of the kernel matrix of all rows.
 
-        If the job has no kernel, the rows are this matrix. Passes over pairs of rows and memory are those of
-        `eigenpairs`.
+        If the job has no kernel, the rows are this matrix. Passes over pairs of rows and memory are those of `solve`.
         """
         X, weights = rows.whole("KernelPCA")
         basis = None
@@ -92,7 +93,7 @@ class ExactKernel(KernelSolver):
                 known = astype(known, namespace(known).float64)
             tiles = Tiles(known, job.kernel)
         matrix = KernelMatrix(tiles, weights, self.kept_bytes(job), rows.progress)
-        fit = self.eigenpairs(matrix, job.k, seed)
+        fit = self.solve(matrix, job.k, seed)
         if fit.values.shape[0]:
             like = tiles.empty_tiles(0, 0)
             require_normal(float(fit.values[0]), like, "the features of the kernel", matrix.weight)
@@ -158,7 +159,7 @@ class DenseKernel(ExactKernel):
     # LAPACK is fast enough in float64 for all jobs for which it is chosen.
     in_float64 = True
 
-    def eigenpairs(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
+    def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         G = matrix.dense()
         # On a device, the leading pairs alone would be found by products, for which the upper triangle is needed too.
         few = matrix.semidefinite and isinstance(G, np.ndarray)
@@ -236,7 +237,7 @@ class KrylovKernel(LanczosOptions, ExactKernel):
     on_host = "a sample of the rows, a corner of the kernel matrix and small matrices of the iteration"
     keep: bool = True
 
-    def eigenpairs(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
+    def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         assert k is not None, "refusal() rejects jobs without a number of components"
         n, unit, passes = matrix.n, matrix.unit, 0
         # Rows of weight zero have been removed, so there may be fewer than k.

@@ -22,7 +22,7 @@ from ...kernels import Kernel, Linear, no_frequencies
 from ...linalg import eigh_descending, require_normal, require_rows
 from ...summaries.moments import Moments
 from ...summaries.sample import Sample
-from ..problem import EIGH_WORK, Cost, Request, RowsLike, Spectrum, check_whole
+from ..problem import EIGH_WORK, Cost, Request, RowsLike, SpectraLike, Spectrum, check_whole
 from .matrix import Components, KernelJob, KernelSolver, MapError, array_like, kernel_columns
 
 
@@ -166,7 +166,9 @@ class MapSolver(KernelSolver):
         """The number of rows that `make` and the estimate of the error need."""
         return _HELD_OUT
 
-    def components(self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: Any) -> Components:
+    def components(
+        self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
+    ) -> Components:
         """Components by a feature map followed by PCA, for any rows that can be read in blocks.
 
         It takes one pass over the rows (for explicit features, those of PCA), and the memory of PCA with one column per

@@ -33,7 +33,7 @@ from ...kernels import Gaussian, Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS
 from ...summaries.sample import Sample
 from .. import spectra
-from ..problem import AnySolver, Cost, Job, Plan, RowsLike, Status
+from ..problem import AnySolver, Cost, Job, Plan, RowsLike, SpectraLike, Status
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -162,12 +162,14 @@ class KernelSolver(AnySolver):
         cost = self.final_cost(job)
         return Plan(self, cost.passes + job.draws_sample, cost.n_bytes, why or cost.why)
 
-    def solve(self, rows: RowsLike, request: SampledRows) -> Components:
+    def _solve_sampled(self, rows: RowsLike, request: SampledRows) -> Components:
         """Components of the rows, of which a sample was drawn."""
         return self.components(rows, request.job, request.sample, request.seed, spectra)
 
     @abstractmethod
-    def components(self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: Any) -> Components:
+    def components(
+        self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
+    ) -> Components:
         """Components of the rows, for a job whose kernel has values for all its parameters.
 
         `sample` is None if the rows are not numbers or can be read only once.

@@ -8,13 +8,14 @@ such a model of rows with missing entries is judged.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..._core.arrays import to_numpy
 from ...errors import UndeterminedCovariance, constant_with_holes, never_observed
 from ...summaries.latent import LatentGaussian, Observed
+from .. import spectra
 from ..problem import RowsLike, Status
 from .base import LatentProblem, LatentRequest, LatentSolver, Misfit, residuals_of_correlation
 from .em import EM
@@ -83,7 +84,7 @@ def saturated(rows: RowsLike, *, unstored: bool = False, seed: int = 0) -> Satur
     variances = squares / count
     independent = -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
     request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed)
-    fit, _ = _EM.fit_holes(rows, request, replace(PROBLEM.job(rows, request), complete=False))
+    fit, _ = _EM.fit_holes(rows, request, spectra)
     if fit.status is Status.UNDETERMINED:
         raise UndeterminedCovariance(
             f"the observed entries do not determine the covariance of {p} columns: at most {p} rows have no missing "

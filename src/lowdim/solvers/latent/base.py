@@ -31,6 +31,7 @@ from ..problem import (
     Problem,
     Request,
     RowsLike,
+    SpectraLike,
     Spectrum,
     Status,
     cached_choice,
@@ -259,10 +260,10 @@ class LatentSolver(AnySolver):
         what = f"solver={self.name!r} on {job.p} columns"
         return needs_memory(what, n_bytes, job.memory, "Keep fewer columns.")
 
-    def fit_rows(self, rows: RowsLike, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
+    def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit complete rows by a summary of them; raises `MissingValues` if they turn out to have holes."""
-        plan = checked_plan(self, job)
-        fit = self._fit_scatter(rows.summarize(self.empty_summary(rows.shape[1], request)), request)
+        plan = checked_plan(self, rows_job(rows, request))
+        fit = self._fit_scatter(rows.summarize(self.empty_summary(rows.shape[1], request)), request, spectra)
         return fit, replace(plan, passes=fit.passes)
 
     def empty_summary(self, p: int, request: LatentRequest) -> Moments | Triangle:
@@ -270,26 +271,39 @@ class LatentSolver(AnySolver):
         # With one noise variance per column, columns may have any scale, so their squares could overflow in float32.
         return Moments(p, wide=not request.tied) if self.starts_from is Moments else self.starts_from(p)
 
-    def fit_holes(self, rows: RowsLike, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
+    def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries, if the solver `takes_holes`."""
         raise NotImplementedError(f"{type(self).__name__} takes complete rows only.")
 
     @abstractmethod
-    def fit_moments(self, moments: Any, request: LatentRequest, spectra: Any) -> LatentFit:
+    def fit_moments(self, moments: Any, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit complete rows, given their Moments, or a Triangle if the solver starts from one."""
 
-    def fit_summary(self, summary: Any, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
+    def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit a summary of complete rows: their moments, or a Triangle, from which these follow."""
         if not isinstance(summary, Moments | Triangle):
             raise TypeError(f"solver={self.name!r} needs a Moments or a Triangle, got {type(summary).__name__}.")
-        return self._fit_scatter(summary, request), replace(self.plan(job, "from a summary"), passes=0)
+        fit = self._fit_scatter(summary, request, spectra)
+        return fit, replace(self.plan(summary_job(summary, request), "from a summary"), passes=0)
 
-    def _fit_scatter(self, summary: Moments | Triangle, request: LatentRequest) -> LatentFit:
+    def _fit_scatter(self, summary: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit a summary of complete rows; with one noise variance per column, tell how far the model is from it."""
         if isinstance(summary, Triangle) and self.starts_from is Moments:
             summary = summary.moments()
         fit = self.fit_moments(summary, request, spectra)
         return fit if request.tied else replace(fit, misfit=misfit_of(summary, fit))
+
+
+def rows_job(rows: RowsLike, request: LatentRequest) -> LatentJob:
+    """The job of fitting these rows. They are assumed to be complete unless they surely have holes."""
+    complete = not (request.unstored and rows.traits.sparse)
+    return LatentJob(*rows.shape, request.k, rows.traits, request.tied, request.bayes, complete)
+
+
+def summary_job(summary: Any, request: LatentRequest) -> LatentJob:
+    """The job of fitting rows that were summarized."""
+    n, p, squared = summary.n_rows, summary.n_features, isinstance(summary, Moments)
+    return LatentJob(n, p, request.k, tied=request.tied, bayes=request.bayes, squared=squared)
 
 
 def check_components(k: int, n_rows: int, weight: float, p: int) -> None:
@@ -327,15 +341,15 @@ class ClosedForm(LatentSolver):
         plan = spectra.plan_job(_eigenpairs(job), self.by)
         return replace(plan, why=why) if why else plan
 
-    def fit_rows(self, rows: RowsLike, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
+    def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         spectrum, plan = spectra.solve(rows, _spectral(request), self.by)
         return closed_form(spectrum, rows.shape[1]), plan
 
-    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: Any) -> LatentFit:
+    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         spectrum, _ = spectra.solve_summary(moments, _spectral(request))
         return closed_form(replace(spectrum, passes=1), moments.n_features)
 
-    def fit_summary(self, summary: Any, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
+    def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         spectrum, plan = spectra.solve_summary(summary, _spectral(request))
         return closed_form(replace(spectrum, passes=1), summary.n_features), plan
 
@@ -395,13 +409,7 @@ class LatentProblem(Problem[LatentFit]):
     kind: Any = LatentSolver
 
     def job(self, rows: RowsLike, request: LatentRequest) -> LatentJob:
-        """The job of fitting these rows. They are assumed to be complete unless they surely have holes."""
-        complete = not (request.unstored and rows.traits.sparse)
-        return LatentJob(*rows.shape, request.k, rows.traits, request.tied, request.bayes, complete)
-
-    def summary_job(self, summary: Any, request: LatentRequest) -> LatentJob:
-        n, p, squared = summary.n_rows, summary.n_features, isinstance(summary, Moments)
-        return LatentJob(n, p, request.k, tied=request.tied, bayes=request.bayes, squared=squared)
+        return rows_job(rows, request)
 
     def plan_job(self, job: LatentJob, asked: Any = "auto") -> Plan:
         plan = checked_plan(self.choose(job, asked), job)
@@ -428,21 +436,19 @@ class LatentProblem(Problem[LatentFit]):
         Holes may be found only when the rows are read. Reading then raises `MissingValues`, and the rows are fitted by
         a solver that takes holes.
         """
-        job = self.job(rows, request)
+        job = rows_job(rows, request)
         if job.complete and not rows.shows_holes():
             try:
-                return self.choose(job, asked).fit_rows(rows, request, job)
+                return self.choose(job, asked).fit_rows(rows, request, spectra)
             except MissingValues as holes:
                 if not rows.traits.rereadable:
                     raise holes_after_reading(holes) from holes
-        job = replace(job, complete=False)
-        return self.choose(job, asked).fit_holes(rows, request, job)
+        return self.choose(replace(job, complete=False), asked).fit_holes(rows, request, spectra)
 
     def solve_summary(self, summary: Any, request: LatentRequest, asked: Any = "auto") -> tuple[LatentFit, Plan]:
         """The model of maximum likelihood from a summary of complete rows, without a pass over them."""
-        job = self.summary_job(summary, request)
-        return self.choose(job, asked).fit_summary(summary, request, job)
+        return self.choose(summary_job(summary, request), asked).fit_summary(summary, request, spectra)
 
     def empty_summary(self, rows: RowsLike, request: LatentRequest, asked: Any = "auto") -> Moments | Triangle:
         """An empty summary of the kind by which `solve` fits complete rows, for callers that fit it several times."""
-        return self.choose(self.job(rows, request), asked).empty_summary(rows.shape[1], request)
+        return self.choose(rows_job(rows, request), asked).empty_summary(rows.shape[1], request)

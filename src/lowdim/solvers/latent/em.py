@@ -16,10 +16,20 @@ from ...errors import choice, never_observed, no_variance, read_once
 from ...linalg import require_size
 from ...summaries.latent import Completed, Latent, LatentGaussian, Observed, pack, unpack
 from ...summaries.moments import Moments
-from .. import spectra
-from ..problem import Cost, Plan, Request, RowsLike, Spectrum, Status, check_share, check_whole, checked_plan
+from ..problem import (
+    Cost,
+    Plan,
+    Request,
+    RowsLike,
+    SpectraLike,
+    Spectrum,
+    Status,
+    check_share,
+    check_whole,
+    checked_plan,
+)
 from .acceleration import Anderson, AndersonThenQuasiNewton, QuasiNewton, steps_left
-from .base import LatentFit, LatentJob, LatentRequest, LatentSolver, check_components
+from .base import LatentFit, LatentJob, LatentRequest, LatentSolver, check_components, rows_job
 from .factor_likelihood import OfCovariance
 from .newton import Descent, Newton
 
@@ -148,7 +158,7 @@ class EM(LatentSolver):
         # Without a prior, complete rows have a closed form or are fitted by Newton's method in far fewer steps.
         return job.bayes or not job.complete
 
-    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: Any) -> LatentFit:
+    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Maximise the likelihood (or its variational bound) given the moments of complete rows, without a pass."""
         check_components(request.k, moments.n_rows, moments.weight, moments.n_features)
         observed = _observed_of(moments)
@@ -162,9 +172,9 @@ class EM(LatentSolver):
         fit = run_from_best(self, models, _step(request), partial(Latent.from_moments, moments), observed)
         return replace(fit, passes=1)
 
-    def fit_holes(self, rows: RowsLike, request: LatentRequest, job: LatentJob) -> tuple[LatentFit, Plan]:
+    def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries: a pass to look at them, one or a few for the start, and one for each step."""
-        plan = checked_plan(self, job)
+        plan = checked_plan(self, replace(rows_job(rows, request), complete=False))
         k, p, unstored = request.k, rows.shape[1], request.unstored
         observed = rows.summarize(Observed(p, unstored=unstored, components=k))
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
@@ -304,7 +314,7 @@ class _Starts:
         sd = np.sqrt(np.diagonal(R))
         completed = _use_completed_rows(self._observed, request.k)
         floor = request.floor if completed else max(request.floor, _START_FLOOR)
-        found = Newton(floor=floor).minimise(OfCovariance(R / sd / sd[:, None]), request.k, request.seed)
+        found = Newton(floor=floor).solve(R / sd / sd[:, None], request.k, request.seed)
         return self._model(found.loadings, found.psi)
 
     def _with_loadings(self, W: np.ndarray) -> LatentGaussian:

@@ -16,7 +16,7 @@ from ...linalg import quiet_blas, require_size
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
 from ..iteration import LimitedMemory
-from ..problem import EIGH_WORK, Cost, Status, check_share, check_whole
+from ..problem import EIGH_WORK, Cost, SpectraLike, Status, check_share, check_whole
 from .base import LatentFit, LatentJob, LatentRequest, LatentSolver, check_components, column_squares
 from .factor_likelihood import Objective, OfCovariance, OfRows, Point, Step
 
@@ -94,7 +94,7 @@ class Newton(LatentSolver):
         why = "Newton's method needs the covariance alone and few steps"
         return Cost(job.rows * p**2 + _CG_STEPS * 3 * p**3, 1, int(8 * 8 * p**2), why)
 
-    def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: Any) -> LatentFit:
+    def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit complete rows, given their moments; the loadings of constant columns are zero."""
         squares = column_squares(moments)
         k, n, p = request.k, moments.weight, moments.n_features
@@ -154,6 +154,10 @@ class Newton(LatentSolver):
             starts = (random.uniform(0.05, 0.95, objective.p) for _ in range(self.n_init))
             return descent.best(first, starts, agreeing=self.n_init + 2)
 
+    def solve(self, R: np.ndarray, k: int, seed: int = 0) -> FactorSolution:
+        """Uniquenesses and loadings for a correlation matrix `R` without constant columns."""
+        return self.minimise(OfCovariance(R), k, seed)
+
 
 @dataclass(frozen=True)
 class NewtonCG(Newton):
@@ -200,7 +204,7 @@ class NewtonCG(Newton):
         # A root of a known scatter would take as long as Newton's method.
         return not job.squared and super().is_sensible(job)
 
-    def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: Any) -> LatentFit:
+    def fit_moments(self, moments: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         triangle = moments if isinstance(moments, Triangle) else _triangle(moments)
         return super().fit_moments(triangle, request, spectra)
 

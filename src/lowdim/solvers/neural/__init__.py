@@ -18,6 +18,8 @@ NEURAL_SOLVERS: dict[str, type[NeuralSolver]] = {cls.name: cls for cls in (Linea
 class NeuralProblem(Problem[NeuralFit]):
     """A trained network. The cost of the linear solution is not included in plans."""
 
+    method = "_trained"
+
     def job(self, rows: RowsLike, request: NeuralRequest) -> NeuralJob:
         return NeuralJob(*rows.shape, request.design.k, rows.traits, request.design)
 

@@ -404,7 +404,7 @@ class NeuralSolver(AnySolver):
     {'linear': True, 'adam': True}
     """
 
-    def solve(self, rows: RowsLike, request: NeuralRequest) -> NeuralFit:
+    def _trained(self, rows: RowsLike, request: NeuralRequest) -> NeuralFit:
         """The trained network."""
         return self.train(rows, request, request.later)
 
