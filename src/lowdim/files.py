@@ -40,7 +40,7 @@ from .models.base import Model
 from .models.kernel_cca import PrecomputedKernel
 from .models.whitening import SymmetricFactors
 from .selection.bootstrapping import Jackknife
-from .selection.fold_scores import FOLD_SCORES
+from .selection.fold_methods import FOLD_METHODS
 from .solvers.neural.network import Network, Path
 from .solvers.pairs.cca import KernelReduction, MappedTable
 from .summaries import SUMMARIES
@@ -127,7 +127,7 @@ _GROUPS: dict[str, Callable[[], Mapping[str, type]]] = {
             *(KernelReduction, solvers.Plan, solvers.Status, solvers.Tail),
         ]
     ),
-    "selection": lambda: _by_name([*FOLD_SCORES.values(), selection.Eigenvalues, *RESULTS[1:]]),
+    "selection": lambda: _by_name([*FOLD_METHODS.values(), selection.Eigenvalues, *RESULTS[1:]]),
     "kernels": lambda: _by_name([*kernels.KERNELS.values(), kernels.Sum, kernels.Product, kernels.Multiple]),
     "densities": lambda: _by_name([*densities.DENSITIES.values(), densities.Flipped]),
     "features": lambda: _by_name([*features.FEATURE_MAPS.values(), *filter(is_dataclass, vars(features).values())]),

@@ -189,7 +189,7 @@ def test_rows_with_holes_are_fitted_anew():
 
 @pytest.mark.parametrize("model", [PCA(), PLSRegression(), CCA(regularization=0.5), MODELS["FactorAnalysis"]], ids=str)
 def test_tables_too_wide_for_summaries_are_fitted_anew(model, monkeypatch):
-    import lowdim.selection.fold_scores as module
+    import lowdim.selection.fold_methods as module
 
     A, B = tables(model)
     expected = cross_validate(model, A, B, cv=3, n_components=[1, 2])
@@ -302,7 +302,7 @@ def test_regression_scores():
 @pytest.mark.parametrize("summaries", [True, False], ids=["summaries", "refit"])
 def test_shares_of_the_variance_that_are_predicted(counts, summaries, monkeypatch):
     """R2 is that of scikit-learn for all held-out predictions, if they are compared with the means of the fit."""
-    import lowdim.selection.fold_scores as module
+    import lowdim.selection.fold_methods as module
 
     if not summaries:
         monkeypatch.setattr(module, "memory_bytes", lambda: 1)
@@ -462,7 +462,7 @@ def test_printing():
 
 
 def test_a_model_without_components_is_scored_from_rows_as_from_summaries(monkeypatch):
-    import lowdim.selection.fold_scores as module
+    import lowdim.selection.fold_methods as module
 
     model = MODELS["FactorAnalysis"]
     expected = cross_validate(model, X, cv=3, n_components=[0, 1])

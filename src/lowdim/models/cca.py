@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, namespace, to_numpy
 from .._core.schema import ListOf, Numbers, Real, TupleOf, Whole
-from ..selection.fold_scores import HeldOutScorer, PermutationOptions
+from ..selection.fold_methods import HeldOutScorer, PermutationOptions
 from ..selection.scorers import CorrelationScorer
 from ..solvers.pairs.cca import CanonicalTests, canonical_tests, column_structure, solve_canonical
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction

@@ -17,7 +17,7 @@ from ..errors import ConvergenceWarning, HeywoodWarning, choice, heywood_columns
 from ..linalg import fix_signs, most_components, signs
 from ..reading.rows import Rows
 from ..selection.criteria import Eigenvalues
-from ..selection.fold_scores import HeldOutScorer, PermutationOptions
+from ..selection.fold_methods import HeldOutScorer, PermutationOptions
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
 from ..solvers import latent, spectra

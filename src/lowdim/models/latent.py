@@ -35,7 +35,7 @@ from ..linalg import most_components
 from ..reading.rows import Rows
 from ..selection.choose import eigenvalues_with_missing, loglike_without_components
 from ..selection.criteria import penalised_curve
-from ..selection.fold_scores import HeldOutScorer
+from ..selection.fold_methods import HeldOutScorer
 from ..selection.parallel_analysis import check_count, seed_of
 from ..selection.rules import RULES, Choice, Rule, rule_of
 from ..selection.scorers import MAX_TRIED

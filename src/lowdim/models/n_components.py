@@ -13,7 +13,7 @@ from ..errors import NoComponentWarning, choice, warn_user
 from ..linalg import divisor, is_constant
 from ..selection.criteria import Eigenvalues
 from ..selection.cross_validation import CrossValidator
-from ..selection.fold_scores import HeldOutScorer
+from ..selection.fold_methods import HeldOutScorer
 from ..selection.folds import count_rows, folds_for, folds_of, shuffle_folds
 from ..selection.rules import ALIASES, RULES, Choice, Rule, apply_rule, rule_of
 from ..solvers.problem import Spectrum

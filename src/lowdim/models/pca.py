@@ -25,7 +25,7 @@ from ..errors import rule_needs_rows
 from ..features import affine
 from ..linalg import divisor
 from ..reading.rows import Rows
-from ..selection.fold_scores import HeldOutScorer, PermutationOptions
+from ..selection.fold_methods import HeldOutScorer, PermutationOptions
 from ..selection.scorers import PrincipalScorer, SpectralScorer
 from ..solvers import spectra
 from ..solvers.problem import Plan, Spectrum, leading_count, with_passes

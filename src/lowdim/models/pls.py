@@ -9,7 +9,7 @@ from typing import Any
 from .._core.arrays import to_numpy
 from .._core.schema import Numbers
 from ..errors import choice
-from ..selection.fold_scores import HeldOutScorer
+from ..selection.fold_methods import HeldOutScorer
 from ..selection.scorers import ErrorScorer
 from ..solvers.pairs.pls import pls_canonical, pls_regression, pls_svd
 from ..solvers.pairs.reductions import ComponentsFunction, Reduction

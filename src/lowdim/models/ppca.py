@@ -15,7 +15,7 @@ from ..linalg import signs
 from ..reading.rows import Rows
 from ..selection.choose import MissingScorer
 from ..selection.criteria import Eigenvalues
-from ..selection.fold_scores import HeldOutScorer
+from ..selection.fold_methods import HeldOutScorer
 from ..selection.rules import Rule
 from ..selection.scorers import LatentScorer, PrincipalScorer, SpectralScorer
 from ..solvers import spectra

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..selection.choose import choose_n_components
 from ..selection.cross_validation import CrossValidation
-from ..selection.fold_scores import SummaryFolds
+from ..selection.fold_methods import SummaryFolds
 from ..selection.rules import RULES, Choice, Choices, rule_of
 from ..selection.scorers import SpectralScorer
 from ..solvers.problem import Plan

@@ -34,7 +34,7 @@ from ..sources.derived import in_order, with_known_length
 from ..sources.opening import by_name
 from ..summaries.moments import Columns, Moments
 from ..table import Table, Tabular, numbered
-from .fold_scores import started_copy, with_known_products
+from .fold_methods import started_copy, with_known_products
 from .folds import Folds, cells_without_order, check_whole, is_whole, is_wide, rows_and_counts, split_rows
 from .parallel_analysis import check_count, check_level, seed_of
 from .scorers import has_unstored_missing

@@ -32,7 +32,7 @@ from ..summaries.latent import LatentGaussian, Observed, observed_entries
 from ..summaries.moments import Columns, Moments
 from .criteria import Eigenvalues, penalised_curve
 from .cross_validation import CrossValidation, CrossValidator, NoFoldSummaries
-from .fold_scores import HeldOutScorer
+from .fold_methods import HeldOutScorer
 from .folds import folds_for, shuffle_folds
 from .parallel_analysis import seed_of
 from .rules import RULES, Choices, Rule, apply_rule, rule_of

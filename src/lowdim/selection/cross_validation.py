@@ -19,7 +19,7 @@ from ..sources.base import Source
 from ..sources.derived import gather
 from ..sources.opening import by_name
 from ..table import Table, Tabular
-from .fold_scores import FOLD_SCORES, FoldJob, HeldOutScorer, RefitFolds, tables_of
+from .fold_methods import FOLD_METHODS, FoldJob, HeldOutScorer, RefitFolds, tables_of
 from .folds import Folds, folds_for
 
 
@@ -432,7 +432,7 @@ class CrossValidator:
     def _cheapest(self, job: FoldJob) -> Plan:
         """The plan of least cost; an error if the summaries that are needed do not fit into memory."""
         try:
-            plan: Plan = cheapest_solver(job, FOLD_SCORES).plan(job)
+            plan: Plan = cheapest_solver(job, FOLD_METHODS).plan(job)
             return plan
         except MemoryError as error:
             if self.tables is not None:

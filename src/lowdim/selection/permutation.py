@@ -21,7 +21,7 @@ from ..sources.base import Source
 from ..sources.derived import with_known_length
 from ..sources.opening import by_name
 from ..table import Table, Tabular, numbered
-from .fold_scores import UsedRows
+from .fold_methods import UsedRows
 from .folds import check_whole, is_wide, rows_and_counts
 from .parallel_analysis import check_count, check_level, reduced_spectrum, seed_of
 

@@ -26,7 +26,7 @@ from ..sources.opening import open_source
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
 from .cross_validation import check_counts
-from .fold_scores import CoordinateRows, Frame, HeldOutScorer, HeldOutScores
+from .fold_methods import CoordinateRows, Frame, HeldOutScorer, HeldOutScores
 
 # The log-likelihood, the squared error and the correlations of held-out rows depend only on their weight, mean and
 # scatter, so the rows are not read again.
@@ -169,9 +169,12 @@ class PrincipalScorer(DensityScorer):
 
     def __init__(self, model: Any, ddof: int, *, center: bool = True) -> None:
         super().__init__(model)
-        self.ddof, self.scaled = ddof, (bool(model.standardize),)
+        self.ddof, self.center, self.scaled = ddof, center, (bool(model.standardize),)
+
+    @property
+    def rotates(self) -> tuple[bool, ...]:  # type: ignore[override] # a class attribute of scorers that have no choice
         # Coordinates are those of the centred rows.
-        self.rotates = (center,)
+        return (self.center,)
 
     def in_coordinates(self, frame: Frame) -> PrincipalScorer:
         scorer = copy(self)
@@ -193,7 +196,7 @@ class PrincipalScorer(DensityScorer):
         Cumulative sums give all K at once. If sigma2_K is zero, the density is concentrated in the span of the vectors:
         the result is infinity if the held-out rows lie there too, up to rounding, and minus infinity if they do not.
         """
-        center, frame = self.rotates[0], self.frame
+        center, frame = self.center, self.frame
         request = Request(k=None, ddof=self.ddof, standardize=self.scaled[0], center=center)
         spectrum, _ = spectra.solve_summary(train, request)
         held_out = HeldOutMoments(test)
@@ -249,7 +252,7 @@ class SpectralScorer(PrincipalScorer):
     leaves_out_constant = True
 
     def __init__(self, standardize: bool = False, *, center: bool = True) -> None:
-        self.scaled, self.rotates = (standardize,), (center,)
+        self.scaled, self.center = (standardize,), center
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         # Zero components are a model too: the rows are then N(mean, sigma2 I).

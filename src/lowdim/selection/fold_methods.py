@@ -208,7 +208,7 @@ def score_pairs(pairs: Any, counts: np.ndarray) -> Scores:
         return found
 
 
-class FoldScores(AnySolver):
+class FoldMethod(AnySolver):
     """A way to score held-out rows."""
 
     #: Whether a summary of all rows is made by the way, from which a model can be fitted.
@@ -228,7 +228,7 @@ class FoldScores(AnySolver):
 
 
 @dataclass(frozen=True)
-class SummaryFolds(FoldScores):
+class SummaryFolds(FoldMethod):
     """From one summary for each fold, of p x p numbers: the model without a fold is solved from the merged others.
 
     With `fine`, the summaries are triangles, which do not square the entries.
@@ -254,12 +254,12 @@ class SummaryFolds(FoldScores):
             return ValueError("the held-out rows of this model cannot be scored from summaries.")
         return super().refusal(job)
 
-    def finer(self, job: FoldJob) -> FoldScores | None:
+    def finer(self, job: FoldJob) -> FoldMethod | None:
         return None if self.fine else SummaryFolds(fine=True)
 
 
 @dataclass(frozen=True)
-class GramFolds(FoldScores):
+class GramFolds(FoldMethod):
     """From the inner products of all rows: each split is a choice of rows of n x n coordinates.
 
     One pass over the columns, n^2 p multiplications. If columns are divided by the standard deviations of the training
@@ -300,12 +300,12 @@ class GramFolds(FoldScores):
             return no_order("inner products of rows")
         return super().refusal(job)
 
-    def finer(self, job: FoldJob) -> FoldScores | None:
+    def finer(self, job: FoldJob) -> FoldMethod | None:
         return None if self.fine else GramFolds(fine=True)
 
 
 @dataclass(frozen=True)
-class RefitFolds(FoldScores):
+class RefitFolds(FoldMethod):
     """From fits to the rows of each split, in which held-out rows have weight zero."""
 
     name = "refit"
@@ -337,7 +337,7 @@ class RefitFolds(FoldScores):
 
 
 #: The ways to score held-out rows, by name.
-FOLD_SCORES: dict[str, type[FoldScores]] = {cls.name: cls for cls in (SummaryFolds, GramFolds, RefitFolds)}
+FOLD_METHODS: dict[str, type[FoldMethod]] = {cls.name: cls for cls in (SummaryFolds, GramFolds, RefitFolds)}
 
 
 # Rows of wide tables as coordinates in the space that the rows span, from their inner products.
