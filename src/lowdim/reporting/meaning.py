@@ -330,7 +330,7 @@ def _determined(a: Analysis) -> Iterator[str]:
         else:
             turned = [
                 f"{'it' if one else found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards "
-                f"{names[found.mixes_with[k]]}"
+                f"PC{found.mixes_with[k] + 1}"
                 for k in which[:_TURNED]
             ]
             yield f"{start} sample turns {', and '.join(turned)}."
