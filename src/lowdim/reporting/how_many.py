@@ -307,6 +307,7 @@ def _scree(a: Analysis) -> Chart:
     at = {"x": np.minimum(numbers, m), "y": names, "xaxis": "x", "yaxis": "y2"}
     data.append(scatter("markers+text", "%{y}: %{text}", colors, **at, **look))
     beyond = f" Answers above {m} are drawn at {m}." if largest > m else ""
+    notes = [f"{_called(c.rule)[0].upper()}{_called(c.rule)[1:]}: {c.assumes}" for c in a.choices.answers]
     return Chart(
         key="scree",
         title="Eigenvalues, and where each rule draws the line",
@@ -319,13 +320,7 @@ def _scree(a: Analysis) -> Chart:
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
             "margin": {"t": 120},
         },
-        table=Table(
-            table,
-            K,
-            title="Eigenvalues and thresholds",
-            notes=[f"{_called(c.rule)[0].upper()}{_called(c.rule)[1:]}: {c.assumes}" for c in a.choices.answers],
-            row_name="component",
-        ),
+        table=Table(table, K, title="Eigenvalues and thresholds", notes=notes, row_name="component"),
         height=780,
         caption=(
             "Above: eigenvalues, and the line of each rule that is chosen in the legend: a threshold that an "
