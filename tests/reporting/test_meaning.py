@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from lowdim import PCA
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
 from lowdim.reporting.meaning import in_words, section
 from reporting.tables import analysis, clusters, named, pictures
@@ -99,6 +100,12 @@ def test_how_well_directions_are_determined():
         assert "The direction of PC1 is well determined" in text
         assert ("mostly towards PC3" in text and "mostly towards PC2" in text) == turned
         assert "so similar that they may be equal (PC2 with PC3)" in text
+
+
+def test_a_component_of_a_given_model_may_turn_towards_one_that_the_model_does_not_have():
+    rows = np.random.default_rng(0).standard_normal((60, 6))
+    text = " ".join(block.text for block in section(analysis(rows, model=PCA(2))).blocks if isinstance(block, Prose))
+    assert "mostly towards PC3" in text or "mostly towards PC4" in text
 
 
 def test_bars_are_the_loadings_in_order():

@@ -126,9 +126,10 @@ def test_what_does_not_fit_is_refused_with_its_name(csv, options, said):
         OpenedTable(csv, **options)
 
 
-def test_names_without_columns_are_refused():
-    with pytest.raises(ValueError, match="no names"):
-        OpenedTable(np.ones((N, 3)), labels="kind")
+@pytest.mark.parametrize("argument", ["labels", "ids", "response", "other"])
+def test_names_without_columns_are_refused(argument):
+    with pytest.raises(ValueError, match=f"{argument}='kind' names a column, and the columns of X have no names"):
+        OpenedTable(np.ones((3, 2)), **{argument: "kind"})
 
 
 def test_a_table_without_numbers_is_refused():

@@ -97,15 +97,14 @@ class Beyond:
         self.width = str(choice.kernel.widened(unit))
         scores = KernelPCA(2, kernel=choice.kernel).fit_transform(X)
         self.kernel = Flat("kernel PCA", scores, ("kernel PC1", "kernel PC2"), near, codes)
-        #: The map and the sources of ICA; None if it found no sources.
-        self.ica: Flat | None = None
+        self.maps = [self.pca, self.kernel]
+        #: The sources of ICA; None if it found none.
         self.sources: Sources | None = None
         independent = _sources(X, min(max(k, 2), MOST_SOURCES, p, max(2, n // 20)), seed)
         if independent is not None:
             S, self.sources = independent
             order = np.argsort(-np.abs(_kurtosis(S)), kind="stable")[:2]
-            self.ica = Flat("ICA", S[:, order], (f"IC{order[0] + 1}", f"IC{order[1] + 1}"), near, codes)
-        self.maps = [flat for flat in (self.pca, self.kernel, self.ica) if flat is not None]
+            self.maps.append(Flat("ICA", S[:, order], (f"IC{order[0] + 1}", f"IC{order[1] + 1}"), near, codes))
         #: Shares of right labels by the nearest neighbours in all columns, and by always taking the most frequent
         #: label.
         self.right_in_all: float | None = None
@@ -373,6 +372,7 @@ def _maps(a: Analysis, b: Beyond) -> Chart:
         titles.append(heading(flat.name, float(np.mean(ends)), 1.06, showarrow=False, xanchor="center"))
     layout |= {"annotations": titles, "legend": {"orientation": "h", "y": -0.2}}
     rows = {f"{flat.name} {name}": flat.scores[:, j] for flat in maps for j, name in enumerate(flat.axes)}
+    of_ica = "The axes of ICA are its two sources farthest from Gaussian." if b.sources else ""
     coloured = f" Colours are by {group.name}." if group is not None else ""
     return Chart(
         key="beyond-maps",
@@ -382,5 +382,5 @@ def _maps(a: Analysis, b: Beyond) -> Chart:
         layout=layout,
         table=Table(rows, hover, title="Positions on the maps", row_name="row").head(300),
         height=440,
-        caption=f"The axes of ICA are its two sources farthest from Gaussian.{coloured}" if b.ica else coloured.strip(),
+        caption=f"{of_ica}{coloured}".strip(),
     )

@@ -47,21 +47,21 @@ def choices_of(a: Analysis) -> Choices:
     why = "left out to save time: this table is large, and the rule would take longer than all others"
     answers = {rule: Choice(rule, None, np.zeros(0), RULES[rule].assumes, why) for rule in slow}
     options: Any = {"standardize": a.standardize, "n_draws": draws(n, p), "random_state": a.seed}
-    if total is None:
+    if pieces is None:
         options |= {"cv": _FOLDS, "sample_weight": a.opened.weights}
     elif "cv" not in slow:
-        answers["cv"] = _cross_validated_choice(a, n, p)
+        answers["cv"] = _cross_validated_choice(pieces, n, p, a.standardize)
     rules = [rule for rule in RULES if rule not in answers]
     found = choose_n_components(a.rows if total is None else total, rules, **options)
     answers |= {answer.rule: answer for answer in found.answers}
     return Choices(found.eigenvalues, tuple(answers[rule] for rule in RULES))
 
 
-def _cross_validated_choice(a: Analysis, n: int, p: int) -> Choice:
+def _cross_validated_choice(pieces: Sequence[Moments], n: int, p: int, standardize: bool) -> Choice:
     """What cross-validation says, from pieces of n rows and p columns."""
     assumes, why = RULES["cv"].assumes, "needs at least 2 columns and 10 rows"
-    if p >= 2 and n >= 10 and len(a.pieces) >= 2 * _FOLDS:
-        result = cross_validated(a.pieces, a.standardize)
+    if p >= 2 and n >= 10 and len(pieces) >= 2 * _FOLDS:
+        result = cross_validated(pieces, standardize)
         if np.isfinite(result.mean).any():
             return Choice("cv", result.best, result.mean[0], assumes, cross_validation=result)
         why = "the rows without a fold leave no variance for the noise of any model"
@@ -304,9 +304,10 @@ def _scree(a: Analysis) -> Chart:
     colors = [color(1) if answer is chosen else color(0) for answer in shown]
     look: Any = {"symbol": [symbol(2) if answer is chosen else symbol(0) for answer in shown], "size": 10}
     look |= {"text": list(map(str, numbers)), "textposition": "middle right", "cliponaxis": False, "showlegend": False}
-    at = {"x": np.minimum(numbers, m), "y": names, "xaxis": "x", "yaxis": "y2"}
-    data.append(scatter("markers+text", "%{y}: %{text}", colors, **at, **look))
+    look |= {"x": np.minimum(numbers, m), "y": names, "xaxis": "x", "yaxis": "y2"}
+    data.append(scatter("markers+text", "%{y}: %{text}", colors, **look))
     beyond = f" Answers above {m} are drawn at {m}." if largest > m else ""
+    notes = [f"{_called(c.rule)[0].upper()}{_called(c.rule)[1:]}: {c.assumes}" for c in a.choices.answers]
     return Chart(
         key="scree",
         title="Eigenvalues, and where each rule draws the line",
@@ -319,13 +320,7 @@ def _scree(a: Analysis) -> Chart:
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
             "margin": {"t": 120},
         },
-        table=Table(
-            table,
-            K,
-            title="Eigenvalues and thresholds",
-            notes=[f"{_called(c.rule)[0].upper()}{_called(c.rule)[1:]}: {c.assumes}" for c in a.choices.answers],
-            row_name="component",
-        ),
+        table=Table(table, K, title="Eigenvalues and thresholds", notes=notes, row_name="component"),
         height=780,
         caption=(
             "Above: eigenvalues, and the line of each rule that is chosen in the legend: a threshold that an "

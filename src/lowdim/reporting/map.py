@@ -162,6 +162,12 @@ class Spread:
         enough = self.rows > 1 and self.weight > 1
         self.covariance: Any = to_numpy(moments.scatter) / (self.weight - 1) if enough else None
 
+    def ellipse(self) -> dict[str, Any] | None:
+        """What is needed to draw the ellipse of these rows; None if there are too few."""
+        if self.covariance is None or self.rows < 3:
+            return None
+        return {"mean": self.mean, "covariance": self.covariance.ravel(), "rows": self.rows}
+
 
 class SecondPass:
     """What the second pass has found."""
@@ -391,12 +397,7 @@ def _widget(a: Analysis) -> Widget:
             "name": brief(group.name, LONGEST),
             "levels": [brief(level, LONGEST) for level in group.levels],
             "codes": np.append(group.codes[rows.numbers], np.full(len(shown) - len(rows), -1)).astype(np.int32),
-            "ellipses": [
-                {"mean": spread.mean, "covariance": spread.covariance.ravel(), "rows": spread.rows}
-                if spread.covariance is not None and spread.rows >= 3
-                else None
-                for spread in spreads
-            ],
+            "ellipses": [spread.ellipse() for spread in spreads],
         }
         for group, spreads in zip(a.groupings, found.groups, strict=True)
     ]

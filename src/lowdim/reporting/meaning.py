@@ -329,7 +329,7 @@ def _determined(a: Analysis) -> Iterator[str]:
         else:
             turned = [
                 f"{'it' if one else found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards "
-                f"{names[found.mixes_with[k]]}"
+                f"PC{found.mixes_with[k] + 1}"
                 for k in which[:_TURNED]
             ]
             yield f"{start} sample turns {', and '.join(turned)}."
@@ -553,18 +553,13 @@ def _circle(a: Analysis) -> Chart:
     names, arrows = a.meaning.names, a.meaning.correlations[:, :2]
     chosen = _chosen(arrows, _CIRCLE_ARROWS)
     x, y = (axis(f"correlation with {names[k]}", range=[-1.25, 1.25], zeroline=True) for k in (0, 1))
-    line = {"color": "#888888", "width": 1}
+    circle = {"type": "circle", "x0": -1, "x1": 1, "y0": -1, "y1": 1, "line": {"color": "#888888", "width": 1}}
     return Chart(
         key="correlation-circle",
         title="Correlation circle",
         alt=f"Correlations of {count(len(chosen), 'column')} with {names[0]} and {names[1]} as arrows.",
         data=_arrows(a, arrows, chosen, 1.25),
-        layout=axes(
-            x,
-            y | {"scaleanchor": "x"},
-            shapes=[{"type": "circle", "x0": -1, "x1": 1, "y0": -1, "y1": 1, "line": line}],
-            showlegend=False,
-        ),
+        layout=axes(x, y | {"scaleanchor": "x"}, shapes=[circle], showlegend=False),
         table=_arrow_table(a, arrows, chosen, "Correlations"),
         height=520,
         caption=(

@@ -35,8 +35,6 @@ _EXPLAINED, _COLUMNS = 200, 12
 _WORST, _NAMED = 3, 3
 #: The row that fits worst stands at the top of the page if T2 or Q is so many times its limit.
 _CLEAR = 2.0
-#: The largest number of rows of the table.
-_TABLE_ROWS = 300
 #: A group is over-represented if its share of the rows beyond a limit is so many times its share of all rows, and if
 #: this happens by chance with less than this probability, for all groups together.
 _OFTEN, _CHANCE = 1.3, 0.01
@@ -187,21 +185,17 @@ def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
     )
     if a.second.is_sample:
         caption += f" Of {a.second.n:,} rows, {len(rows):,} are shown, among them the {len(order)} that fit worst."
-    some = rows.take(order[:_TABLE_ROWS])
-    table = Table(
-        {"T2": some.t2, "Q": some.q, "T2 beyond": some.t2 > t2_limit, "Q beyond": some.q > q_limit},
-        [a.row_name(i) for i in some.numbers],
-        title=f"The {len(some)} rows that fit worst",
-        notes=[f"limit of T2: {number(t2_limit, 4)}, limit of Q: {number(q_limit, 4)}"],
-        row_name="row",
-    )
+    some = rows.take(order)
+    columns = {"T2": some.t2, "Q": some.q, "T2 beyond": some.t2 > t2_limit, "Q beyond": some.q > q_limit}
+    names, title = [a.row_name(i) for i in some.numbers], f"The {len(some)} rows that fit worst"
+    notes = [f"limit of T2: {number(t2_limit, 4)}, limit of Q: {number(q_limit, 4)}"]
     return Widget(
         key="misfits",
         kind="misfits",
         title="T2 and Q of the rows",
         alt=f"A scatter plot of T2 and Q of {count(len(rows), 'row')}, with a limit for each.",
         values=values,
-        table=table,
+        table=Table(columns, names, title=title, notes=notes, row_name="row"),
         height=480,
         caption=caption,
     )

@@ -203,15 +203,13 @@ def _pattern_picture(a: Analysis, missing: Missing, which: np.ndarray) -> Chart:
     title = "Which entries are missing together"
     beside = len(missing.counts) - len(counts)
     further = f" There {be(beside)} {count(beside, 'further pattern')}." if beside else ""
+    y = axis(type="category", autorange="reversed", automargin=True, showgrid=False, ticklabelstandoff=6)
     return Chart(
         key="missing-patterns",
         title=title,
         alt=f"A picture of the {count(len(counts), 'most frequent pattern')} of missing entries.",
         data=[trace],
-        layout=axes(
-            names_axis(len(names), showgrid=False),
-            axis(type="category", autorange="reversed", automargin=True, showgrid=False, ticklabelstandoff=6),
-        ),
+        layout=axes(names_axis(len(names), showgrid=False), y),
         table=Table({"rows": counts, "missing": where}, range(1, len(counts) + 1), title=title, row_name="pattern"),
         height=max(220, 26 * len(counts) + 130),
         caption=f"Each line is a pattern of rows, the most frequent first; coloured entries are missing.{further}",
@@ -427,20 +425,16 @@ def section(a: Analysis) -> Section | None:
     else:
         blocks.append(Prose("There are too few observed entries to hide some and see how well they are found again."))
     counts = np.bincount(found.entries.columns, minlength=a.p)
-    shown = [int(j) for j in np.argsort(-counts, kind="stable") if counts[j] > 0][:_MENUS]
+    shown = np.argsort(-counts, kind="stable")[: min(_MENUS, np.count_nonzero(counts))].tolist()
     if shown:
         names = labels([a.names[j] for j in shown])
-        blocks += [
-            Menu(key, "Column", {name: draw(a, found, j) for name, j in zip(names, shown, strict=True)})
-            for key, draw in (("imputed", _entries_chart), ("imputed-distribution", _distribution))
-        ]
+        for key, draw in (("imputed", _entries_chart), ("imputed-distribution", _distribution)):
+            blocks.append(Menu(key, "Column", dict(zip(names, (draw(a, found, j) for j in shown), strict=True))))
         blocks.append(Listing(_widest(a, found), shown=8))
-    blocks.append(
-        Prose(
-            "What the rest of the report does: maps, loadings, distances and rules are of the table with its holes "
-            "filled in. Filled-in entries lie closer to the model than measured ones would, and intervals from the "
-            "bootstrap do not include the uncertainty of filling in."
-        )
+    blocks += prose(
+        "What the rest of the report does: maps, loadings, distances and rules are of the table with its holes "
+        "filled in. Filled-in entries lie closer to the model than measured ones would, and intervals from the "
+        "bootstrap do not include the uncertainty of filling in."
     )
     lead = (
         "What the missing entries probably are, given the observed entries of their rows. Each comes with an "
@@ -538,6 +532,7 @@ def _hidden_chart(a: Analysis, hidden: Hidden) -> Chart:
     ends = np.array([min(truth.min(), guess.min()), max(truth.max(), guess.max())])
     names = labels(a.names)
     text, look = [names[j] for j in columns], {"size": 5, "opacity": 0.6}
+    table = {"column": [a.names[j] for j in columns], "true": truth, "filled in": guess}
     hover = "%{text}<br>true %{x:.2f}, filled in %{y:.2f}"
     dots = scatter("markers", hover, 0, x=truth, y=guess, text=text, name="hidden entries", **look)
     line = scatter("lines", None, 1, x=ends, y=ends, name="equal", width=1.5, dash="dash", hoverinfo="skip")
@@ -547,10 +542,7 @@ def _hidden_chart(a: Analysis, hidden: Hidden) -> Chart:
         alt=f"{count(len(truth), 'hidden entry', 'hidden entries')}, what was filled in against the true value.",
         data=[dots, line],
         layout=axes("true value, in standard deviations from the column mean", "filled in", legend=1.08),
-        table=Table(
-            {"column": [a.names[j] for j in columns], "true": truth, "filled in": guess},
-            title="Hidden entries, in standard deviations from the column mean",
-        ),
+        table=Table(table, title="Hidden entries, in standard deviations from the column mean"),
         height=400,
         caption=(
             "The nearer to the line, the better. A flat cloud means that the other columns say little, and means are "

@@ -116,7 +116,8 @@ class OpenedTable:
             check_weights(self.weights, self.rows)
             self.weights = self.weights.astype(np.float64)
         #: Responses, a second table, and rows that are shown but not fitted.
-        self.response, self.other = _second(response, table, "the response"), _second(other, table, "the other table")
+        self.response = _second(response, table, "response", "the response")
+        self.other = _second(other, table, "other", "the other table")
         self.supplementary = None
         if supplementary is not None:
             self.supplementary = _supplementary(supplementary, self.names, table is not None)
@@ -135,7 +136,7 @@ def _columns(X: Any, table: Any, named: Sequence[Any]) -> tuple[Source, list[str
     if table is None:
         source = open_source(X)
         return source, [f"x{j + 1}" for j in range(source.shape[1])], {}
-    special = [name for given in named for name in _names(given, table.names)]
+    special = [name for given in named for name in _names(given, table)]
     for name in special:
         if name not in table.names:
             raise unknown_column(table.label, name, list(table.names))
@@ -164,13 +165,13 @@ def _label_of(X: Any) -> str:
     return "a table"
 
 
-def _names(given: Any, known: Sequence[str]) -> list[str]:
+def _names(given: Any, table: Any) -> list[str]:
     """The names of columns that an argument stands for; none if it is a vector or a table."""
-    if isinstance(given, str):
-        return [given]
+    if table is None or isinstance(given, str):
+        return [] if table is None else [given]
     listed = isinstance(given, list | tuple) and given and all(isinstance(name, str) for name in given)
     # Entries that occur twice are labels of rows, even if columns are called like them.
-    return list(given) if listed and set(given) & set(known) and len(set(given)) == len(given) else []
+    return list(given) if listed and set(given) & set(table.names) and len(set(given)) == len(given) else []
 
 
 def _or_file(given: Any, table: Any) -> Any:
@@ -201,8 +202,8 @@ def _groups(labels: Any, table: Any) -> dict[str, np.ndarray]:
     """The labels of the rows by name."""
     if labels is None:
         return {}
-    names = _names(labels, () if table is None else table.names)
-    if names and not (isinstance(labels, str) and table is None):
+    names = _names(labels, table)
+    if names:
         return {name: _entries(table.column(name)) for name in names}
     return {str(getattr(labels, "name", None) or "label"): _labels(_vector(labels, table, "labels"), "labels")}
 
@@ -238,12 +239,12 @@ def _entries(values: Any) -> np.ndarray:
     return out
 
 
-def _second(given: Any, table: Any, what: str) -> Source | None:
+def _second(given: Any, table: Any, name: str, what: str) -> Source | None:
     """A second table, which may be columns of the first."""
     if given is None:
         return None
-    names = _names(given, () if table is None else table.names)
-    source = open_target(table.rows(names) if names else given, table=what)
+    names = _names(given, table)
+    source = open_target(table.rows(names) if names else _vector(given, table, name), table=what)
     if names:
         source.names = names
     return _readable(source)[0]

@@ -134,18 +134,15 @@ def _errors(a: Analysis) -> Chart:
         trace["customdata"] = found.off_by
         hover += ", an entry is off by %{customdata:.3g}"
     k = min(a.k, len(counts) - 1)
+    x = axis("number of components K", **({"dtick": 1} if len(counts) <= 16 else {}))
+    y = axis("share of the variance that is lost", tickformat=".0%", rangemode="tozero")
     title = "What is lost with K components"
     return Chart(
         key="rebuilding-error",
         title=title,
         alt=f"A curve that falls from 100% at no component to {share(found.lost[-1])} at {len(counts) - 1} components.",
         data=[trace | {"hovertemplate": f"{hover}<extra></extra>"}],
-        layout=axes(
-            axis("number of components K", **({"dtick": 1} if len(counts) <= 16 else {})),
-            axis("share of the variance that is lost", tickformat=".0%", rangemode="tozero"),
-            shapes=[guide("x", k, dash="dot", color="#888888")],
-            showlegend=False,
-        ),
+        layout=axes(x, y, shapes=[guide("x", k, dash="dot", color="#888888")], showlegend=False),
         table=Table(columns, counts.tolist(), title=title, row_name="K"),
         height=340,
         caption=f"The dotted line is at {count(k, 'component')}, the number of the model.",
@@ -176,18 +173,14 @@ def _widget(a: Analysis) -> Widget:
         "low": found.low,
         "high": found.high,
     }
-    kinds = found.chosen.values()
+    kinds, most = found.chosen.values(), len(found.components)
+    title = f"The share of the squared distance from the mean that is kept of each of these {what}"
     return Widget(
         key="rebuilding",
         kind="rebuilding",
         title=f"Some {what}, rebuilt",
-        alt=f"{len(found.chosen)} {what} beside what up to {len(found.components)} components rebuild of them.",
+        alt=f"{len(kinds)} {what} beside what up to {most} components rebuild of them.",
         values=values,
-        table=Table(
-            {f"kept by {len(found.components)} components": kept},
-            names,
-            title=f"The share of the squared distance from the mean that is kept of each of these {what}",
-            row_name="row",
-        ),
+        table=Table({f"kept by {most} components": kept}, names, title=title, row_name="row"),
         caption="Typical rows are those nearest to the means of their groups." if "typical" in kinds else "",
     )

@@ -622,19 +622,16 @@ def _variates(a: Analysis, c: Canonical, j: int) -> Chart:
 
 def _structure(a: Analysis, c: Canonical, j: int) -> Chart:
     """Correlations of the columns of both tables with the variates of their own table."""
-    names, values, colours = [], [], []
-    tables, columns, correlations = [], [], []
+    drawn_of, all_of = [], []
     sides = ((1, "other table", c.pair.y_names, c.model.y_structure_), (0, "table", a.names, c.model.x_structure_))
     for i, what, of_table, found in sides:
         structure = np.asarray(found)[:, j]
         order = np.argsort(-np.abs(structure), kind="stable")
         kept = order[:_BARS_OF_EACH][np.argsort(structure[order[:_BARS_OF_EACH]], kind="stable")]
-        names += [of_table[m] for m in kept]
-        values += structure[kept].tolist()
-        colours += [color(i)] * len(kept)
-        tables += [what] * len(order)
-        columns += [of_table[m] for m in order]
-        correlations += structure[order].tolist()
+        drawn_of += [(of_table[m], structure[m], color(i)) for m in kept]
+        all_of += [(of_table[m], structure[m], what) for m in order]
+    names, values, colours = map(list, zip(*drawn_of, strict=True))
+    columns, correlations, tables = zip(*all_of, strict=True)
     drawn = column_chart("bars", names, np.array(values), "correlation with the variate of its table", line=0.0)
     drawn["data"][0]["marker"] = {"color": colours}
     drawn["layout"]["xaxis"]["range"] = [-1.05, 1.05]
