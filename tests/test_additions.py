@@ -24,7 +24,7 @@ from additions.toy_plot import ROW as PLOT_ROW
 from additions.toy_rules import RULE
 from additions.toy_section import ROW as SECTION_ROW
 from additions.toy_sink import ROW as SINK_ROW
-from additions.toy_source import ROW, Toy
+from additions.toy_source import ROW, Toy, is_toy
 from additions.toy_summary import Extremes
 from examples import X, Y, close, make, tables
 from inputs import INPUTS
@@ -48,6 +48,8 @@ from lowdim.reporting.making import SECTIONS
 from lowdim.selection import RULES
 from lowdim.solvers import SOLVERS
 from lowdim.sources import opening
+from lowdim.sources.array import ArraySource
+from lowdim.sources.opening import SourceKind
 from lowdim.sources.scan import FILE_KINDS
 from lowdim.summaries import SUMMARIES
 
@@ -111,6 +113,17 @@ def test_a_source_in_every_model(name, toy_source):
     assert model.n_features_in_ == 5
     assert model.solver_ == lowdim.plan(make(name), *toys).solver.name
     close(np.abs(model.transform(TOY)), np.abs(expected.transform(arrays[0])), 1e-6)
+
+
+@pytest.mark.parametrize(
+    "row", [SourceKind(is_toy, becomes=rows_of), SourceKind(is_toy, lambda X: ArraySource(rows_of(X)))]
+)
+def test_a_source_that_is_read_as_an_array(row, monkeypatch):
+    """scikit-learn cannot count the columns of the object itself."""
+    monkeypatch.setattr(opening, "SOURCES", [*opening.SOURCES, row])
+    model, expected = PCA(2).fit(TOY), PCA(2).fit(rows_of(TOY))
+    assert model.n_features_in_ == 5
+    np.testing.assert_array_equal(model.transform(TOY), expected.transform(rows_of(TOY)))
 
 
 def test_a_source_in_selection(toy_source):
