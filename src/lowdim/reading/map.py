@@ -26,15 +26,20 @@ from .summarize import count_blocks, parts_of, rows_to_map
 # `map_rows`: a function of each block of rows, and the results stacked.
 
 
+#: A function of b rows whose result is an array of length b, and one that returns the names of its columns.
+Function = Callable[[Array], Array]
+Names = Callable[[], Sequence[str]]
+
+
 @dataclass(frozen=True)
 class RowMap:
     """A function of the rows of a source, before it is applied: to all rows at once, or on the way to a file."""
 
     source: Source
     #: As for `map_rows`.
-    function: Callable[[Array], Array]
+    function: Function
     #: Returns the names of the columns of the results.
-    names: Callable[[], Sequence[str]]
+    names: Names
     takes_nan: bool = False
 
     def result(self) -> Array:
@@ -49,13 +54,7 @@ class RowMap:
         return replace(self, source=rows, function=placed_like(self.function, rows.empty(0)))
 
 
-def map_rows(
-    X: Any,
-    function: Callable[[Array], Array],
-    *,
-    takes_nan: bool = False,
-    names: Callable[[], Sequence[str]] | None = None,
-) -> Array:
+def map_rows(X: Any, function: Function, *, takes_nan: bool = False, names: Names | None = None) -> Array:
     """The stacked results of `function(block)` for all blocks of `X`: one pass, without a copy of all rows.
 
     `function` maps b rows to an array of length b, with one or two axes. If it has an attribute `keeps_sparse` that is
@@ -97,7 +96,7 @@ def map_rows(
     return out
 
 
-def _mapped_on_device(source: Source, function: Callable[[Array], Array], rows: int) -> Array | None:
+def _mapped_on_device(source: Source, function: Function, rows: int) -> Array | None:
     """The results for rows on a device, or None if some of them are not finite. All results are looked at together: the
     device would have to wait for a look at each block."""
     with without_float_warnings():
@@ -126,23 +125,13 @@ def _mapped_and_returned(there: RowMap) -> np.ndarray:
     return np.empty(0) if out is None else out
 
 
-def _answers(
-    part: Source,
-    start: int,
-    along: None = None,
-    *,
-    function: Callable[[Array], Array],
-    rows: int,
-    takes_nan: bool,
-) -> Array:
+def _answers(part: Source, start: int, along: None = None, *, function: Function, rows: int, takes_nan: bool) -> Array:
     """A task: the results of `function` for one partition."""
     with threads.single_threaded_blas():
         return concat_rows(list(mapped_blocks(part, function, start, rows, takes_nan)))
 
 
-def mapped_blocks(
-    source: Source, function: Callable[[Array], Array], start: int, rows: int, takes_nan: bool
-) -> Iterator[Array]:
+def mapped_blocks(source: Source, function: Function, start: int, rows: int, takes_nan: bool) -> Iterator[Array]:
     """The results of `function` for the blocks of `source`, whose first row is row `start` of the table."""
     with without_float_warnings():
         for block in source.blocks(rows):
@@ -150,9 +139,7 @@ def mapped_blocks(
             start += block.shape[0]
 
 
-def mapped_block(
-    source: Source, function: Callable[[Array], Array], block: Array, start: int, takes_nan: bool
-) -> Array:
+def mapped_block(source: Source, function: Function, block: Array, start: int, takes_nan: bool) -> Array:
     """The result of `function` for a block of `source` whose first row is row `start` of the table."""
     try:
         answer = function(block)

@@ -377,13 +377,7 @@ def _parts_to_add(parts: list[Source], weights: Array | None, rows: int, first: 
 
 
 def _add_part(
-    part: Source,
-    weights: Array | None,
-    start: int,
-    rows: int,
-    number: int,
-    to: Summary | Shard,
-    tick: Tick,
+    part: Source, weights: Array | None, start: int, rows: int, number: int, to: Summary | Shard, tick: Tick
 ) -> None:
     """Add the rows of a part, whose first row is row `start` of the table, as far as they have not been added."""
     shard, summary, before = (to, to.summary, to.place.rows) if isinstance(to, Shard) else (None, to, 0)

@@ -36,7 +36,7 @@ def rows(small):
 
 def test_tasks_are_fewer_than_partitions(rows):
     source = open_source(rows)
-    assert (source.n_partitions, source.n_tasks) == (PARTITIONS, TASKS)
+    assert (source.counts.n_partitions, source.n_tasks) == (PARTITIONS, TASKS)
 
 
 def test_partitions_that_are_computed_are_left_to_spark(small):
