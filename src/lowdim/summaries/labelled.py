@@ -7,7 +7,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from .._core.arrays import Array, Beside, astype, is_sparse, namespace, to_numpy
+from .._core.arrays import Array, Beside, astype, dense, is_sparse, namespace, to_numpy
 from .base import Changes, Names, Summary, checked_names, same_parameters
 
 S = TypeVar("S", bound=Summary)
@@ -125,10 +125,8 @@ class Labelled(Summary, Generic[S]):
             return rows, to_numpy(block.pieces[-1]).astype(np.int64)
         if isinstance(block, Beside):
             block = block.joined()
-        rows, labels = block[:, :-k], block[:, -k:]
-        if is_sparse(block):
-            return rows.tocsr(), labels.toarray().astype(np.int64)
-        return rows, to_numpy(labels).astype(np.int64)
+        rows, labels = block[:, :-k], to_numpy(dense(block[:, -k:])).astype(np.int64)
+        return rows.tocsr() if is_sparse(rows) else rows, labels
 
 
 def _runs(labels: np.ndarray) -> list[tuple[int, Any]]:
@@ -147,12 +145,10 @@ def _taken(block: Array, where: Any) -> Array:
     """Some rows of a block, or some entries of a vector of weights."""
     if isinstance(where, slice):
         return block[where] if block.ndim == 1 else block[where, :]
-    if isinstance(block, np.ndarray):
+    if isinstance(block, np.ndarray) or is_sparse(block):
         return block[where]
     if isinstance(block, Beside):
         return Beside([_taken(piece, where) for piece in block.pieces])
-    if is_sparse(block):
-        return block[where, :]
     xp = namespace(block)
     index = xp.asarray(where, device=block.device)
     return xp.take(block, astype(index, xp.int64), axis=0)
