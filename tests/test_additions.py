@@ -44,7 +44,7 @@ from lowdim import (
     summarize,
 )
 from lowdim.plot import PLOTS
-from lowdim.reporting.making import SECTIONS
+from lowdim.reporting.build import SECTIONS
 from lowdim.selection import RULES
 from lowdim.solvers import SOLVERS
 from lowdim.sources import opening
@@ -380,7 +380,7 @@ def test_a_plot_is_offered_by_the_models_that_it_fits(monkeypatch):
 
 
 def test_a_new_section_is_in_the_report(monkeypatch, tmp_path):
-    monkeypatch.setattr("lowdim.reporting.making.SECTIONS", SECTIONS | SECTION_ROW)
+    monkeypatch.setattr("lowdim.reporting.build.SECTIONS", SECTIONS | SECTION_ROW)
     X = np.random.default_rng(0).normal(size=(30, 4))
     written = lowdim.report(X, tmp_path / "report.html")
     assert "negative" in [section.key for section in written.sections]

@@ -8,8 +8,8 @@ import pytest
 
 import lowdim
 from command import invoke as run
-from lowdim.cli import looking as reporting
-from lowdim.reporting import making
+from lowdim.cli import results as reporting
+from lowdim.reporting import build
 
 
 def test_it_writes_the_page_and_says_where(files, tmp_path):
@@ -31,7 +31,7 @@ def test_the_options_are_the_arguments_of_the_function(files, tmp_path, monkeypa
 
     def remember(X, path, **given):
         seen.update(given, chosen=X.chosen, path=path)
-        return making.Report(str(files / "wine.csv"), (), (), None)
+        return build.Report(str(files / "wine.csv"), (), (), None)
 
     monkeypatch.setattr(reporting, "write_report", remember)
     run("fit", "pca", "wine.csv", "-c", "numeric", "-k", "2", "-o", tmp_path / "p.model", folder=files)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from lowdim.reporting.analysis import Analysis, Request
-from lowdim.reporting.opening import OpenedTable
+from lowdim.reporting.columns import OpenedTable
 
 
 def analysis(X, *, labels=None, ids=None, sample_weight=None, supplementary=None, **request):

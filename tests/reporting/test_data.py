@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim.reporting import data, opening
+from lowdim.reporting import columns as report_columns
+from lowdim.reporting import data
 from lowdim.reporting.blocks import Chart, Listing, Prose
 from reporting.tables import analysis, pictures
 
@@ -123,7 +124,7 @@ def test_holes_at_random_are_said_not_to_contradict_chance():
 
 def test_rows_that_are_not_in_memory_give_the_same_sentences(monkeypatch):
     held = _text(_section(TABLE))
-    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     section = _section(TABLE)
     # Categories are looked for in tables in memory only.
     assert _text(section) == held.replace(", but they tell groups of rows apart", "")

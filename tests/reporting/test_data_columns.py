@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from lowdim import PCA
-from lowdim.reporting import opening
+from lowdim.reporting import columns as report_columns
 from lowdim.reporting.data import equal_rows
 from reporting.tables import analysis
 
@@ -49,7 +49,7 @@ def test_kinds():
 
 def test_kinds_of_rows_that_are_not_in_memory(monkeypatch):
     expected = _kinds(analysis(TABLE))
-    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     a = analysis(TABLE)
     assert not a.opened.held
     assert _kinds(a) == expected
@@ -81,7 +81,7 @@ def test_a_logarithm_is_proposed_where_it_removes_the_skewness():
 
 @pytest.mark.parametrize("limit", [1 << 30, 0])
 def test_columns_that_identify_rows(monkeypatch, limit):
-    monkeypatch.setattr(opening, "_HELD_BYTES", limit)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", limit)
     grows = np.cumsum(RANDOM.integers(1, 4, N))
     X = pd.DataFrame(
         {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from lowdim.reporting import columns as report_columns
 from lowdim.reporting import data as module
-from lowdim.reporting import opening
 from reporting.tables import analysis
 
 RANDOM = np.random.default_rng(6)
@@ -23,7 +23,7 @@ def _matrix(found):
 
 @pytest.mark.parametrize("limit", [1 << 30, 0])
 def test_matrix_and_strongest_pairs(monkeypatch, limit):
-    monkeypatch.setattr(opening, "_HELD_BYTES", limit)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", limit)
     found = analysis(X).correlations
     expected = np.corrcoef(X, rowvar=False)
     np.testing.assert_allclose(_matrix(found), expected, atol=1e-9)
@@ -43,7 +43,7 @@ def test_columns_of_a_group_lie_side_by_side():
 
 @pytest.mark.parametrize("limit", [1 << 30, 0])
 def test_weights_repeat_rows(monkeypatch, limit):
-    monkeypatch.setattr(opening, "_HELD_BYTES", limit)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", limit)
     weights = RANDOM.integers(1, 4, 300)
     found = analysis(X, sample_weight=weights.astype(float)).correlations
     np.testing.assert_allclose(_matrix(found), np.corrcoef(np.repeat(X, weights, axis=0), rowvar=False), atol=1e-9)

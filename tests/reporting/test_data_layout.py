@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
-from lowdim.reporting import opening
+from lowdim.reporting import columns as report_columns
 from lowdim.reporting.data import correlations_of_rows
 from reporting.tables import analysis, clusters, pictures
 
@@ -85,7 +85,7 @@ def test_a_few_rows_tell_nothing():
 
 def test_rows_that_are_not_in_memory(monkeypatch, tmp_path):
     np.save(tmp_path / "pictures.npy", pictures())
-    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     a = analysis(tmp_path / "pictures.npy")
     assert not a.opened.held and a.image_shape == (6, 9)
 

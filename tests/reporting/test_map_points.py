@@ -6,10 +6,10 @@ import pytest
 from scipy import stats
 
 from lowdim.inspect import diagnose
+from lowdim.reporting import columns as report_columns
 from lowdim.reporting import map as seen_module
-from lowdim.reporting import opening
+from lowdim.reporting.columns import groupings
 from lowdim.reporting.map import REACH, ScoredRows, SecondPass, chosen_rows, points_of_map
-from lowdim.reporting.opening import groupings
 from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(900)
@@ -112,7 +112,7 @@ def _assert_same(one, other):
 def test_rows_that_are_not_in_memory_give_the_same(few_points, monkeypatch, tmp_path):
     dask = pytest.importorskip("dask.array")
     expected = analysis(X, labels=GROUPS, n_components=2, standardize=False).second
-    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     np.save(tmp_path / "rows.npy", X)
     for rows in (tmp_path / "rows.npy", dask.from_array(X, chunks=(170, 6))):
         a = analysis(rows, labels=GROUPS, n_components=2, standardize=False)

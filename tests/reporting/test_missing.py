@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lowdim.reporting import opening
+from lowdim.reporting import columns as report_columns
 from lowdim.reporting.missing import Missing
 from reporting.tables import analysis
 
@@ -83,7 +83,7 @@ def test_few_holes_are_not_tested():
 def test_of_rows_that_are_not_in_memory_a_sample_is_looked_at(monkeypatch):
     X = _with_holes(False)
     expected = analysis(X).missing
-    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     found = analysis(X).missing
     assert found.counts.tolist() == expected.counts.tolist()
     assert found.differences == expected.differences

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, Moments, summarize
+from lowdim.reporting import columns as report_columns
 from lowdim.reporting import missing as module
-from lowdim.reporting import opening
 from lowdim.summaries.base import union
 from reporting.tables import analysis
 
@@ -98,7 +98,7 @@ def test_units_do_not_matter_where_they_differ():
 
 def test_rows_that_are_not_in_memory_are_filled_in_on_the_way(monkeypatch):
     held = analysis(X)
-    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     a = analysis(X)
     assert not a.opened.held and a.values is None
     np.testing.assert_allclose(a.filled.entries.values, held.filled.entries.values, rtol=1e-9)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lowdim.reporting import columns as report_columns
 from lowdim.reporting import missing as holes
-from lowdim.reporting import opening
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
 from reporting.tables import analysis
 
@@ -104,6 +104,6 @@ def test_complete_tables_have_no_such_section():
 
 
 def test_rows_that_are_not_in_memory(section, monkeypatch):
-    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     a = analysis(X)
     assert _text(holes.section(a)) == _text(section)

@@ -9,7 +9,7 @@ from lowdim.errors import LowdimWarning, without_warnings
 from lowdim.reporting import two_tables
 from lowdim.reporting.analysis import Analysis, Request
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
-from lowdim.reporting.opening import OpenedTable
+from lowdim.reporting.columns import OpenedTable
 
 
 def section_of(X, **given):
@@ -174,7 +174,7 @@ def test_files_that_are_not_held_give_the_same_answer(tmp_path, monkeypatch, kin
     path = str(tmp_path / f"diabetes.{kind}")
     frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
     held, _ = section_of(path, response="target", other=["s1", "s2"])
-    monkeypatch.setattr("lowdim.reporting.opening._HELD_BYTES", 1000)
+    monkeypatch.setattr("lowdim.reporting.columns._HELD_BYTES", 1000)
     streamed, section = section_of(path, response="target", other=["s1", "s2"])
     assert not streamed.opened.held
     assert np.allclose(streamed.regression.predicted, held.regression.predicted)

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from .._core import __version__
-from . import fitting, looking
+from . import fitting, results
 from .commands import group
 
 #: The verbs in the order in which one needs them.
@@ -42,5 +42,5 @@ def application() -> typer.Typer:
     app = group("The few directions that explain a table of numbers.", cls=_Verbs)
     app.callback()(_about)
     fitting.add_to(app)
-    looking.add_to(app)
+    results.add_to(app)
     return app

@@ -1,5 +1,5 @@
 """The report: one file that shows what is in a table."""
 
-from .making import Report, of_model, report
+from .build import Report, of_model, report
 
 __all__ = ["Report", "of_model", "report"]

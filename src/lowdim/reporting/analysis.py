@@ -19,16 +19,16 @@ from ..sources.derived import MappedSource
 from ..summaries.base import union
 from ..summaries.moments import Moments
 from ..table import Table
-from .beyond import MOST_ROWS, Beyond, beyond
 from .blocks import LONGEST, brief, share
+from .choosing_k import choices_of, followed
+from .columns import Grouping, OpenedTable, columns_of, fit_given, groupings, is_fitted
 from .data import Columns, Correlations, found_layout
-from .how_many import choices_of, followed
+from .loadings import Meaning
 from .map import MOST_FURTHER, Scoring, SomeRows, second_pass
-from .meaning import Meaning
 from .missing import Filled, Missing
-from .opening import Grouping, OpenedTable, columns_of, fit_given, groupings, is_fitted
+from .nonlinear import MOST_ROWS, Beyond, beyond
 from .passes import FirstPass, first_pass, floats, moments_of, pieces_of, sampled_rows
-from .rebuilding import Rebuilding
+from .reconstruction import Rebuilding
 from .two_tables import Canonical, Pair, Regression
 
 #: The largest number of components that can be axes of the map.

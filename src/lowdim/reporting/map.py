@@ -23,7 +23,7 @@ from ..summaries.labelled import Labelled
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import LONGEST, Section, Widget, be, brief, count, listed, number, prose, share
-from .opening import Grouping, measures
+from .columns import Grouping, measures
 from .passes import PassSummary, compact, floats
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import pandas as pd
 
 from lowdim import PCA
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
-from lowdim.reporting.meaning import in_words, section
+from lowdim.reporting.loadings import in_words, section
 from reporting.tables import analysis, clusters, named, pictures
 
 X, GROUPS = clusters(300)

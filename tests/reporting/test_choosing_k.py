@@ -3,7 +3,8 @@
 import numpy as np
 
 from lowdim import PCA, choose_n_components
-from lowdim.reporting import how_many, opening
+from lowdim.reporting import choosing_k
+from lowdim.reporting import columns as report_columns
 from lowdim.reporting.blocks import Chart, Listing, Prose
 from lowdim.selection.rules import RULES
 from reporting.tables import analysis
@@ -19,7 +20,7 @@ def _parts(section):
 
 
 def test_sentences_and_the_table_of_rules():
-    section = how_many.section(analysis(X))
+    section = choosing_k.section(analysis(X))
     text, _ = _parts(section)
     expected = choose_n_components(X)
     variances = np.linalg.eigvalsh(np.cov(X, rowvar=False))[::-1]
@@ -37,7 +38,7 @@ def test_sentences_and_the_table_of_rules():
 
 def test_every_rule_is_in_the_scree():
     a = analysis(X)
-    _, charts = _parts(how_many.section(a))
+    _, charts = _parts(choosing_k.section(a))
     chart = charts["scree"]
     np.testing.assert_allclose(chart.data[0]["y"], a.choices.eigenvalues.values[:10])
     lines = {trace["name"]: trace for trace in chart.data[1:-1]}
@@ -52,7 +53,7 @@ def test_every_rule_is_in_the_scree():
 
 def test_cross_validated_curve_with_errors():
     a = analysis(X)
-    text, charts = _parts(how_many.section(a))
+    text, charts = _parts(choosing_k.section(a))
     result = a.choices["cv"].cross_validation
     curve = charts["cross-validation"].data[0]
     np.testing.assert_allclose(curve["y"], result.per_split[:, 0].mean(axis=0), rtol=1e-12)
@@ -63,7 +64,7 @@ def test_cross_validated_curve_with_errors():
 
 
 def test_shares_of_the_variance():
-    _, charts = _parts(how_many.section(analysis(X)))
+    _, charts = _parts(choosing_k.section(analysis(X)))
     bars, line = charts["variance"].data
     expected = PCA().fit(X).explained_variance_ratio_
     np.testing.assert_allclose(bars["y"], 100 * expected)
@@ -71,29 +72,29 @@ def test_shares_of_the_variance():
 
 
 def test_no_component_stands_out():
-    section = how_many.section(analysis(RANDOM.normal(size=(200, 6))))
+    section = choosing_k.section(analysis(RANDOM.normal(size=(200, 6))))
     text, _ = _parts(section)
     assert text.startswith("No component stands out: by parallel analysis")
     assert "although no component stands out from noise" in section.summary
 
 
 def test_what_was_asked_for():
-    text, _ = _parts(how_many.section(analysis(X, n_components=5)))
+    text, _ = _parts(choosing_k.section(analysis(X, n_components=5)))
     assert text.startswith("The report uses 5 components, as was asked for.")
     assert "follow parallel analysis and use 3" in text
-    text, _ = _parts(how_many.section(analysis(X, model=PCA(4).fit(X))))
+    text, _ = _parts(choosing_k.section(analysis(X, model=PCA(4).fit(X))))
     assert text.startswith("The given model has 4 components.")
 
 
 def test_rows_that_are_not_in_memory_are_not_read_again(monkeypatch):
-    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     a = analysis(X)
     a.first  # noqa: B018
     monkeypatch.setattr(type(a.opened.rows), "blocks", lambda *_: 1 / 0)
-    text, charts = _parts(how_many.section(a))
+    text, charts = _parts(choosing_k.section(a))
     assert "which were not read again" in text
     assert "cross-validation" in charts
 
 
 def test_one_component_needs_no_section():
-    assert how_many.section(analysis(X[:, :1])) is None
+    assert choosing_k.section(analysis(X[:, :1])) is None

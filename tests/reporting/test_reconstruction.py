@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from lowdim.reporting import rebuilding as rebuilding_module
+from lowdim.reporting import reconstruction
 from lowdim.reporting.blocks import Chart, Prose, Widget
-from lowdim.reporting.rebuilding import section
+from lowdim.reporting.reconstruction import section
 from reporting.tables import analysis, clusters, named, pictures
 
 X, GROUPS = clusters(300)
@@ -91,7 +91,7 @@ def test_a_typical_row_is_near_the_mean_of_its_group():
 
 
 def test_wide_tables_have_fewer_components(monkeypatch):
-    monkeypatch.setattr(rebuilding_module, "_ENTRIES", 18)
+    monkeypatch.setattr(reconstruction, "_ENTRIES", 18)
     found = analysis(X, n_components=2).rebuilding
     assert found.components.shape == (3, 6) and len(found.lost) == 4
 

@@ -20,7 +20,7 @@ from ..errors import unknown_column
 from ..files import header, load
 from ..plot import PLOTS
 from ..plot.axes import require_matplotlib
-from ..reporting.making import report as write_report
+from ..reporting.build import report as write_report
 from ..selection.bootstrapping import Bootstrap
 from ..sinks import find_output, open_sink
 from ..sources.base import Source

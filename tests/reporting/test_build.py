@@ -8,9 +8,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 import lowdim
-from lowdim.reporting import making as making
+from lowdim.reporting import build
 from lowdim.reporting.blocks import Section
-from lowdim.reporting.making import Report, call_of
+from lowdim.reporting.build import Report, call_of
 
 IRIS = load_iris(as_frame=True)
 NAMED = IRIS.data.assign(species=IRIS.target_names[IRIS.target])
@@ -23,7 +23,7 @@ def sections(monkeypatch):
         "data": lambda a: Section("data", "The data", "What there is.", [], summary=f"There are {a.n} rows."),
         "nothing": lambda a: None,
     }
-    monkeypatch.setattr(making, "SECTIONS", made)
+    monkeypatch.setattr(build, "SECTIONS", made)
     return made
 
 
@@ -34,7 +34,7 @@ def not_computed(monkeypatch):
     def opened(*args, **more):
         raise AssertionError("the table was opened")
 
-    monkeypatch.setattr(making, "OpenedTable", opened)
+    monkeypatch.setattr(build, "OpenedTable", opened)
 
 
 def test_the_result_says_what_was_written(sections, tmp_path):
@@ -53,7 +53,7 @@ def test_the_result_says_what_was_written(sections, tmp_path):
 def test_a_whole_report(tmp_path):
     made = lowdim.report(NAMED, tmp_path / "iris.html", labels="species", response="sepal length (cm)")
     keys = [section.key for section in made.sections]
-    assert keys == [key for key in (*making.SECTIONS, "computed") if key in keys]
+    assert keys == [key for key in (*build.SECTIONS, "computed") if key in keys]
     assert {"map", "two-tables", "beyond", "computed"} <= set(keys) and made.summary
     assert all(sentence.endswith(".") and sentence == sentence.strip() for sentence in made.summary)
 
@@ -153,7 +153,7 @@ def test_an_interruption_leaves_nothing_and_harms_nothing(sections, tmp_path, mo
     def interrupted(document):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(making, "render", interrupted)
+    monkeypatch.setattr(build, "render", interrupted)
     with pytest.raises(KeyboardInterrupt):
         lowdim.report(NAMED, path, overwrite=True)
     assert path.read_text() == "mine" and os.listdir(tmp_path) == ["a.html"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, Moments, choose_n_components, summarize
-from lowdim.reporting import how_many as counting
-from lowdim.reporting import opening
+from lowdim.reporting import choosing_k
+from lowdim.reporting import columns as report_columns
 from lowdim.selection.rules import RULES
 from reporting.tables import analysis
 
@@ -18,7 +18,7 @@ UNITS = X * 10.0 ** np.arange(-2, 8)
 
 @pytest.fixture
 def streamed(monkeypatch):
-    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
 
 
 @pytest.mark.parametrize("table", [X, UNITS], ids=["same units", "different units"])
@@ -48,7 +48,7 @@ def test_cross_validation_of_pieces_is_that_of_their_rows(standardize):
     """Pieces are made by hand, so that the rows of each fold are known and can be scored by fits of PPCA."""
     labels = RANDOM.integers(0, 20, len(X))
     pieces = [summarize(X[labels == i], Moments(10)) for i in range(20)]
-    result = counting.cross_validated(pieces, standardize)
+    result = choosing_k.cross_validated(pieces, standardize)
     assert result.n_components.tolist() == list(range(10))
     for fold in range(5):
         held_out = labels % 5 == fold
@@ -60,10 +60,10 @@ def test_cross_validation_of_pieces_is_that_of_their_rows(standardize):
 
 
 def test_many_columns_leave_out_the_slow_rules(monkeypatch):
-    monkeypatch.setitem(counting._SLOW, "map", 5)
-    monkeypatch.setitem(counting._SLOW, "cv", 5)
-    monkeypatch.setattr(counting, "_MANY", 5)
-    assert counting.draws(600, 10) == 40
+    monkeypatch.setitem(choosing_k._SLOW, "map", 5)
+    monkeypatch.setitem(choosing_k._SLOW, "cv", 5)
+    monkeypatch.setattr(choosing_k, "_MANY", 5)
+    assert choosing_k.draws(600, 10) == 40
     choices = analysis(X).choices
     for rule in ("map", "cv"):
         assert choices[rule].k is None and "to save time" in choices[rule].note
@@ -88,9 +88,9 @@ def test_without_parallel_analysis_the_next_rule_is_followed():
     for first, second in (("parallel", "bic"), ("bic", "proportion")):
         found.pop(first)
         left = type(choices)(choices.eigenvalues, tuple(found.values()))
-        assert counting.followed(left).rule == second
+        assert choosing_k.followed(left).rule == second
     found.pop("proportion")
-    assert counting.followed(type(choices)(choices.eigenvalues, tuple(found.values()))) is None
+    assert choosing_k.followed(type(choices)(choices.eigenvalues, tuple(found.values()))) is None
 
 
 def test_weights_repeat_rows():

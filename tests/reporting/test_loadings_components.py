@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import ICA, PCA, FactorAnalysis, KernelPCA, bootstrap
-from lowdim.reporting import opening
-from lowdim.reporting.meaning import bootstrapped, equal_variances
+from lowdim.reporting import columns as report_columns
+from lowdim.reporting.loadings import bootstrapped, equal_variances
 from lowdim.sources.opening import open_source
 from reporting.tables import analysis, clusters, named
 
@@ -41,7 +41,7 @@ def test_pieces_of_rows_that_are_not_in_memory_give_similar_intervals(monkeypatc
     X, _ = clusters(3000)
     expected = analysis(X, n_components=2, standardize=False).meaning
     np.save(tmp_path / "rows.npy", X)
-    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     a = analysis(tmp_path / "rows.npy", n_components=2, standardize=False)
     reads = []
     monkeypatch.setattr(type(a.given), "blocks", lambda *_: reads.append(1))
@@ -121,10 +121,10 @@ def test_few_rows_have_no_intervals():
 
 
 def test_there_is_no_bootstrap_of_many_rows_and_columns(monkeypatch):
-    monkeypatch.setattr("lowdim.reporting.meaning.MOST_BOTH", 4)
+    monkeypatch.setattr("lowdim.reporting.loadings.MOST_BOTH", 4)
     X = np.random.default_rng(0).normal(size=(40, 5))
     rows = open_source(X)
     model = PCA(2).fit(X)
     assert bootstrapped(model, 2, rows, None, None, 0) is None
-    monkeypatch.setattr("lowdim.reporting.meaning.MOST_BOTH", 5)
+    monkeypatch.setattr("lowdim.reporting.loadings.MOST_BOTH", 5)
     assert bootstrapped(model, 2, rows, None, None, 0) is not None

@@ -6,7 +6,7 @@ import pytest
 from lowdim import PCA
 from lowdim.inspect import diagnose, hotelling_t2, q_residuals
 from lowdim.reporting.blocks import Prose, Widget
-from lowdim.reporting.misfits import contributions, section
+from lowdim.reporting.outliers import contributions, section
 from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(300)

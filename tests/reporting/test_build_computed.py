@@ -8,11 +8,11 @@ from sklearn.datasets import load_iris
 
 import lowdim
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.reporting import making as computed
+from lowdim.reporting import build as computed
 from lowdim.reporting.analysis import Analysis, Request
 from lowdim.reporting.blocks import Listing, Prose, Section, Widget
-from lowdim.reporting.making import REFERENCES, SECTIONS, references_of
-from lowdim.reporting.opening import OpenedTable
+from lowdim.reporting.build import REFERENCES, SECTIONS, references_of
+from lowdim.reporting.columns import OpenedTable
 
 IRIS = load_iris(as_frame=True).data
 

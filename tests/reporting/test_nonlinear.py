@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from lowdim import PCA, choose_width
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.reporting.beyond import (
+from lowdim.reporting.nonlinear import (
     FEWEST_ROWS,
     LN_COSH,
     NEIGHBOURS,

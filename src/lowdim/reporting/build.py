@@ -26,11 +26,11 @@ from ..models.pca import PCA
 from ..selection.parallel_analysis import seed_of
 from ..sources.scan import Scan
 from ..table import Table
-from . import beyond, data, how_many, meaning, misfits, missing, rebuilding, two_tables
+from . import choosing_k, data, loadings, missing, nonlinear, outliers, reconstruction, two_tables
 from . import map as map_section
 from .analysis import Analysis, Request
 from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number, prose
-from .opening import OpenedTable, check_model, is_fitted
+from .columns import OpenedTable, check_model, is_fitted
 from .page import plotly_js_version, render, require_packages
 
 # The call of `report` that makes the same page, as text.
@@ -287,14 +287,14 @@ def _held(a: Analysis, sections: Sequence[Section]) -> Iterator[str]:
 #: Each section by its key. A section that has nothing to say of a table is None.
 SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
     "data": data.section,
-    "how-many": how_many.section,
+    "how-many": choosing_k.section,
     "map": map_section.section,
-    "meaning": meaning.section,
-    "misfits": misfits.section,
-    "rebuilding": rebuilding.section,
+    "meaning": loadings.section,
+    "misfits": outliers.section,
+    "rebuilding": reconstruction.section,
     "two-tables": two_tables.section,
     "holes": missing.section,
-    "beyond": beyond.section,
+    "beyond": nonlinear.section,
 }
 
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from lowdim import scan
-from lowdim.reporting import opening
-from lowdim.reporting.opening import OpenedTable
+from lowdim.reporting import columns as report_columns
+from lowdim.reporting.columns import OpenedTable
 
 N = 12
 NUMBERS = {"a": np.arange(N) * 1.5, "b": np.cos(np.arange(N)), "c": np.arange(N) % 5}
@@ -97,7 +97,7 @@ def test_a_stream_is_held_and_a_large_file_is_not(csv, monkeypatch):
     opened = OpenedTable(iter(blocks))
     assert opened.held
     np.testing.assert_array_equal(_array(opened.rows), blocks.reshape(24, 3))
-    monkeypatch.setattr(opening, "_HELD_BYTES", 10)
+    monkeypatch.setattr(report_columns, "_HELD_BYTES", 10)
     assert not OpenedTable(csv).held
     assert not OpenedTable(np.ones((N, 3))).held
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lowdim.reporting.opening import MOST_LEVELS, groupings, measures
+from lowdim.reporting.columns import MOST_LEVELS, groupings, measures
 
 
 def test_categories_become_groups():
