@@ -26,11 +26,11 @@ def test_iris_needs_no_curves():
     a, section = section_of(iris.data, labels=iris.target_names[iris.target])
     text = words(section)
     assert "keep PCA" in text and section.summary == ""
-    assert f"PCA's map keeps {100 * a.nonlinear.pca.kept.mean():.1f}%" in text
-    assert f"right for {100 * a.nonlinear.pca.by_means.mean():.1f}% of the rows with PCA" in text
+    assert f"PCA's map keeps {100 * a.beyond.pca.kept.mean():.1f}%" in text
+    assert f"right for {100 * a.beyond.pca.by_means.mean():.1f}% of the rows with PCA" in text
     (table,) = (block.table for block in section.blocks if isinstance(block, Listing))
     assert table.rows == ["PCA", "kernel PCA", "ICA"] and np.isclose(
-        table["neighbours kept"][0], a.nonlinear.pca.kept.mean()
+        table["neighbours kept"][0], a.beyond.pca.kept.mean()
     )
 
 
@@ -38,7 +38,7 @@ def test_circles_do():
     X, y = make_circles(300, factor=0.3, noise=0.05, random_state=0)
     a, section = section_of(X, labels=np.where(y == 1, "inner", "outer"))
     assert "kernel PCA sets the groups by label apart better" in words(section)
-    gain = a.nonlinear.kernel.by_means.mean() - a.nonlinear.pca.by_means.mean()
+    gain = a.beyond.kernel.by_means.mean() - a.beyond.pca.by_means.mean()
     assert f"{100 * gain:.1f}% more of the rows" in section.summary
 
 
@@ -49,7 +49,7 @@ def test_mixed_sources_are_told():
     a, section = section_of(sources / sources.std(axis=0) @ rotation, k=3)
     text = words(section)
     assert "farther from Gaussian than chance explains" in text and "more than a fit to chance" in text
-    assert f"+{a.nonlinear.sources.kurtosis[0]:.2g}" in text
+    assert f"+{a.beyond.sources.kurtosis[0]:.2g}" in text
 
 
 def test_the_maps_show_the_same_rows_in_the_same_colours():
@@ -61,7 +61,7 @@ def test_the_maps_show_the_same_rows_in_the_same_colours():
         assert first["marker"] == second["marker"] and first["text"] == second["text"]
         assert (first["xaxis"], second["xaxis"]) == ("x", "x2")
     drawn = np.concatenate([trace["x"] for trace in chart.data[:3]])
-    assert np.allclose(drawn, a.nonlinear.pca.scores[:, 0], atol=1e-4)
+    assert np.allclose(drawn, a.beyond.pca.scores[:, 0], atol=1e-4)
 
 
 def test_large_tables_are_a_sample_and_small_ones_say_nothing(monkeypatch):
@@ -77,7 +77,7 @@ def test_columns_are_compared_in_the_units_of_the_report(standardize):
     X = np.random.default_rng(0).standard_normal((60, 3)) * [1.0, 2.0, 3.0]
     with without_warnings(LowdimWarning):
         a = Analysis(OpenedTable(X), Request(standardize=standardize))
-        found = a.nonlinear.pca.scores
+        found = a.beyond.pca.scores
     centred = X - X.mean(axis=0)
     centred = centred / X.std(axis=0, ddof=1) if standardize else centred
     U, s, _ = np.linalg.svd(centred, full_matrices=False)

@@ -339,9 +339,10 @@ class Beside:
 def has_columns_in_one_piece(block: Any) -> bool:
     """Whether the numbers of each column of a dense block, or of arrays side by side, lie one after another in memory.
     Only NumPy arrays are looked at."""
-    if isinstance(block, Beside):
-        return all(has_columns_in_one_piece(piece) for piece in block.pieces)
-    return isinstance(block, np.ndarray) and block.strides[0] == block.itemsize < abs(block.strides[1])
+    for piece in block.pieces if isinstance(block, Beside) else [block]:
+        if not (isinstance(piece, np.ndarray) and piece.strides[0] == piece.itemsize < abs(piece.strides[1])):
+            return False
+    return True
 
 
 def empty_columns(n: int, p: int, dtype: Any, empty: Callable[..., np.ndarray] = np.empty) -> np.ndarray:

@@ -532,9 +532,9 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         p, names = source.shape[1], list(source.names or [])
         expected = [] if reset else list(getattr(self, "feature_names_in_", []))
         plain = type(X) is np.ndarray and (reset or (not expected and p == self.n_features_in_))
+        known = not plain and source is not X and source.known_to_sklearn
         # scikit-learn cannot count the columns of an object of a user's own class, whatever it is read as.
-        countable = any(hasattr(X, name) for name in ("shape", "__len__", "__array__"))
-        if not plain and source is not X and source.known_to_sklearn and countable:
+        if known and any(hasattr(X, name) for name in ("shape", "__len__", "__array__")):
             validate_data(self, X, reset=reset, skip_check_array=True)
         elif reset:
             self.n_features_in_ = p

@@ -343,7 +343,9 @@ class Summary(ABC):
         """Add the rows of `block`, a dense array or a CSR array; row i counts `weights[i]` times. Rows of weight zero
         are ignored. If the block is refused, the summary stays as it was."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            self._change(self._changes_from(block, weights))
+            block, weights = self._checked(block, weights)
+            if block.shape[0]:
+                self._change(self._updated(block, weights))
 
     def merge(self, other: Self) -> None:
         """Add all rows that `other` has summed up; `other` is not changed. If `other` is refused, the summary stays as
@@ -363,9 +365,14 @@ class Summary(ABC):
             self._set_names(names)
 
     def _changes_from(self, block: Any, weights: Any) -> Changes:
-        """What changes when a block is added, after checks of the block and its weights. `_updated` gets a block with
-        real numbers in float32 or float64, in CSR format if it is sparse, and without rows of weight zero; blocks that
-        are so already, as the blocks of all sources are, are passed on unchanged."""
+        """What changes when a block is added, for summaries that are parts of others."""
+        block, weights = self._checked(block, weights)
+        return self._updated(block, weights) if block.shape[0] else {}
+
+    def _checked(self, block: Any, weights: Any) -> tuple[Any, Any]:
+        """A block and its weights as `_updated` gets them: real numbers in float32 or float64, in CSR format if they
+        are sparse, without rows of weight zero. Blocks that are so already, as the blocks of all sources are, are
+        returned unchanged."""
         if isinstance(block, Beside) and not (self.takes_pieces and weights is None):
             block = block.joined()
         if not hasattr(block, "ndim") or not hasattr(block, "dtype"):
@@ -384,12 +391,10 @@ class Summary(ABC):
             block = block.tocsr()
         if weights is not None:
             block, weights = counted_rows(block, weights)
-        if not block.shape[0]:
-            return {}
         n_columns = self._sizes().get("p", block.shape[1])
-        if block.shape[1] != n_columns:
+        if block.shape[0] and block.shape[1] != n_columns:
             raise ValueError(f"this summary is of {n_columns} columns, the block has {block.shape[1]}.")
-        return self._updated(block, weights)
+        return block, weights
 
     def _sizes(self) -> dict[str, int]:
         """The lengths for which the letters of `state` stand; "p" is the number of columns of a block."""

@@ -35,14 +35,9 @@ def pairs(k: int) -> tuple[np.ndarray, np.ndarray]:
     return np.tril_indices(k)
 
 
-def pairs_like(k: int, like: Array) -> tuple[Array, Array]:
-    """`pairs` in the namespace and on the device of `like`."""
-    return _table("rows", k, like), _table("columns", k, like)
-
-
-def _table(which: str, k: int, like: Array) -> Array:
+def _table(which: str, k: int, like: Array) -> Any:
     """Indices of a table, or the packed unit matrix, in the namespace and on the device of `like`. They are moved to a
-    device once, because that takes as long as an operation that uses them."""
+    device once, because that takes as long as an operation that uses them. The "pairs" are two arrays."""
     key = which, k, namespace(like), str(device(like))
     if key not in _kept:
         if len(_kept) >= _MOST_KEPT:
@@ -51,14 +46,16 @@ def _table(which: str, k: int, like: Array) -> Array:
         rows, columns = np.divmod(np.arange(k * k), k)
         low, high = np.minimum(rows, columns), np.maximum(rows, columns)
         # The place of an entry of the packed table in the full one, and that of an entry of the full table in it.
-        tables = {"rows": i, "columns": j, "halves": i * k + j, "places": high * (high + 1) // 2 + low}
-        tables["identity"] = (i == j).astype(float)
-        _kept[key] = asarray_like(tables[which], like)
+        tables = {"halves": i * k + j, "places": high * (high + 1) // 2 + low, "identity": (i == j).astype(float)}
+        if which == "pairs":
+            _kept[key] = asarray_like(i, like), asarray_like(j, like)
+        else:
+            _kept[key] = asarray_like(tables[which], like)
     return _kept[key]
 
 
 #: Tables by their name, size, namespace, and the name of the device; at most so many.
-_kept: dict[tuple[str, int, Any, str], Array] = {}
+_kept: dict[tuple[str, int, Any, str], Any] = {}
 _MOST_KEPT = 64
 
 
@@ -83,7 +80,7 @@ def pack(full: Array) -> Array:
 def pack_outer(v: Array) -> Array:
     """v v^T of each column, packed: (k, b) -> (k(k+1)/2, b)."""
     xp = namespace(v)
-    i, j = pairs_like(v.shape[0], v)
+    i, j = _table("pairs", v.shape[0], v)
     return xp.take(v, i, axis=0) * xp.take(v, j, axis=0)
 
 
@@ -316,7 +313,7 @@ class LatentGaussian:
     def squares(self) -> Array:
         """E[w_d w_d^T] / noise_d, packed: (k(k+1)/2, p)."""
         xp = namespace(self.loadings)
-        i, j = pairs_like(self.k, self.loadings)
+        i, j = _table("pairs", self.k, self.loadings)
         table = xp.take(self.weighted, i, axis=0) * xp.take(self.loadings, j, axis=0)
         return table if self.spread is None else table + self.spread[: table.shape[0], :] / self.noise
 
@@ -366,7 +363,7 @@ class LatentGaussian:
     def predictive_tables(self) -> Array:
         """Tables whose products with `predictive_terms` are the variances of unobserved entries, in the units of x."""
         xp = namespace(self.loadings)
-        i, j = pairs_like(self.k, self.loadings)
+        i, j = _table("pairs", self.k, self.loadings)
         outer = xp.take(self.loadings, i, axis=0) * xp.take(self.loadings, j, axis=0)
         parts = [outer * multiplicity(self.k, outer)[:, None], self.noise[None, :]]
         if self.spread is not None:
@@ -423,16 +420,13 @@ class LatentSummary(Summary):
     def _empty(self) -> Self:
         return type(self)(self.model, **{name: getattr(self, name) for name in self._choices()})
 
-    def _expected(self, block: Array, weights: Array | None) -> tuple[DenseEntries, Array, Array, Array, float]:
-        """The observed entries of a block; posterior means and covariances, weights, and the log-likelihood of its
-        rows."""
-        entries = observed_entries(block, self.unstored)
-        u, covariance, log_density = self.model.expect(entries)
-        w = row_weights(u[0, :], weights)
+    def _weighted(self, log_density: Array, weights: Array | None) -> tuple[Array, float]:
+        """The weights of the rows of a block, and the sum of their log-densities."""
+        w = row_weights(log_density, weights)
         loglike = float(w @ log_density)
         if not math.isfinite(loglike):
             raise NonFiniteBlock
-        return entries, u, covariance, w, loglike
+        return w, loglike
 
     @classmethod
     def _choices(cls) -> tuple[str, ...]:
@@ -531,7 +525,9 @@ class Latent(LatentSummary):
         return self
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        entries, u, covariance, w, loglike = self._expected(block, weights)
+        entries = observed_entries(block, self.unstored)
+        u, covariance, log_density = self.model.expect(entries)
+        w, loglike = self._weighted(log_density, weights)
         xp = namespace(u)
         v = with_one(u)
         second = pack_outer(v)
@@ -606,7 +602,9 @@ class Completed(LatentSummary):
         self.loglike = 0.0
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        entries, u, covariance, w, loglike = self._expected(block, weights)
+        entries = observed_entries(block, self.unstored)
+        u, covariance, log_density = self.model.expect(entries)
+        w, loglike = self._weighted(log_density, weights)
         xp, k = namespace(u), self.model.k
         known = entries.known()
         guess = u.T @ self.loadings
