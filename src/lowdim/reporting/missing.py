@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from ..errors import ConvergenceWarning
+from ..errors import ConvergenceWarning, without_warnings
 from ..models.ppca import PPCA
 from ..solvers.latent.em import EM
 from ..table import Table
@@ -352,9 +351,8 @@ class Filled:
         """The model with k components."""
         # With the prior, components that the rows do not support shrink: without structure, means are filled in.
         model = PPCA(k, prior="vb", standardize=self.standardize, solver=solver, random_state=self.seed)
-        with warnings.catch_warnings():
-            # A fit that stopped early fills in a little worse, and the hidden entries tell how well it does.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        # A fit that stopped early fills in a little worse, and the hidden entries tell how well it does.
+        with without_warnings(ConvergenceWarning):
             return model.fit(X, sample_weight=weights)
 
     def _hide(self, X: np.ndarray, weights: np.ndarray | None, k: int, solver: Any, which: int) -> Hidden | None:

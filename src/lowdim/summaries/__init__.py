@@ -32,7 +32,21 @@ __all__ = [
 
 #: All summaries, by name.
 SUMMARIES: dict[str, type[Summary]] = {
-    name: cls
-    for name, cls in list(globals().items())
-    if isinstance(cls, type) and issubclass(cls, Summary) and cls is not Summary
+    cls.__name__: cls
+    for cls in (
+        Moments,
+        FourthMoments,
+        Triangle,
+        Columns,
+        Gram,
+        GramRoot,
+        StandardizedGrams,
+        Sketch,
+        Observed,
+        Latent,
+        Completed,
+        Sample,
+        ScoreMoments,
+        Labelled,
+    )
 }
