@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lowdim.sinks.formats import Sink
+from lowdim.sinks import Sink
 
 
 class ToySink(Sink):

@@ -12,10 +12,10 @@ from files.comparing import assert_same, results
 from files.fitted_models import CASES, FRAME, fitted
 from files.selection_results import selected
 from inputs import to_numpy
-from lowdim import models
+from lowdim import load, models, save
 from lowdim._core.schema import declared
 from lowdim.errors import HoldsRowsWarning, LowdimWarning, without_warnings
-from lowdim.files import header, load, save
+from lowdim.files import header
 from lowdim.summaries import SUMMARIES
 
 each = pytest.mark.parametrize("name", list(CASES))

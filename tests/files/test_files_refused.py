@@ -6,9 +6,8 @@ from sklearn.preprocessing import StandardScaler
 
 import lowdim
 from examples import X, Y
-from lowdim import FeatureMapPCA, KernelPCA, densities, kernels, solvers
+from lowdim import FeatureMapPCA, KernelPCA, densities, kernels, save, solvers
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.files import save
 
 
 class OwnPCA(lowdim.PCA):

@@ -31,7 +31,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from hostile.mutations import DAMAGE, FORGERY, sprung
 from hostile.saved_objects import content_of, saved_objects
-from lowdim.files import header, load
+from lowdim import load
+from lowdim.files import header
 
 #: What loading may allocate: this many times the size of the file, and a little.
 MULTIPLE, LITTLE = 4, 16 << 20

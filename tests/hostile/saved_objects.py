@@ -15,8 +15,8 @@ from files.fitted_models import CASES as MODELS
 from files.fitted_models import fitted
 from files.selection_results import selected
 from laws.summaries_drawn import CASES, WIDTH, empty, filled
+from lowdim import save
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.files import save
 
 X = np.round(16 * np.random.default_rng(6).standard_normal((6, WIDTH))) / 8
 

@@ -5,9 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from lowdim import KernelPCA, Moments, Whitening, summarize
+from lowdim import KernelPCA, Moments, Whitening, load, save, summarize
 from lowdim.errors import HoldsRowsWarning, without_warnings
-from lowdim.files import load, save
 from lowdim.summaries import Sample
 
 #: Bytes that may be taken beside the file.

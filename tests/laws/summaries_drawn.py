@@ -13,8 +13,7 @@ from scipy import sparse
 
 from lowdim._core.arrays import dense
 from lowdim.densities import Sech, Student
-from lowdim.summaries import SUMMARIES, LatentGaussian, Moments
-from lowdim.summaries.base import Summary
+from lowdim.summaries import SUMMARIES, LatentGaussian, Moments, Summary
 from oracles import tolerance
 
 WIDTH = 4

@@ -36,8 +36,8 @@ from laws.summaries_drawn import (
     weighted_blocks,
     whole,
 )
+from lowdim import summarize
 from lowdim._core import container
-from lowdim.reading.summarize import summarize
 from lowdim.summaries import SUMMARIES, Columns, Moments, Sample
 from oracles import tolerance
 

@@ -10,9 +10,8 @@ from sklearn.base import clone
 import lowdim
 from examples import MODELS, WIDE, WIDE_Y, X, Y, make, tables
 from inputs import INPUTS, Unreadable, to_numpy
-from lowdim import ICA, models
+from lowdim import ICA, models, open_source
 from lowdim.solvers import AnySolver, Plan, QuasiNewtonICA, Status
-from lowdim.sources.opening import open_source
 from tolerances import TOLERANCES, as_markdown, tolerance_of
 
 each_model = pytest.mark.parametrize("name", models.__all__)

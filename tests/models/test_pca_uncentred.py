@@ -12,7 +12,7 @@ import lowdim.sklearn
 from inputs import INPUTS, to_numpy
 from lowdim import PCA, Moments, Triangle, bootstrap, choose_n_components, cross_validate, permutation_test
 from lowdim.inspect import contributions, cos2, diagnose, hotelling_t2, q_residuals, t2_limit
-from lowdim.selection.criteria import Eigenvalues
+from lowdim.selection import Eigenvalues
 from lowdim.solvers import SOLVERS, Krylov
 from oracles import principal_angles
 

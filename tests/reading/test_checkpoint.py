@@ -14,12 +14,11 @@ from threadpoolctl import threadpool_limits
 
 from examples import MODELS, make, tables
 from laws.summaries_drawn import CASES, ROW_WEIGHTED, empty, rows_of
-from lowdim import PCA, PPCA, Checkpoint, FeatureMapPCA, Moments, PLSRegression, scan, summarize
+from lowdim import PCA, PPCA, Checkpoint, FeatureMapPCA, Moments, PLSRegression, open_source, scan, summarize
 from lowdim._core import container
 from lowdim._core.arrays import digest
 from lowdim.reading import checkpoint as checkpoints
 from lowdim.sources.beside import BesideSource
-from lowdim.sources.opening import open_source
 from lowdim.summaries import Columns, Labelled, Triangle
 
 RNG = np.random.default_rng(0)

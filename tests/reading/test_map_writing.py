@@ -10,12 +10,12 @@ from threadpoolctl import threadpool_limits
 
 from fresh_process import run_fresh
 from inputs import INPUTS
+from lowdim import open_source
 from lowdim._core.arrays import asarray_like
 from lowdim.reading import map as module
 from lowdim.reading.map import RowMap, map_rows, write_rows
 from lowdim.sources.beside import BesideSource
 from lowdim.sources.derived import MappedSource
-from lowdim.sources.opening import open_source
 
 rng = np.random.default_rng(0)
 X = np.round(8 * rng.standard_normal((300, 4)))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from lowdim import open_source
 from lowdim.reading.rows import Rows
-from lowdim.sources.opening import open_source
 from recorder import RecordedProgress
 
 X = np.arange(3000.0).reshape(1000, 3)

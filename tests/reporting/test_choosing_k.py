@@ -6,7 +6,7 @@ from lowdim import PCA, choose_n_components
 from lowdim.reporting import choosing_k
 from lowdim.reporting import columns as report_columns
 from lowdim.reporting.blocks import Chart, Listing, Prose
-from lowdim.selection.rules import RULES
+from lowdim.selection import RULES
 from reporting.tables import analysis
 
 RANDOM = np.random.default_rng(11)

@@ -6,7 +6,7 @@ import pytest
 from lowdim import PPCA, Moments, choose_n_components, summarize
 from lowdim.reporting import choosing_k
 from lowdim.reporting import columns as report_columns
-from lowdim.selection.rules import RULES
+from lowdim.selection import RULES
 from reporting.tables import analysis
 
 RANDOM = np.random.default_rng(8)

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from lowdim import ICA, PCA, FactorAnalysis, KernelPCA, bootstrap
+from lowdim import ICA, PCA, FactorAnalysis, KernelPCA, bootstrap, open_source
 from lowdim.reporting import columns as report_columns
 from lowdim.reporting.loadings import bootstrapped, equal_variances
-from lowdim.sources.opening import open_source
 from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(400)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from lowdim import Moments, summarize
+from lowdim import Moments, open_source, summarize
 from lowdim.reporting.passes import Ranges, first_pass, moments_of
-from lowdim.sources.opening import open_source
 from lowdim.summaries.base import union
 
 RANDOM = np.random.default_rng(3)

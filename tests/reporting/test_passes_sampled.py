@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lowdim import open_source
 from lowdim.reporting.passes import sampled_rows
-from lowdim.sources.opening import open_source
 
 rng = np.random.default_rng(0)
 X, Y = rng.standard_normal((500, 3)), rng.standard_normal((500, 2))

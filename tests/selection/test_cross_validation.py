@@ -20,9 +20,8 @@ from sklearn.model_selection import (
 )
 
 from inputs import INPUTS, with_holes
-from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate, models
+from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate, models, open_source
 from lowdim.solvers import Newton
-from lowdim.sources.opening import open_source
 
 random = np.random.default_rng(7)
 N, P, Q = 120, 7, 2

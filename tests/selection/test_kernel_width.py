@@ -12,7 +12,7 @@ import lowdim
 from lowdim import KernelPCA, choose_width
 from lowdim.errors import HoldsRowsWarning
 from lowdim.kernels import Gaussian, Laplacian, Linear, Matern
-from lowdim.selection.kernel_width import WidthChoice
+from lowdim.selection import WidthChoice
 from lowdim.summaries import Sample
 
 CIRCLES, CIRCLE = make_circles(200, factor=0.3, noise=0.05, random_state=7)

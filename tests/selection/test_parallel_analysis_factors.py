@@ -5,10 +5,9 @@ import pytest
 from sklearn.datasets import load_wine
 
 from lowdim import PCA, FactorAnalysis, Moments, choose_n_components, permutation_test
+from lowdim.selection import FACTOR_RULES, Eigenvalues
 from lowdim.selection import parallel_analysis as factor_parallel
-from lowdim.selection.criteria import Eigenvalues
 from lowdim.selection.parallel_analysis import parallel_factors, reduced_eigenvalues
-from lowdim.selection.rules import FACTOR_RULES
 from selection.tables_drawn import eigenvalues
 
 RNG = np.random.default_rng(2)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from lowdim import choose_n_components
+from lowdim.selection import Eigenvalues
 from lowdim.selection import parallel_analysis as noise_spectrum
 from lowdim.selection import parallel_analysis as resampling
-from lowdim.selection.choose import choose_n_components
-from lowdim.selection.criteria import Eigenvalues
 from lowdim.selection.parallel_analysis import NoiseSpectrum
 from lowdim.summaries import GramRoot
 

@@ -9,13 +9,12 @@ from scipy import special
 from sklearn import decomposition
 from sklearn.datasets import load_iris, load_wine
 
-from lowdim import PPCA, Moments, Triangle, summarize
+from lowdim import PPCA, Moments, Triangle, open_source, summarize
 from lowdim.errors import NoVariance
 from lowdim.reading.rows import Rows
 from lowdim.selection import ALIASES, RULES, Eigenvalues, Unavailable, rule_of
 from lowdim.selection.criteria import aic, bic, broken_stick, deviance, elbow, kaiser, minka, proportion_of_variance
 from lowdim.solvers import Gram, Request
-from lowdim.sources.opening import open_source
 from oracles import exact_spectrum, gaussian_log_density, long_spectrum, ppca_covariance
 
 #: All rules of eigenvalues.

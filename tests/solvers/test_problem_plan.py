@@ -6,10 +6,9 @@ from scipy import sparse
 
 from inputs import INPUTS
 from lowdim import PCA, open_source, plan
+from lowdim.solvers import SOLVERS, Krylov, Plan
 from lowdim.solvers import problem as base
-from lowdim.solvers.problem import Plan
-from lowdim.solvers.spectra import SOLVERS, sklearn_solver
-from lowdim.solvers.spectra.krylov import Krylov
+from lowdim.solvers.spectra import sklearn_solver
 from lowdim.sources.base import Traits
 
 STREAM_ONCE = Traits(rereadable=False, by_feature=False)

@@ -10,8 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import lowdim
-from lowdim import PCA, PLSRegression, cross_validate, scan, summarize
-from lowdim.sources.opening import open_source
+from lowdim import PCA, PLSRegression, cross_validate, open_source, scan, summarize
 from lowdim.summaries import Columns
 
 WRITERS = {

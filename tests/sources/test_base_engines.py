@@ -9,10 +9,9 @@ from itertools import accumulate, chain, pairwise
 import numpy as np
 import pytest
 
-from lowdim import ICA, PCA, Moments, PLSRegression, summarize
+from lowdim import ICA, PCA, Moments, PLSRegression, open_source, summarize
 from lowdim.errors import MissingValues
 from lowdim.sources.base import FAN_IN
-from lowdim.sources.opening import open_source
 from partitions import COLLECTIONS, ENGINES, SPARK_WARNINGS
 
 pytestmark = SPARK_WARNINGS

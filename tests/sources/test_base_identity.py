@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from inputs import INPUTS, to_numpy
+from lowdim import open_source
 from lowdim._core.arrays import Beside, dense
 from lowdim.sources.beside import BesideSource
 from lowdim.sources.derived import KnownSource, MappedSource
-from lowdim.sources.opening import open_source
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((60, 5)))
 each = pytest.mark.parametrize("name", list(INPUTS))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from lowdim import open_source
 from lowdim.sources.array import ArraySource
 from lowdim.sources.beside import BesideSource, ColumnsSource
-from lowdim.sources.opening import open_source
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 5))

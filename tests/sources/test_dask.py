@@ -22,10 +22,10 @@ from lowdim import (
     Moments,
     PLSRegression,
     Whitening,
+    open_source,
     summarize,
 )
 from lowdim.inspect import correlations, diagnose
-from lowdim.sources.opening import open_source
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 da = pytest.importorskip("dask.array", reason="Dask is not installed")

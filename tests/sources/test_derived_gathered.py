@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from lowdim import open_source
 from lowdim.reading.rows import Rows
 from lowdim.sources.base import Traits, fits_easily
 from lowdim.sources.derived import StoredSource, gather, with_known_length
-from lowdim.sources.opening import open_source
 
 X = np.random.default_rng(0).standard_normal((11, 4))
 

@@ -7,12 +7,11 @@ import pytest
 
 import lowdim
 from inputs import blocks, namespace, on_disk, table
-from lowdim import PCA, PPCA, Moments, PLSRegression, on_device, scan, summarize
+from lowdim import PCA, PPCA, Moments, PLSRegression, on_device, open_source, scan, summarize
 from lowdim._core.arrays import is_array
 from lowdim.features import Polynomial
 from lowdim.sources.derived import MappedSource
 from lowdim.sources.on_device import resident
-from lowdim.sources.opening import open_source
 from stored import parquet
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")

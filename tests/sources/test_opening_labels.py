@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from lowdim import scan
 from lowdim.sources.opening import row_labels
-from lowdim.sources.scan import scan
 
 ROWS = np.arange(6.0).reshape(3, 2)
 

@@ -5,10 +5,21 @@ import pandas as pd
 import pytest
 
 from laws.summaries_drawn import CASES, empty, rows_of
-from lowdim import CCA, GCCA, PCA, PPCA, FactorAnalysis, Moments, PLSRegression, Triangle, Whitening, summarize
+from lowdim import (
+    CCA,
+    GCCA,
+    PCA,
+    PPCA,
+    FactorAnalysis,
+    Moments,
+    PLSRegression,
+    Triangle,
+    Whitening,
+    open_source,
+    summarize,
+)
 from lowdim.errors import names_difference
 from lowdim.sources.beside import BesideSource
-from lowdim.sources.opening import open_source
 from lowdim.summaries import Columns, Labelled
 
 RNG = np.random.default_rng(0)

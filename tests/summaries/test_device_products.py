@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, summarize
+from lowdim.summaries import Gram
 from lowdim.summaries import device as device_products
-from lowdim.summaries.gram import Gram
 
 RNG = np.random.default_rng(5)
 #: Twelve samples of 3000 features.

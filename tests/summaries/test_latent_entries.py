@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lowdim.summaries import Latent, LatentGaussian, Observed
 from lowdim.summaries import latent as entries
-from lowdim.summaries.latent import Latent, LatentGaussian, Observed
 
 random = np.random.default_rng(0)
 X = random.standard_normal((300, 20)) + 1e6

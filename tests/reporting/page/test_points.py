@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from lowdim import Table
 from lowdim.reporting.blocks import Chart, Document, Listing, Menu, Prose, Section, Widget
 from lowdim.reporting.page import FEW, has_many_points
-from lowdim.table import Table
 
 
 def document(*blocks):

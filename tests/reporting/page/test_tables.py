@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from lowdim import Table
 from lowdim.reporting.page import shown_table
-from lowdim.table import Table
 
 
 def test_numbers_are_shown_short_and_copied_whole():

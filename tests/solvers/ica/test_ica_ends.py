@@ -8,9 +8,9 @@ import pytest
 from lowdim import ICA, open_source
 from lowdim.densities import DENSITIES, GeneralizedGaussian, Sech
 from lowdim.reading.rows import Rows
+from lowdim.solvers import Status, Unmixing
 from lowdim.solvers.ica.fixed_point import _rounds, unmix_pairs
-from lowdim.solvers.ica.objective import Objective, Unmixing, loss_of_end
-from lowdim.solvers.problem import Status
+from lowdim.solvers.ica.objective import Objective, loss_of_end
 
 HALF = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2.0)
 

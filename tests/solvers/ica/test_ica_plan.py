@@ -12,10 +12,19 @@ from lowdim import ICA, PCA, open_source
 from lowdim.densities import Sech
 from lowdim.errors import ConvergenceWarning, RankWarning
 from lowdim.reading.rows import Rows
-from lowdim.solvers import FixedPointICA, Krylov, Plan, QuasiNewtonICA, Status, ica, spectra
-from lowdim.solvers.ica import ICA_SOLVERS
-from lowdim.solvers.ica.objective import IcaRequest, IcaSolver, make_whitener
-from lowdim.solvers.problem import Request
+from lowdim.solvers import (
+    ICA_SOLVERS,
+    FixedPointICA,
+    IcaSolver,
+    Krylov,
+    Plan,
+    QuasiNewtonICA,
+    Request,
+    Status,
+    ica,
+    spectra,
+)
+from lowdim.solvers.ica.objective import IcaRequest, make_whitener
 from models.ica_mixes import gradient, mix
 
 X, _ = mix("both", 2000)

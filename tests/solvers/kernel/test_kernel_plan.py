@@ -8,9 +8,9 @@ import pytest
 from lowdim import KernelPCA, kernel_plan
 from lowdim.errors import SlowWarning
 from lowdim.kernels import Gaussian, Linear, Polynomial, Sigmoid
-from lowdim.solvers.kernel import KERNEL_SOLVERS, KernelRequest, plan, plan_job
-from lowdim.solvers.kernel.exact import DenseKernel, ExactKernel, KrylovKernel
-from lowdim.solvers.kernel.maps import Features, FourierFeatures, Nystrom
+from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, Features, FourierFeatures, KrylovKernel, Nystrom
+from lowdim.solvers.kernel import KernelRequest, plan, plan_job
+from lowdim.solvers.kernel.exact import ExactKernel
 from lowdim.solvers.kernel.matrix import KernelJob
 from lowdim.sources.base import Traits
 

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from inputs import with_holes
-from lowdim import Moments, summarize
+from lowdim import Moments, open_source, summarize
 from lowdim.errors import UndeterminedCovariance
 from lowdim.reading.rows import Rows
 from lowdim.solvers import latent
 from lowdim.solvers.latent.base import independent_loglike, saturated_loglike
-from lowdim.sources.opening import open_source
 from oracles import gaussian_with_holes
 
 RNG = np.random.default_rng(0)

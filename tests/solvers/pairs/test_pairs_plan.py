@@ -5,11 +5,11 @@ import pytest
 
 from inputs import blocks
 from lowdim import CCA, GCCA, PCR, PLSSVD, KernelCCA, Moments, PLSCanonical, PLSRegression, summarize
-from lowdim.solvers import REDUCTIONS
+from lowdim.solvers import REDUCTIONS, CovarianceReduction, GramReduction, Status, TriangleReduction
 from lowdim.solvers import pairs as tables
 from lowdim.solvers import problem as base
-from lowdim.solvers.pairs.reductions import CovarianceReduction, GramReduction, TablesJob, TriangleReduction
-from lowdim.solvers.problem import EIGH_WORK, Status
+from lowdim.solvers.pairs.reductions import TablesJob
+from lowdim.solvers.problem import EIGH_WORK
 from lowdim.sources.base import Traits
 
 RNG = np.random.default_rng(0)

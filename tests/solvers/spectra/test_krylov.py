@@ -6,11 +6,8 @@ from scipy import sparse
 
 from lowdim import PCA, open_source, plan
 from lowdim.errors import ConvergenceWarning
-from lowdim.solvers import iteration
-from lowdim.solvers.problem import Status
+from lowdim.solvers import Covariance, Krylov, Status, iteration
 from lowdim.solvers.spectra import krylov
-from lowdim.solvers.spectra.covariance import Covariance
-from lowdim.solvers.spectra.krylov import Krylov
 from oracles import principal_angles, tolerance
 
 N, P = 700, 600

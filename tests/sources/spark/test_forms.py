@@ -7,9 +7,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from lowdim import PCA, Moments, cross_validate, scan, summarize
+from lowdim import PCA, Moments, cross_validate, open_source, scan, summarize
 from lowdim.errors import MissingValues
-from lowdim.sources.opening import open_source
 
 SPARSE = np.random.default_rng(3).normal(size=(40, 6)) * (np.random.default_rng(4).random((40, 6)) < 0.4)
 #: Which of the rows are sparse vectors.

@@ -7,9 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from lowdim import ICA, PCA, Moments, cross_validate, summarize
+from lowdim import ICA, PCA, Moments, cross_validate, open_source, summarize
 from lowdim.errors import MissingValues
-from lowdim.sources.opening import open_source
 
 from .conftest import COLUMNS
 
