@@ -411,9 +411,11 @@ class PairModel(Model):
             return ""
         lost = []
         for name, view, rank, c in zip(views.names, views.tables, self.rank_, self._ridges, strict=True):
-            # Coordinates may have fewer columns than their upper bound says.
+            if c > 0.0 or rank >= min(view.dimension, views.n_rows - 1):
+                continue
+            # Coordinates may have fewer columns than their upper bound says; they are made if they are asked for.
             expected = min(view.table.shape[1], views.n_rows - 1)
-            if c == 0.0 and rank < min(view.dimension, expected):
+            if rank < expected:
                 lost.append(f"{expected - rank} of {expected} directions of {name} have no variance")
         return ", ".join(lost)
 
