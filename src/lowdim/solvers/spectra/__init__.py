@@ -1,4 +1,4 @@
-"""Eigenpairs of the covariance of rows: the problem behind PCA, whitening and PPCA.
+"""Eigenpairs of the covariance of rows: the problem behind PCA, whitening and feature maps, and a part of PPCA and ICA.
 
 `solve(rows, request, asked)` is the entry point. Each solver is listed in the table `SOLVERS`.
 """
