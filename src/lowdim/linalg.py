@@ -81,7 +81,8 @@ def require_size(
     numbered : bool
         Whether these are all columns of the table, so that the message can name one by its number.
     """
-    if have_digits(squares, weight, each=each):
+    xp = namespace(squares)
+    if float(xp.min(squares) if each else xp.max(squares)) >= smallest_normal(squares, weight):
         return
     lost = underflows(to_numpy(squares), to_numpy(mean), weight)
     if lost.any():
@@ -102,14 +103,7 @@ def underflows(squares: Array, mean: Array, weight: float) -> Array:
     unclear = (size > 0) & (size < math.sqrt(smallest_normal(squares)) / eps(squares))
     # The roots are divided, since variances may be zero where sums of squares are not.
     varies = xp.where(squares > 0, ~is_constant(xp.sqrt(squares) / math.sqrt(weight), mean), unclear)
-    return varies & (squares < smallest_normal(squares) * max(weight, 1.0))
-
-
-def have_digits(squares: Array, weight: float, *, each: bool = False) -> bool:
-    """Whether the largest sum of squares (or `each` of them) and the variance have all their digits: both are at least
-    the smallest normal number."""
-    xp = namespace(squares)
-    return float(xp.min(squares) if each else xp.max(squares)) >= smallest_normal(squares) * max(weight, 1.0)
+    return varies & (squares < smallest_normal(squares, weight))
 
 
 def require_normal(value: float, like: Array, where: str, weight: float = 1.0) -> None:
@@ -117,7 +111,7 @@ def require_normal(value: float, like: Array, where: str, weight: float = 1.0) -
 
     `value` is their size, or the sum of so many as `weight` says; zero is allowed. `where` says which numbers they are.
     """
-    if 0.0 < value < smallest_normal(like) * max(weight, 1.0):
+    if 0.0 < value < smallest_normal(like, weight):
         raise too_small(where)
 
 

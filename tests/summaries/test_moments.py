@@ -29,7 +29,8 @@ def exact(X, w):
 @pytest.mark.parametrize("offset", [0, 10**6])
 def test_against_exact_arithmetic(p, offset, dtype, weighted, order, monkeypatch):
     """Slices of few rows; whole numbers with and without an offset, some columns constant."""
-    monkeypatch.setattr(module, "_slice_rows", lambda *_: 100)
+    monkeypatch.setattr(module, "_SLICE_ROWS", 100)
+    monkeypatch.setattr(module, "CACHE_BYTES", 200 * p * np.dtype(dtype).itemsize)
     monkeypatch.setattr(module, "_UNSHIFTED_FROM", 1)
     random = np.random.default_rng(p)
     n = 130 if p > 100 else 450

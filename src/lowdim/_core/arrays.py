@@ -253,9 +253,10 @@ def eps(x: Array) -> float:
     return float(namespace(x).finfo(x.dtype).eps)
 
 
-def smallest_normal(x: Array) -> float:
-    """The smallest number with all its digits in the dtype of `x`."""
-    return 2.0**-126 if x.dtype == namespace(x).float32 else 2.0**-1022
+def smallest_normal(x: Array, weight: float = 1.0) -> float:
+    """The smallest number with all its digits in the dtype of `x`; with a `weight`, the smallest sum over rows of this
+    total weight that has all its digits, as has the mean."""
+    return (2.0**-126 if x.dtype == namespace(x).float32 else 2.0**-1022) * max(weight, 1.0)
 
 
 def all_finite(x: Array) -> bool:

@@ -306,19 +306,19 @@ class PCA(SpectralModel):
         spectrum = self._kept(spectrum)
         p, like, host = self.n_features_in_, spectrum.vectors, numpy_dtype(dtype)
         k = spectrum.values.shape[0]
-        variances, total = spectrum.variances(self.ddof), spectrum.total or 1.0
-        found = [in_range(variances, host), (spectrum.values / total).astype(host)]
+        weight, total = divisor(spectrum.weight, self.ddof), spectrum.total or 1.0
+        found = [in_range(spectrum.values / weight, host), (spectrum.values / total).astype(host)]
         found.append(in_range(np.sqrt(spectrum.values), host))
         self.n_components_ = k
         self.mean_ = asarray_like(spectrum.mean, like, dtype=dtype)
         self.scale_ = None if spectrum.scale is None else asarray_like(spectrum.scale, like, dtype=dtype)
         self.components_ = astype(namespace(like).asarray(spectrum.vectors, copy=True), dtype)
         self.explained_variance_, self.explained_variance_ratio_, self.singular_values_ = to_device(found, like)
-        self.noise_variance_ = spectrum.tail.total / divisor(spectrum.weight, self.ddof) / (p - k) if k < p else 0.0
+        self.noise_variance_ = spectrum.tail.total / weight / (p - k) if k < p else 0.0
         self.tail_ = spectrum.tail
         self.total_weight_ = spectrum.weight
-        self.rank_ = min(spectrum.rank, k)
-        self.rank_cut_ = spectrum.rank_cut / divisor(spectrum.weight, self.ddof)
+        self.rank_ = spectrum.rank
+        self.rank_cut_ = spectrum.rank_cut / weight
 
     def _kept(self, spectrum: Spectrum) -> Spectrum:
         """The components that `n_components` and `whiten` keep."""

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arrays import Array, asarray_like, astype, dense, device, in_range, namespace, numpy_dtype
+from .._core.arrays import Array, asarray_like, astype, dense, device, in_range, namespace, numpy_dtype, smallest_normal
 from .._core.schema import Instance, Maybe, Numbers, Real, Sometimes
 from .._core.threads import memory_bytes
 from ..errors import RankWarning, choice, needs_memory, no_variance, warn_user
 from ..features import affine
-from ..linalg import divisor, have_digits, r_factor
+from ..linalg import divisor, r_factor
 from ..reading.rows import Rows
 from ..solvers import spectra
 from ..solvers.problem import Request, Spectrum, leading_count
@@ -291,7 +291,7 @@ class Whitening(SpectralModel):
 
     def _set_fourth(self, fourth: float, n_rows: int, weight: float) -> None:
         """Keep the fourth moment, an error if it has lost its digits."""
-        if n_rows > 1 and not have_digits(np.array([fourth]), weight):
+        if n_rows > 1 and not fourth >= smallest_normal(np.asarray(fourth), weight):
             raise ValueError(
                 "regularization='ledoit-wolf': the fourth moments are zero or have lost digits, because all rows "
                 "are the same or so small that fourth powers underflow. Multiply them by a constant, or use 'oas'."

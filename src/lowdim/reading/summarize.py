@@ -263,9 +263,9 @@ def summarize_source(
     """As `summarize`, with weights that have been checked. With `keep`, the file of the checkpoint holds the sums of
     all rows at the end, and the caller removes it."""
     progress = watcher(progress)
-    names = agreed_names(summary.names, column_names(source), "the table to be added")
-    if names is not summary.names:
-        summary.names = names
+    names = column_names(source)
+    if names is not None:
+        summary.names = agreed_names(summary.names, names, "the table to be added")
     if source.traits.sent is not None:
         # The rows are summed up on the device to which they are sent, and the sums come back.
         rows = resident(source)

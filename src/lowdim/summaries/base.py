@@ -335,10 +335,6 @@ class Summary(ABC):
         """Whether the product of one block is large enough to keep a threaded BLAS busy by itself."""
         return False
 
-    def _is_wide(self) -> bool:
-        """Whether products of all pairs of columns of a block keep a threaded BLAS busy."""
-        return self._sizes()["p"] > NARROW
-
     def update(self, block: Array, weights: Array | None = None) -> None:
         """Add the rows of `block`, a dense array or a CSR array; row i counts `weights[i]` times. Rows of weight zero
         are ignored. If the block is refused, the summary stays as it was."""

@@ -25,7 +25,7 @@ from .._core.arrays import (
     wide_dtype,
 )
 from ..linalg import FLOAT32_SQUARES, divisor, is_constant, r_factor, require_rows, require_size
-from .base import CACHE_BYTES, Changes, Summary, check_squares, products_in_range, row_weights
+from .base import CACHE_BYTES, NARROW, Changes, Summary, check_squares, products_in_range, row_weights
 from .device import products_of_samples
 
 #: Products about a point have lost too many digits if less than this share of the squares is variance.
@@ -207,7 +207,7 @@ class Gram(Summary):
     @property
     def threaded_blas(self) -> bool:
         """Whether there are enough samples for the product of a block to keep all BLAS threads busy."""
-        return self._is_wide()
+        return self._sizes()["p"] > NARROW
 
     @property
     def slices_on_device(self) -> bool:  # type: ignore[override]

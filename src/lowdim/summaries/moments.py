@@ -31,7 +31,17 @@ from .._core.arrays import (
 from .._core.threads import add_products, mirror_upper
 from ..errors import NonFiniteBlock
 from ..linalg import FLOAT64_EPS, divisor, require_rows
-from .base import CACHE_BYTES, Changes, Summary, check_squares, merged_mean, products_in_range, total_weight, two_sum
+from .base import (
+    CACHE_BYTES,
+    NARROW,
+    Changes,
+    Summary,
+    check_squares,
+    merged_mean,
+    products_in_range,
+    total_weight,
+    two_sum,
+)
 from .device import device_sums
 
 
@@ -98,7 +108,7 @@ class ScatterSummary(MeanSummary):
     @property
     def threaded_blas(self) -> bool:
         """Whether there are enough columns for the product of a block to keep all BLAS threads busy."""
-        return self._is_wide()
+        return self.n_features > NARROW
 
     def covariance(self, ddof: int = 1) -> Array:
         """scatter / (weight - ddof)."""
@@ -142,13 +152,6 @@ _ADDED_BY_BLAS_FROM = 128
 #: For blocks of at least this many numbers it is worth looking whether they need a shift; in the first block, this many
 #: rows are looked at.
 _UNSHIFTED_FROM, _FIRST_ROWS = 1 << 16, 32
-
-
-def _slice_rows(n_columns: int, itemsize: int, by_columns: bool) -> int:
-    """The number of rows of a slice; at least 2 p, because adding the product of a slice costs p^2 operations."""
-    if itemsize == 8 and n_columns >= _SHORT_SLICES_FROM and not by_columns:
-        return max(_SLICE_ROWS, 2 * n_columns)
-    return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
 
 class Moments(ScatterSummary):
@@ -331,7 +334,9 @@ class Moments(ScatterSummary):
         """Sums and products of a block about the shift, slice by slice, so that each slice stays in cache; and the
         largest machine epsilon of the products, which are in the dtype of the rows if the squares are in its range."""
         n, p = block.shape
-        rows = _slice_rows(p, block.itemsize, has_columns_in_one_piece(block))
+        short = block.itemsize == 8 and p >= _SHORT_SLICES_FROM and not has_columns_in_one_piece(block)
+        # At least 2 p rows, because adding the product of a slice costs p^2 operations.
+        rows = max(_SLICE_ROWS if short else CACHE_BYTES // 2 // (p * block.itemsize), 2 * p)
         product_eps = 0.0
         if n > rows:
             s, P = np.zeros(p), np.zeros((p, p))

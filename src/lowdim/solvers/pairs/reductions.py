@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._core.arrays import Array, asarray_like, astype, dense, namespace, to_numpy
+from ..._core.arrays import Array, asarray_like, astype, dense, namespace, smallest_normal, to_numpy
 from ..._core.devices import placed_on_host
 from ...errors import choice, needs_columns, needs_memory
 from ...linalg import (
@@ -20,7 +20,6 @@ from ...linalg import (
     column_lengths,
     divisor,
     eigh_descending,
-    have_digits,
     is_constant,
     numerical_rank,
     quiet_blas,
@@ -486,7 +485,7 @@ def _view_of_wide(rows: RowsLike, scaled: bool, ddof: int, weight: float, name: 
     G /= squares
     # The largest eigenvalue is at least the largest entry of the diagonal, and that is the largest entry of all.
     size = np.array([squares if G.any() else 0.0])
-    if not have_digits(size, weight):
+    if not size[0] >= smallest_normal(size, weight):
         # The means are needed only to tell columns that are too small from constant ones.
         means = rows.map_features(lambda block: feature_means(dense(block), rows.weights))
         require_size(size, to_numpy(means)[:, 0].astype(np.float64), weight, table=name)
