@@ -20,7 +20,7 @@ ROWS = [
     ("the same, with larger uniquenesses", "factors-easy", ["scikit-learn"]),
     (
         "20% missing entries of 20,000 x 100 filled",
-        "holes",
+        "missing",
         ["statsmodels fill-em", "scikit-learn IterativeImputer, once"],
     ),
     ("ICA of 100,000 x 40", "ica-mixed", ["picard"]),

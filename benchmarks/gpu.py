@@ -171,7 +171,7 @@ def halves(lib: Any, n: int, p: int, q: int) -> list[Any]:
     return [X[:, :q], X[:, q:]]
 
 
-def with_holes(lib: Any, n: int, p: int) -> list[Any]:
+def with_missing(lib: Any, n: int, p: int) -> list[Any]:
     X = rows(lib, n, p)
     X[lib.uniform(n, p) < 0.2] = float("nan")
     return [X]
@@ -236,7 +236,7 @@ def cases(lib: Any) -> list[Case]:
         ),
         Case(
             "PPCA(10), 100,000 x 100, 20% missing",
-            lambda lib: with_holes(lib, 100_000, 100),
+            lambda lib: with_missing(lib, 100_000, 100),
             lambda X: PPCA(10).fit(X),
             None,
             variances,

@@ -101,7 +101,7 @@ def cases() -> list[Case]:
         X[:, ::8] = 7.0
         return X
 
-    def holes(rng: np.random.Generator, n: int) -> list[np.ndarray]:
+    def incomplete(rng: np.random.Generator, n: int) -> list[np.ndarray]:
         X = with_spectrum(rng, n // 10, np.r_[10.0, 8.0, 6.0, np.ones(P - 3)]) + 1e3
         X[rng.random(X.shape) < 0.2] = np.nan
         return [X]
@@ -141,7 +141,7 @@ def cases() -> list[Case]:
         Case(f"PCA, float64, entries of 1e30, {far}", wide(times(1e30, large_means)), pca, eigenvalues, FLOAT64),
         Case(f"Whitening, float32, {far}", narrow(large_means), Whitening(n_components=K), eigenvalues, FLOAT32),
         Case(f"PPCA, float32, {far}", narrow(large_means), PPCA(K), eigenvalues, FLOAT32, singular=False),
-        Case("PPCA(3), float64, 20% missing", holes, PPCA(3), eigenvalues, 1e-5, singular=False),
+        Case("PPCA(3), float64, 20% missing", incomplete, PPCA(3), eigenvalues, 1e-5, singular=False),
         Case(
             f"FactorAnalysis(3), float32, {far}",
             narrow(large_means),

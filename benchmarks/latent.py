@@ -54,7 +54,7 @@ class Hidden:
         return t.data.nbytes + t.indices.nbytes + t.indptr.nbytes if scipy.sparse.issparse(t) else t.nbytes
 
 
-def holes(shape, seed=0):
+def incomplete(shape, seed=0):
     """Rows of ten latent variables and unit noise; a fifth of the entries is missing."""
     n, p = shape
     rng = np.random.default_rng(seed)
@@ -265,12 +265,12 @@ CASES = [
         error=shortfall,
     ),
     Case(
-        "holes",
+        "missing",
         "PPCA 20,000 x 100, 20% missing, K=10, fit and fill (error: RMSE of the hidden entries)",
         ">= 4 x faster than statsmodels, >= 100 x than IterativeImputer, RMSE no higher",
         (20_000, 100),
         10,
-        holes,
+        incomplete,
         lambda data, k: None,
         [
             imputation_contender("lowdim", fill_by_ppca),

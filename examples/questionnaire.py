@@ -1,4 +1,4 @@
-"""A questionnaire with holes: five traits of personality from 25 questions, of which some were not answered.
+"""A questionnaire with missing entries: five traits of personality from 25 questions, of which some were not answered.
 
 Every answer that was given is used, and no person is left out. You learn to check whether factor analysis is suitable,
 to read rotated loadings and the fit of the model, and to fill in missing answers with their uncertainty.

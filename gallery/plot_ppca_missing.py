@@ -16,12 +16,12 @@ from lowdim import PPCA
 
 wine = load_wine(as_frame=True).data
 hidden = np.random.default_rng(0).random(wine.shape) < 0.1
-holes = wine.mask(hidden)
-model = PPCA(4, standardize=True).fit(holes)
-filled, sd = (np.asarray(table) for table in model.impute(holes, return_std=True))
+incomplete = wine.mask(hidden)
+model = PPCA(4, standardize=True).fit(incomplete)
+filled, sd = (np.asarray(table) for table in model.impute(incomplete, return_std=True))
 truth, scale = wine.to_numpy(), wine.to_numpy().std(axis=0)
 error = ((filled - truth) / scale)[hidden]
-of_means = ((np.nanmean(holes, axis=0) - truth) / scale)[hidden]
+of_means = ((np.nanmean(incomplete, axis=0) - truth) / scale)[hidden]
 within = np.abs(filled - truth)[hidden] < 1.645 * sd[hidden]
 print(f"{hidden.sum()} entries hidden; RMSE in standard deviations: {np.sqrt(np.mean(error**2)):.2f}, "
       f"of means {np.sqrt(np.mean(of_means**2)):.2f}")  # fmt: skip

@@ -22,8 +22,8 @@ X_NAMES, Y_NAMES = [f"x{i}" for i in range(5)], [f"y{i}" for i in range(3)]
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """240 rows of five columns, with two strong sources that are not Gaussian; the same rows with holes; and a second
-    table that depends on the first one."""
+    """240 rows of five columns, with two strong sources that are not Gaussian; the same rows with missing entries; and
+    a second table that depends on the first one."""
     rng = np.random.default_rng(1)
     sources = rng.laplace(size=(240, 2)) * [4.0, 3.0]
     X = sources @ rng.normal(size=(2, 5)) + rng.laplace(size=(240, 5)) * [0.8, 0.9, 1.0, 1.1, 1.2] + 100.0
@@ -31,7 +31,7 @@ def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, np.where(rng.random(X.shape) < 0.1, np.nan, X), Y
 
 
-X, HOLES, Y = _tables()
+X, INCOMPLETE, Y = _tables()
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Case:
     model: str
     options: Mapping[str, Any]
     two_tables: bool = False
-    holes: bool = False
+    incomplete: bool = False
     #: Whether the fit brings all rows to the process of the user.
     gathers: bool = False
 
@@ -57,7 +57,7 @@ CASES: dict[str, Case] = {
     "PCA, triangle": Case("PCA", {"solver": "triangle"}),
     "Whitening": Case("Whitening", {}),
     "PPCA": Case("PPCA", {}),
-    "PPCA, rows with holes": Case("PPCA", {"solver": EM(tol=0.3)}, holes=True),
+    "PPCA, rows with missing entries": Case("PPCA", {"solver": EM(tol=0.3)}, incomplete=True),
     "FactorAnalysis": Case("FactorAnalysis", {}),
     "FeatureMapPCA": Case("FeatureMapPCA", {}),
     "KernelPCA, dense": Case("KernelPCA", {**_GAUSSIAN, "solver": "dense"}, gathers=True),
@@ -79,7 +79,7 @@ CASES: dict[str, Case] = {
 
 
 def as_arrays(case: Case) -> tuple[Any, ...]:
-    rows = HOLES if case.holes else X
+    rows = INCOMPLETE if case.incomplete else X
     return (rows, Y) if case.two_tables else (rows,)
 
 
@@ -105,12 +105,12 @@ def as_spark(session: Any) -> Callable[[Case], tuple[Any, ...]]:
         numbers = session.range(0, len(LENGTHS), 1, len(LENGTHS))
         return numbers.mapInArrow(rows, ", ".join(f"{name} double" for name in names)).cache()
 
-    both, holes = frame(np.hstack([X, Y]), [*X_NAMES, *Y_NAMES]), frame(HOLES, X_NAMES)
+    both, incomplete = frame(np.hstack([X, Y]), [*X_NAMES, *Y_NAMES]), frame(INCOMPLETE, X_NAMES)
 
     def given(case: Case) -> tuple[Any, ...]:
         if case.two_tables:
             return both, Y_NAMES
-        return (holes if case.holes else both.select(*X_NAMES),)
+        return (incomplete if case.incomplete else both.select(*X_NAMES),)
 
     return given
 

@@ -20,7 +20,7 @@ TOLERANCES: dict[str, float] = {
     "PCA, triangle": 1e-13,
     "Whitening": 1e-13,
     "PPCA": 1e-13,
-    "PPCA, rows with holes": 1e-13,
+    "PPCA, rows with missing entries": 1e-13,
     "FactorAnalysis": 1e-11,
     "FeatureMapPCA": 1e-13,
     "KernelPCA, dense": 1e-13,

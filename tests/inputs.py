@@ -241,7 +241,7 @@ def to_numpy(a: Any) -> np.ndarray:
     return np.asarray(a) if isinstance(a, np.ndarray | float) or hasattr(a, "compute") else np.array(np.from_dlpack(a))
 
 
-def with_holes(X, share=0.2, seed=1):
+def with_missing(X, share=0.2, seed=1):
     """A copy of `X` in which this share of the entries is NaN."""
     X = X.copy()
     X[np.random.default_rng(seed).random(X.shape) < share] = np.nan

@@ -199,7 +199,7 @@ def conditional(x, mean, C):
     return mean[m] + A @ (x[~m] - mean[~m]), C[np.ix_(m, m)] - A @ C[np.ix_(~m, m)]
 
 
-def gaussian_with_holes(X, steps=5000):
+def gaussian_with_missing(X, steps=5000):
     """Mean, covariance and log-likelihood of the Gaussian of maximum likelihood for rows with NaN: EM, row by row."""
     n, p = X.shape
     mean, C = np.nanmean(X, axis=0), np.diag(np.nanvar(X, axis=0))

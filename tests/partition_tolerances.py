@@ -30,7 +30,7 @@ class Case:
     make: Callable[[], Any]
     attribute: str
     tolerance: float
-    holes: bool = False
+    incomplete: bool = False
 
 
 def _kernel_pca(solver: str) -> KernelPCA:
@@ -43,7 +43,7 @@ def _ica(solver: str) -> ICA:
 
 CASES: dict[str, Case] = {
     "PCA, `krylov`": Case(lambda: PCA(2, solver="krylov", random_state=0), "components_", 1e-13),
-    "PPCA, rows with holes": Case(lambda: PPCA(2, solver=EM(tol=1e-6)), "loadings_", 1e-13, holes=True),
+    "PPCA, rows with missing entries": Case(lambda: PPCA(2, solver=EM(tol=1e-6)), "loadings_", 1e-13, incomplete=True),
     "Factor analysis": Case(lambda: FactorAnalysis(2), "loadings_", 1e-13),
     "ICA, `quasi-newton`": Case(lambda: _ica("quasi-newton"), "components_", 1e-13),
     "ICA, `fixed-point`": Case(lambda: _ica("fixed-point"), "components_", 1e-12),
@@ -59,11 +59,11 @@ def differences() -> dict[str, float]:
 
     rng = np.random.default_rng(1)
     rows = rng.laplace(size=(1200, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0] @ np.linalg.qr(rng.standard_normal((5, 5)))[0] + 3.0
-    holes = np.where(rng.random(rows.shape) < 0.1, np.nan, rows)
+    incomplete = np.where(rng.random(rows.shape) < 0.1, np.nan, rows)
     found = {}
     with apart(ENGINES["Dask"]):
         for name, case in CASES.items():
-            table = holes if case.holes else rows
+            table = incomplete if case.incomplete else rows
             cut = (da.from_array(table, chunks=(-(-len(table) // n), -1)) for n in PARTITIONS)
             first, *others = (getattr(case.make().fit(each), case.attribute) for each in cut)
             found[name] = max(float(np.abs(other - first).max() / np.abs(first).max()) for other in others)

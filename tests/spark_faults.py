@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import lowdim
-from engine_parity import HOLES, X, fitted_arrays
+from engine_parity import INCOMPLETE, X, fitted_arrays
 from lowdim import ICA, PCA, PPCA
 from lowdim.solvers import EM
 from other_lowdim import with_another_version, without_lowdim
@@ -150,7 +150,7 @@ def killed(spark: Any, folder: Path) -> None:
     several."""
     for name, make in FITS.items():
         calm, died = folder / f"{name} calm", folder / f"{name} died"
-        table = HOLES if name == "EM" else X
+        table = INCOMPLETE if name == "EM" else X
         expected = make().fit(frame(spark, table, counting(calm)))
         n_reads = len(os.listdir(calm))
         # Rows are counted first.

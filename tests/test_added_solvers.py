@@ -158,10 +158,10 @@ def test_a_solver_of_factor_analysis(monkeypatch):
         close(ours.get_covariance(), usual.get_covariance(), 1e-4)
         assert ours.loglike_[-1] == pytest.approx(usual.loglike_[-1], abs=1e-5)
         assert ours.test().p_value == pytest.approx(usual.test().p_value, abs=1e-4)
-    # Rows with holes are for EM, as always; and one noise for all columns it cannot fit.
-    holes = rows.copy()
-    holes[3, 2] = np.nan
-    assert FactorAnalysis(2, solver="descent").fit(holes).solver_ == "em"
+    # Rows with missing entries are for EM, as always; and one noise for all columns it cannot fit.
+    incomplete = rows.copy()
+    incomplete[3, 2] = np.nan
+    assert FactorAnalysis(2, solver="descent").fit(incomplete).solver_ == "em"
     for solver in ("descent", Descent()):
         with pytest.raises(ValueError, match="is not one of 'auto', 'em', 'covariance'"):
             PPCA(2, solver=solver).fit(rows)

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 #: A model that has been fitted to few rows, and what is then asked of it.
 JOBS = {
     "folds": "FactorAnalysis(2), lambda m: cross_validate(m, A[:, :70], cv=10)",
-    "folds with holes": "PPCA(2), lambda m: cross_validate(PPCA(solver=EM(tol=1e-15, max_iter=10**7)), HOLES)",
+    "folds, incomplete": "PPCA(2), lambda m: cross_validate(PPCA(solver=EM(tol=1e-15, max_iter=10**7)), INCOMPLETE)",
     "Newton": "FactorAnalysis(2), lambda m: m.set_params(n_components=100).fit(A)",
-    "EM": "PPCA(2, solver=EM(tol=1e-15, max_iter=10**7)), lambda m: m.fit(np.tile(HOLES, (30, 1)))",
+    "EM": "PPCA(2, solver=EM(tol=1e-15, max_iter=10**7)), lambda m: m.fit(np.tile(INCOMPLETE, (30, 1)))",
     "ICA": "ICA(2), lambda m: m.set_params(n_components=None, n_init=10**6).fit(A[:, :12])",
     "kernel": "KernelPCA(2, kernel='rbf', solver='matrix-free'), lambda m: m.fit(np.tile(A, (4, 1)))",
     "rows": "PCA(2), lambda m: m.fit(itertools.repeat(A))",
@@ -40,7 +40,7 @@ AGAIN = itertools.count()
 blas = ThreadpoolController().select(user_api="blas")
 rng = np.random.default_rng(0)
 A = rng.laplace(size=(4_000, 300)) @ np.diag(np.linspace(3.0, 1.0, 300))
-HOLES = np.where(rng.random((2_000, 30)) < 0.2, np.nan, A[:2_000, :30])
+INCOMPLETE = np.where(rng.random((2_000, 30)) < 0.2, np.nan, A[:2_000, :30])
 LARGE = summarize(rng.standard_normal((1_100, 1_000)), Moments)
 
 def state():

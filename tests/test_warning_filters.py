@@ -16,13 +16,13 @@ from lowdim._core.threads import run_in_parallel
 from lowdim.errors import ConvergenceWarning, LowdimWarning, RankWarning, warn_user, without_warnings
 from lowdim.solvers import EM
 
-HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+INCOMPLETE = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
 #: Every fit of a fold stops after one step, and would say so.
 HASTY = {"solver": EM(max_iter=1)}
 #: What silences warnings of single fits.
 SILENT = {
     "cross_validate": lambda: cross_validate(FactorAnalysis(**HASTY), X, n_components=[1, 2]),
-    "cross_validate, holes": lambda: cross_validate(PPCA(**HASTY), HOLES, n_components=[1]),
+    "cross_validate, missing entries": lambda: cross_validate(PPCA(**HASTY), INCOMPLETE, n_components=[1]),
     "PCA('cv')": lambda: PCA("cv").fit(X),
     "PLSRegression('cv')": lambda: PLSRegression("cv").fit(X, Y),
     "bootstrap": lambda: bootstrap(FactorAnalysis(1, **HASTY), X, n_boot=3, random_state=0),

@@ -80,8 +80,8 @@ def ppca(axes: Any) -> None:
     axes[0].contour(x, y, log_density, levels=levels, colors=SECOND, linestyles="solid")
     label(axes[0], plane, "Density: 50%, 90% and 99% of the rows")
     wine = load_wine(as_frame=True).data
-    holes = wine.mask(np.random.default_rng(4).random(wine.shape) < 0.1)
-    PPCA(3, standardize=True).fit(holes).plot.missing(holes, "flavanoids", ax=axes[1])
+    incomplete = wine.mask(np.random.default_rng(4).random(wine.shape) < 0.1)
+    PPCA(3, standardize=True).fit(incomplete).plot.missing(incomplete, "flavanoids", ax=axes[1])
 
 
 def factor_analysis(axes: Any) -> None:

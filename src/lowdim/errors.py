@@ -406,10 +406,10 @@ def unknown_length(what: str, instead: str = "") -> NeedsRowsInMemory:
     )
 
 
-def holes_after_reading(holes: MissingValues) -> MissingValues:
+def missing_after_reading(found: MissingValues) -> MissingValues:
     """The error for missing values that are found when the first blocks of a stream are gone."""
     return MissingValues(
-        f"{holes.where} Rows with missing values are read several times, and this stream can be read once only: its "
+        f"{found.where} Rows with missing values are read several times, and this stream can be read once only: its "
         "first block, which has none, is gone. Pass all rows (reader.read_all()), a list of blocks, or a function that "
         "returns a fresh iterator."
     )
@@ -498,11 +498,11 @@ def no_checkpoint_of(model: str, plan: Any) -> ValueError:
     )
 
 
-def no_checkpoint_with_holes(reason: Any) -> ValueError:
+def no_checkpoint_with_missing(reason: Any) -> ValueError:
     """The error for missing values in the rows of a fit that has a checkpoint."""
     return ValueError(
         f"{reason} Rows with missing values are fitted in several passes, and a checkpoint keeps the state of one: fit "
-        "without checkpoint, or fill the holes first."
+        "without checkpoint, or fill the missing entries first."
     )
 
 
@@ -594,7 +594,7 @@ class UndeterminedCovariance(ValueError):
     """The observed entries do not determine a covariance matrix of all columns."""
 
 
-def constant_with_holes(columns: Sequence[int], names: Sequence[str] | None) -> ValueError:
+def constant_with_missing(columns: Sequence[int], names: Sequence[str] | None) -> ValueError:
     """The error for columns whose observed entries are all the same, where a covariance is estimated."""
     return UndeterminedCovariance(
         f"the observed entries of {_listed_columns(columns, names)} are all the same, so that the likelihood of a "

@@ -15,6 +15,8 @@ def files(tmp_path_factory):
     numbers = wine.drop(columns="class")
     for name, columns in (("left", slice(0, 4)), ("right", slice(4, 8)), ("third", slice(8, 13))):
         numbers.iloc[:, columns].to_csv(folder / f"{name}.csv", index=False)
-    holes = np.random.default_rng(0).random(numbers.shape) < 0.1
-    numbers.astype(float).mask(holes).assign(**{"class": wine["class"]}).to_csv(folder / "holes.csv", index=False)
+    missing = np.random.default_rng(0).random(numbers.shape) < 0.1
+    numbers.astype(float).mask(missing).assign(**{"class": wine["class"]}).to_csv(
+        folder / "incomplete.csv", index=False
+    )
     return folder

@@ -58,7 +58,7 @@ def prepared(files, tmp_path_factory):
         patch.chdir(folder)
         for line in (
             "fit pca wine.csv -c numeric -k 2 -o pca.model",
-            "fit ppca holes.csv -x class -k 2 -o ppca.model",
+            "fit ppca incomplete.csv -x class -k 2 -o ppca.model",
             "fit pls-regression wine.csv -c numeric -y hue -o pls.model",
             "fit pls-regression wine.csv -c numeric -y hue -k cv -o cv.model",
             "fit cca wine.csv -c numeric -y hue -y proline -o cca.model",

@@ -75,12 +75,12 @@ def test_a_pipe_of_commands(files, wine, pca):
     assert run("inverse", "p.model", "-", "--id", "class", folder=files, stdin=binary).stdout == rows
 
 
-def test_holes_are_filled(files, numbers):
-    run("fit", "ppca", "holes.csv", "--id", "class", "-k", "2", "--standardize", "-o", "h.model", folder=files)
-    holes = pd.read_csv(files / "holes.csv")
-    done = run("impute", "h.model", "holes.csv", "--id", "class", "--std", folder=files)
+def test_missing_entries_are_filled(files, numbers):
+    run("fit", "ppca", "incomplete.csv", "--id", "class", "-k", "2", "--standardize", "-o", "h.model", folder=files)
+    incomplete = pd.read_csv(files / "incomplete.csv")
+    done = run("impute", "h.model", "incomplete.csv", "--id", "class", "--std", folder=files)
     filled = read_csv(done.stdout)
-    expected, std = lowdim.load(files / "h.model").impute(holes[numbers.columns], return_std=True)
+    expected, std = lowdim.load(files / "h.model").impute(incomplete[numbers.columns], return_std=True)
     assert np.allclose(filled[numbers.columns], expected)
     assert np.allclose(filled[[f"{name}_std" for name in numbers.columns]], std)
 
@@ -164,11 +164,11 @@ def test_convert_keeps_columns_and_types(files, wine):
     wine.assign(count=np.arange(178)).to_parquet(files / "typed.parquet")
     run("convert", "typed.parquet", "-o", "typed.arrow", folder=files)
     assert pd.read_feather(files / "typed.arrow")["count"].dtype == np.int64
-    run("convert", "holes.csv", "-c", "numeric", "-o", "holes.npy", folder=files)
-    holes = pd.read_csv(files / "holes.csv").drop(columns="class")
-    assert np.array_equal(np.load(files / "holes.npy"), holes.to_numpy(), equal_nan=True)
-    done = run("convert", "holes.npy", "-o", "-", folder=files)
-    assert np.array_equal(read_csv(done.stdout).to_numpy(), holes.to_numpy(), equal_nan=True)
+    run("convert", "incomplete.csv", "-c", "numeric", "-o", "incomplete.npy", folder=files)
+    incomplete = pd.read_csv(files / "incomplete.csv").drop(columns="class")
+    assert np.array_equal(np.load(files / "incomplete.npy"), incomplete.to_numpy(), equal_nan=True)
+    done = run("convert", "incomplete.npy", "-o", "-", folder=files)
+    assert np.array_equal(read_csv(done.stdout).to_numpy(), incomplete.to_numpy(), equal_nan=True)
 
 
 def test_inspect(files, pca):
@@ -282,9 +282,9 @@ def test_what_is_missing_is_said_in_the_words_of_the_command(files, pca, argumen
     assert done.returncode == 1 and said in done.stderr and "unfinished" not in done.stderr
 
 
-def test_advice_on_holes_names_commands(tmp_path):
-    (tmp_path / "holes.csv").write_text("a,b\n1,2\n,3\n4,5\n")
-    done = run("fit", "pca", "holes.csv", folder=tmp_path, check=False)
+def test_advice_on_missing_entries_names_commands(tmp_path):
+    (tmp_path / "incomplete.csv").write_text("a,b\n1,2\n,3\n4,5\n")
+    done = run("fit", "pca", "incomplete.csv", folder=tmp_path, check=False)
     assert done.returncode == 1 and "lowdim fit ppca --standardize, then lowdim impute" in done.stderr
 
 

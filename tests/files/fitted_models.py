@@ -13,13 +13,13 @@ from scipy import sparse
 import lowdim
 import lowdim.sklearn
 from examples import DENSITY_EXAMPLES, KERNEL_EXAMPLES, MODELS, WIDE, WIDE_Y, X, Y, density, kernel, make, tables
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import FourthMoments, KernelPCA, Moments, Triangle, Whitening, densities, kernels, solvers
 from lowdim.errors import LowdimWarning, without_warnings
 from lowdim.kernels import KERNELS
 from lowdim.solvers import KERNEL_SOLVERS, PREIMAGES, ROTATIONS
 
-HOLES = with_holes(X)
+INCOMPLETE = with_missing(X)
 #: 0, 1, 2 or 3 times each row.
 WEIGHTS = np.random.default_rng(3).integers(0, 4, len(X)).astype(float)
 FRAME = pd.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
@@ -93,10 +93,10 @@ def of_one_table() -> Iterator[tuple[str, Case]]:
     )
     yield "Whitening-oas", fit(Whitening(regularization="oas"), X)
     for standardize in (False, True):
-        yield f"PPCA-holes-{standardize}", fit(ppca(2, standardize=standardize), HOLES)
-        yield f"FactorAnalysis-holes-{standardize}", fit(factors(2, standardize=standardize), HOLES)
-    yield "PPCA-prior", fit(ppca(3, prior="vb"), HOLES)
-    yield "PPCA-unstored", fit(ppca(1, missing="unstored"), sparse.csr_array(np.nan_to_num(HOLES)))
+        yield f"PPCA-missing-{standardize}", fit(ppca(2, standardize=standardize), INCOMPLETE)
+        yield f"FactorAnalysis-missing-{standardize}", fit(factors(2, standardize=standardize), INCOMPLETE)
+    yield "PPCA-prior", fit(ppca(3, prior="vb"), INCOMPLETE)
+    yield "PPCA-unstored", fit(ppca(1, missing="unstored"), sparse.csr_array(np.nan_to_num(INCOMPLETE)))
     for rule in ("minka", "bic", "cv"):
         yield f"PPCA-rule-{rule}", fit(ppca(rule), X)
     for rule in ("bic", "parallel", "cv"):

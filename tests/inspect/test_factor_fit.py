@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import PPCA, FactorAnalysis, Moments
 from lowdim.inspect import determinacy, fit_report
 from lowdim.inspect.factor_fit import noncentral_ends
@@ -155,12 +155,12 @@ def test_determinacy_is_the_correlation_of_factors_with_their_scores(rotation):
         assert np.corrcoef(f[:, j], scores[:, j])[0, 1] == pytest.approx(expected[j], abs=0.01)
 
 
-def test_with_holes():
-    holes = with_holes(X, 0.05)
-    fa = FactorAnalysis(2).fit(holes)
-    report, whole = fit_report(fa, holes), fit_report(FactorAnalysis(2).fit(X))
-    assert report.dof == whole.dof and report.chi_square == fa.test(holes).chi_square
-    assert report.bic == pytest.approx(fa.bic(holes), rel=1e-9)
+def test_with_missing_entries():
+    incomplete = with_missing(X, 0.05)
+    fa = FactorAnalysis(2).fit(incomplete)
+    report, whole = fit_report(fa, incomplete), fit_report(FactorAnalysis(2).fit(X))
+    assert report.dof == whole.dof and report.chi_square == fa.test(incomplete).chi_square
+    assert report.bic == pytest.approx(fa.bic(incomplete), rel=1e-9)
     assert abs(report.cfi - whole.cfi) < 0.05 and abs(report.rmsr - whole.rmsr) < 0.02
     assert "without Bartlett's correction" in str(report)
     with pytest.raises(ValueError, match="pass them as X"):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inputs import with_holes
+from inputs import with_missing
 from lowdim.solvers import EM
 
 TIGHT = EM(tol=1e-9, max_iter=5000)
@@ -14,7 +14,7 @@ def rows(n=60, p=6, k=2, noise=0.5, seed=0, offset=3.0):
 
 
 X = rows()
-HOLES = with_holes(X)
+INCOMPLETE = with_missing(X)
 
 
 def covariance(ppca):

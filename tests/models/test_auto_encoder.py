@@ -10,7 +10,7 @@ from scipy.linalg import subspace_angles
 from sklearn import datasets
 
 import lowdim
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import PCA, PPCA, AutoEncoder, open_source
 from lowdim.errors import RankWarning
 from lowdim.reading.rows import Rows
@@ -74,7 +74,7 @@ def test_the_evidence_bound_of_a_linear_decoder_is_the_likelihood_of_ppca(name, 
 
 
 def test_without_hidden_layers_missing_values_are_those_of_ppca():
-    X = with_holes(IRIS)
+    X = with_missing(IRIS)
     model = AutoEncoder(2, hidden=(), variational=True).fit(X)
     ppca = PPCA(2).fit(X)
     missing = np.isnan(X)
@@ -193,18 +193,18 @@ def test_a_nonlinear_decoder_has_a_higher_bound():
 
 def test_missing_values_are_filled_in_better_than_by_ppca():
     needs_torch()
-    holes = np.random.default_rng(0).random(DIGITS.shape) < 0.2
-    X = np.where(holes, np.nan, DIGITS)
+    missing = np.random.default_rng(0).random(DIGITS.shape) < 0.2
+    X = np.where(missing, np.nan, DIGITS)
     model = AutoEncoder(10, hidden=(128,)).fit(X)
     filled = model.impute(X)
-    np.testing.assert_array_equal(filled[~holes], DIGITS[~holes])
+    np.testing.assert_array_equal(filled[~missing], DIGITS[~missing])
 
     def misfit(rows):
-        return np.mean((rows - DIGITS)[holes] ** 2)
+        return np.mean((rows - DIGITS)[missing] ** 2)
 
     assert misfit(filled) < 0.8 * misfit(PPCA(10).fit(X).impute(X))
     assert np.isfinite(model.transform(X)).all()
-    errors = np.where(holes, 0.0, DIGITS - model.inverse_transform(model.transform(X)))
+    errors = np.where(missing, 0.0, DIGITS - model.inverse_transform(model.transform(X)))
     np.testing.assert_allclose(model.reconstruction_error(X), np.sum(errors**2, axis=1), rtol=1e-9)
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import ndimage
 from sklearn.datasets import load_wine, make_circles
 
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import PCA, PPCA, AutoEncoder
 from lowdim.solvers import Adam
 
@@ -70,7 +70,7 @@ SIMULATED = {
     "two factors": factors,
     "two views": two_views,
     "a digit that is moved": moved_digit,
-    "wine with holes": lambda random: with_holes(load_wine().data),
+    "wine with missing entries": lambda random: with_missing(load_wine().data),
 }
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn import datasets
 
 import lowdim
-from inputs import INPUTS, on_disk, to_numpy, with_holes
+from inputs import INPUTS, on_disk, to_numpy, with_missing
 from lowdim import PCA, AutoEncoder, open_source
 from lowdim._core.threads import watched_by
 from lowdim.errors import ConvergenceWarning
@@ -66,11 +66,11 @@ def test_tensors_are_trained_on_their_device_and_stay_tensors():
 
 
 def test_tensors_with_missing_values_are_filled():
-    holes = with_holes(X)
-    model = quick().fit(torch.from_numpy(holes))
-    filled = model.impute(torch.from_numpy(holes))
+    incomplete = with_missing(X)
+    model = quick().fit(torch.from_numpy(incomplete))
+    filled = model.impute(torch.from_numpy(incomplete))
     assert isinstance(filled, torch.Tensor) and torch.isfinite(filled).all()
-    np.testing.assert_allclose(to_numpy(filled), quick().fit(holes).impute(holes), atol=0.1)
+    np.testing.assert_allclose(to_numpy(filled), quick().fit(incomplete).impute(incomplete), atol=0.1)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU that torch can use")

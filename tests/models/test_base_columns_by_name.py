@@ -234,11 +234,11 @@ def test_other_columns_of_files_are_left_out_after_the_fit(folder):
 
 
 def test_missing_values_are_kept(folder, tmp_path):
-    holed = NUMBERS.copy()
-    holed.iloc[3, 1] = np.nan
-    holed.drop(columns=["price", "cost"]).to_csv(tmp_path / "holed.csv", index=False)
-    expected = PPCA(2).fit(holed[["u", "v", "w", "x"]].to_numpy(), sample_weight=W)
-    close(PPCA(2).fit(tmp_path / "holed.csv", sample_weight="count").components_, expected.components_)
+    incomplete = NUMBERS.copy()
+    incomplete.iloc[3, 1] = np.nan
+    incomplete.drop(columns=["price", "cost"]).to_csv(tmp_path / "incomplete.csv", index=False)
+    expected = PPCA(2).fit(incomplete[["u", "v", "w", "x"]].to_numpy(), sample_weight=W)
+    close(PPCA(2).fit(tmp_path / "incomplete.csv", sample_weight="count").components_, expected.components_)
 
 
 def test_blocks_of_frames():

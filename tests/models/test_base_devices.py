@@ -14,7 +14,7 @@ import pytest
 
 import lowdim
 from examples import KERNEL_SOLVER_EXAMPLES, MODELS, WIDE, WIDE_Y, X, Y, make, tables
-from inputs import namespace, with_holes
+from inputs import namespace, with_missing
 from lowdim import PCA, PPCA, Moments, PLSRegression, summarize
 from lowdim.kernels import KERNELS
 from lowdim.solvers import ICA_SOLVERS, KERNEL_SOLVERS, LATENT_SOLVERS, NEURAL_SOLVERS, REDUCTIONS, SOLVERS
@@ -83,10 +83,10 @@ def test_results_are_those_of_the_host(name):
 
 
 def test_missing_entries_stay_on_the_device():
-    holes = there(with_holes(X))
-    model = PPCA(2).fit(holes)
+    incomplete = there(with_missing(X))
+    model = PPCA(2).fit(incomplete)
     assert model.components_.device == SECOND
-    assert model.impute(holes).device == SECOND
+    assert model.impute(incomplete).device == SECOND
 
 
 def test_the_score_of_predictions():

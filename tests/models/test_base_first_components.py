@@ -90,15 +90,17 @@ def test_both_tables():
 
 
 def test_expectations_of_latent_variables_are_those_of_the_whole_model():
-    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    incomplete = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     for model in (
         PPCA(2),
         PPCA(2, standardize=True),
         FactorAnalysis(2, rotation="oblimin"),
         FactorAnalysis(2, scores="bartlett"),
     ):
-        model.fit(holes)
-        np.testing.assert_allclose(model.transform(holes, n_components=1), model.transform(holes)[:, :1], rtol=1e-10)
+        model.fit(incomplete)
+        np.testing.assert_allclose(
+            model.transform(incomplete, n_components=1), model.transform(incomplete)[:, :1], rtol=1e-10
+        )
     # For complete rows of PPCA, whose latent variables have independent posteriors, the others do not matter.
     model = PPCA(2).fit(X)
     sigma2, w = model.noise_variance_, model.loadings_[:, 0]

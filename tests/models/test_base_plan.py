@@ -29,7 +29,7 @@ REFUSED = {
     "no rule": (PPCA("nonsense"), (X,), "is not one of"),
     "not a rule for factors": (FactorAnalysis("minka"), (X,), "is not one of"),
     "folds of two rows": (PPCA("cv"), (X[:2],), "at least 3 are needed"),
-    "a rule and holes": (PPCA("minka", missing="unstored"), (sparse.csr_array(X),), "needs complete rows"),
+    "a rule and missing entries": (PPCA("minka", missing="unstored"), (sparse.csr_array(X),), "needs complete rows"),
     "a start of another size": (ICA(2, w_init=np.eye(3)), (X,), r"w_init must have shape \(2, 2\)"),
 }
 
@@ -79,9 +79,9 @@ def test_options_that_would_have_no_effect_are_refused():
         Nystrom(landmarks=X, choose="k-means++")
 
 
-def test_plans_of_holes_and_of_rules_say_what_runs():
-    holes = plan(PPCA(2, missing="unstored"), sparse.csr_array(X))
-    assert holes.solver.name == "em" and "one pass per step" in holes.why
+def test_plans_of_missing_entries_and_of_rules_say_what_runs():
+    found = plan(PPCA(2, missing="unstored"), sparse.csr_array(X))
+    assert found.solver.name == "em" and "one pass per step" in found.why
     model = FactorAnalysis("kaiser").fit(X)
     assert model.plan_.passes == model.n_passes_ == 1
     assert plan(Features(), (100, 5)).solver == Features()

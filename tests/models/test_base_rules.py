@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.model_selection import KFold
 
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import (
     CCA,
     PCA,
@@ -218,9 +218,9 @@ def test_refusals():
         PLSRegression("minka").fit(DIABETES, PROGRESS)
     with pytest.raises(ValueError, match="n_components='kaiser'"):
         Whitening(n_components="kaiser").fit(SCALED)
-    holes = with_holes(SCALED, 0.05)
+    incomplete = with_missing(SCALED, 0.05)
     for model in (PPCA("minka"), PPCA("parallel"), FactorAnalysis("parallel"), PPCA("minka", missing="unstored")):
-        X = sparse.csr_array(SCALED) if model.missing == "unstored" else holes
+        X = sparse.csr_array(SCALED) if model.missing == "unstored" else incomplete
         with pytest.raises(ValueError, match="needs complete rows"):
             model.fit(X)
     for refused in (

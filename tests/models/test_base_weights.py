@@ -101,7 +101,7 @@ def test_scores_of_both_tables(name):
 #: Fewer rows than columns, of which the last eight have no weight.
 FEW = np.random.default_rng(5).standard_normal((20, 50))
 COUNTED = np.r_[np.ones(12), np.zeros(8)]
-WITH_HOLES = np.where(np.random.default_rng(6).random(FEW.shape) < 0.05, np.nan, FEW)
+INCOMPLETE = np.where(np.random.default_rng(6).random(FEW.shape) < 0.05, np.nan, FEW)
 BY_DEFAULT = {
     "PCA": models.PCA,
     "Whitening": models.Whitening,
@@ -124,7 +124,7 @@ def test_rows_of_weight_zero_do_not_count_for_the_number_of_components(name):
 
 @pytest.mark.filterwarnings("ignore::lowdim.errors.ConvergenceWarning")
 def test_rows_of_weight_zero_do_not_count_if_entries_are_missing():
-    model = models.PPCA(solver=EM(max_iter=3)).fit(WITH_HOLES, sample_weight=COUNTED)
+    model = models.PPCA(solver=EM(max_iter=3)).fit(INCOMPLETE, sample_weight=COUNTED)
     assert model.n_components_ == 12
 
 

@@ -1,4 +1,4 @@
-"""Factor analysis: its identities, with and without holes."""
+"""Factor analysis: its identities, with and without missing entries."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import FactorAnalysis as TheirFactorAnalysis
 
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import PPCA, FactorAnalysis, Moments, Triangle, summarize
 from lowdim.errors import ConvergenceWarning, HeywoodWarning
 from lowdim.solvers import EM, ROTATIONS, Newton, Oblimin, Promax, Status, Varimax
@@ -23,7 +23,7 @@ def rows(n=150, p=7, k=2, seed=0, noise=(0.5, 1.5)):
 
 
 X = rows()
-HOLES = with_holes(X)
+INCOMPLETE = with_missing(X)
 ALL_ROTATIONS = [None, *ROTATIONS]
 
 
@@ -97,7 +97,7 @@ def test_equal_noise_is_ppca():
 @pytest.mark.parametrize("scale", [1e-140, 1e140, "each its own"])
 def test_units_do_not_matter(scale):
     scales = 10.0 ** np.arange(-90, 120, 30) if scale == "each its own" else scale
-    for table in (X, HOLES):
+    for table in (X, INCOMPLETE):
         plain, other = (
             FactorAnalysis(2, standardize=True).fit(table),
             FactorAnalysis(2, standardize=True).fit(table * scales),
@@ -128,10 +128,10 @@ def test_as_many_factors_as_degrees_of_freedom():
 # ---- Rotations
 
 
-@pytest.mark.parametrize("table", ["complete", "holes"])
+@pytest.mark.parametrize("table", ["complete", "incomplete"])
 @pytest.mark.parametrize("rotation", ALL_ROTATIONS)
 def test_a_rotation_changes_nothing_but_the_axes(rotation, table):
-    rows_of = X if table == "complete" else HOLES
+    rows_of = X if table == "complete" else INCOMPLETE
     plain, fa = FactorAnalysis(3).fit(rows_of), FactorAnalysis(3, rotation=rotation).fit(rows_of)
     np.testing.assert_allclose(covariance(fa), covariance(plain), atol=1e-9)
     np.testing.assert_allclose(fa.score_samples(rows_of), plain.score_samples(rows_of), atol=1e-9)
@@ -206,55 +206,55 @@ def test_factor_scores():
         np.testing.assert_array_equal(bartlett.fit_transform(X), bartlett.transform(X))
 
 
-def test_bartlett_scores_of_rows_with_holes():
-    fa = FactorAnalysis(2, scores="bartlett").fit(HOLES)
-    scores = fa.transform(HOLES)
+def test_bartlett_scores_of_rows_with_missing_entries():
+    fa = FactorAnalysis(2, scores="bartlett").fit(INCOMPLETE)
+    scores = fa.transform(INCOMPLETE)
     for i in range(10):
-        seen = ~np.isnan(HOLES[i])
+        seen = ~np.isnan(INCOMPLETE[i])
         W = fa.loadings_[seen] / fa.uniquenesses_[seen, None]
-        z = (HOLES[i] - fa.mean_)[seen]
+        z = (INCOMPLETE[i] - fa.mean_)[seen]
         np.testing.assert_allclose(
             scores[i], np.linalg.lstsq(W.T @ fa.loadings_[seen], W.T @ z, rcond=None)[0], atol=1e-6
         )
 
 
-# ---- Holes
+# ---- Missing entries
 
 
-def test_gradient_is_zero_with_holes():
-    np.testing.assert_allclose(gradient(FactorAnalysis(2, solver=TIGHT).fit(HOLES), HOLES), 0.0, atol=1e-6)
+def test_gradient_is_zero_with_missing_entries():
+    np.testing.assert_allclose(gradient(FactorAnalysis(2, solver=TIGHT).fit(INCOMPLETE), INCOMPLETE), 0.0, atol=1e-6)
 
 
-def test_likelihood_never_falls_with_holes():
-    for table in (HOLES, with_holes(X, 0.6)):
+def test_likelihood_never_falls_with_missing_entries():
+    for table in (INCOMPLETE, with_missing(X, 0.6)):
         fa = FactorAnalysis(2).fit(table)
         assert np.diff(fa.loglike_).min() >= -1e-10 * abs(fa.loglike_[0])
         np.testing.assert_allclose(fa.loglike_[-1], observed_loglike(table, fa.mean_, covariance(fa)).sum(), rtol=1e-9)
 
 
 def test_imputation_is_the_conditional_mean():
-    fa = FactorAnalysis(2, rotation="promax").fit(HOLES)
-    filled, sd = fa.impute(HOLES, return_std=True)
+    fa = FactorAnalysis(2, rotation="promax").fit(INCOMPLETE)
+    filled, sd = fa.impute(INCOMPLETE, return_std=True)
     for i in range(20):
-        m = np.isnan(HOLES[i])
-        mean, variance = conditional(HOLES[i], fa.mean_, covariance(fa))
+        m = np.isnan(INCOMPLETE[i])
+        mean, variance = conditional(INCOMPLETE[i], fa.mean_, covariance(fa))
         np.testing.assert_allclose(filled[i, m], mean, atol=1e-9)
         np.testing.assert_allclose(sd[i, m] ** 2, np.diag(variance), rtol=1e-8)
 
 
 @pytest.mark.parametrize("size", [1, 40, 150])
 def test_blocks_and_weights_do_not_matter(size):
-    whole = FactorAnalysis(2, solver=TIGHT).fit(HOLES)
-    pieced = FactorAnalysis(2, solver=TIGHT).fit([HOLES[i : i + size] for i in range(0, 150, size)])
+    whole = FactorAnalysis(2, solver=TIGHT).fit(INCOMPLETE)
+    pieced = FactorAnalysis(2, solver=TIGHT).fit([INCOMPLETE[i : i + size] for i in range(0, 150, size)])
     np.testing.assert_allclose(pieced.loadings_, whole.loadings_, atol=1e-6)
     w = np.random.default_rng(2).integers(0, 3, 150)
-    weighted = FactorAnalysis(2, solver=TIGHT).fit(HOLES, sample_weight=w)
-    repeated = FactorAnalysis(2, solver=TIGHT).fit(np.repeat(HOLES, w, axis=0))
+    weighted = FactorAnalysis(2, solver=TIGHT).fit(INCOMPLETE, sample_weight=w)
+    repeated = FactorAnalysis(2, solver=TIGHT).fit(np.repeat(INCOMPLETE, w, axis=0))
     np.testing.assert_allclose(weighted.loadings_, repeated.loadings_, atol=1e-6)
     np.testing.assert_allclose(weighted.loglike_[-1], repeated.loglike_[-1], rtol=1e-10)
 
 
-def test_one_hole_changes_little():
+def test_one_missing_entry_changes_little():
     table = X.copy()
     table[0, 0] = np.nan
     np.testing.assert_allclose(FactorAnalysis(2).fit(table).loadings_, FactorAnalysis(2).fit(X).loadings_, atol=0.05)
@@ -265,7 +265,7 @@ def test_one_hole_changes_little():
 
 def test_collinear_and_constant_columns():
     table = np.column_stack([X, X[:, 0], np.full(150, 3.0)])
-    for rows_of in (table, with_holes(table)):
+    for rows_of in (table, with_missing(table)):
         fa = FactorAnalysis(2).fit(rows_of)
         for value in (fa.loadings_, fa.uniquenesses_, fa.transform(rows_of), fa.score_samples(rows_of)):
             assert np.all(np.isfinite(value))

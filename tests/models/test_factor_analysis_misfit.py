@@ -1,17 +1,17 @@
-"""How far a factor analysis is from the covariance of the rows: with and without holes, weighted, and wide."""
+"""How far a factor analysis is from the covariance of the rows: with missing entries and without, weighted, wide."""
 
 import numpy as np
 import pytest
 
 import lowdim
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import FactorAnalysis, Moments, Triangle, summarize
 from lowdim.errors import HeywoodWarning, LowdimWarning, UndeterminedCovariance, without_warnings
-from oracles import gaussian_with_holes, observed_loglike
+from oracles import gaussian_with_missing, observed_loglike
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((200, 2)) @ RNG.standard_normal((2, 6)) + RNG.standard_normal((200, 6)) + 5.0
-HOLES = with_holes(X, 0.1)
+INCOMPLETE = with_missing(X, 0.1)
 FITTED = FactorAnalysis(1).fit(X)
 
 
@@ -59,10 +59,10 @@ def test_weights_are_repetitions():
     weights = np.arange(200) % 3
     weighted, repeated = FactorAnalysis(1).fit(X, sample_weight=weights), FactorAnalysis(1).fit(X.repeat(weights, 0))
     np.testing.assert_allclose(weighted.test(), repeated.test(), rtol=1e-7)
-    with_gaps = FactorAnalysis(1).fit(HOLES, sample_weight=weights)
-    twice = HOLES.repeat(weights, axis=0)
+    with_gaps = FactorAnalysis(1).fit(INCOMPLETE, sample_weight=weights)
+    twice = INCOMPLETE.repeat(weights, axis=0)
     np.testing.assert_allclose(
-        with_gaps.test(HOLES, sample_weight=weights), FactorAnalysis(1).fit(twice).test(twice), rtol=1e-3
+        with_gaps.test(INCOMPLETE, sample_weight=weights), FactorAnalysis(1).fit(twice).test(twice), rtol=1e-3
     )
 
 
@@ -82,38 +82,40 @@ def test_fewer_rows_than_columns():
     assert fa.misfit().discrepancy is None
 
 
-# ---- Holes
+# ---- Missing entries
 
 
-def test_with_holes_it_is_the_ratio_of_likelihoods():
-    fa = FactorAnalysis(1).fit(HOLES)
-    _, C, saturated = gaussian_with_holes(HOLES)
-    model = observed_loglike(HOLES, fa.mean_, covariance(fa)).sum()
-    independent = observed_loglike(HOLES, np.nanmean(HOLES, axis=0), np.diag(np.nanvar(HOLES, axis=0))).sum()
-    found = fa.misfit(HOLES)
+def test_with_missing_entries_it_is_the_ratio_of_likelihoods():
+    fa = FactorAnalysis(1).fit(INCOMPLETE)
+    _, C, saturated = gaussian_with_missing(INCOMPLETE)
+    model = observed_loglike(INCOMPLETE, fa.mean_, covariance(fa)).sum()
+    independent = observed_loglike(
+        INCOMPLETE, np.nanmean(INCOMPLETE, axis=0), np.diag(np.nanvar(INCOMPLETE, axis=0))
+    ).sum()
+    found = fa.misfit(INCOMPLETE)
     agree(found, (2 / 200 * (saturated - model), 2 / 200 * (saturated - independent), found.residual_squares), 1e-6)
     np.testing.assert_allclose(found.residual_squares, slow_misfit(C, covariance(fa))[2], rtol=1e-4)
-    assert not found.complete and fa.test(HOLES).chi_square == pytest.approx(2 * (saturated - model), rel=1e-6)
-    assert fa.test(HOLES).dof == 9
+    assert not found.complete and fa.test(INCOMPLETE).chi_square == pytest.approx(2 * (saturated - model), rel=1e-6)
+    assert fa.test(INCOMPLETE).dof == 9
 
 
 def test_rows_without_entries_do_not_count():
-    more = np.vstack([HOLES, np.full((20, 6), np.nan)])
-    few, many = FactorAnalysis(1).fit(HOLES).misfit(HOLES), FactorAnalysis(1).fit(more).misfit(more)
+    more = np.vstack([INCOMPLETE, np.full((20, 6), np.nan)])
+    few, many = FactorAnalysis(1).fit(INCOMPLETE).misfit(INCOMPLETE), FactorAnalysis(1).fit(more).misfit(more)
     assert few.weight == many.weight == 200
     np.testing.assert_allclose(many.discrepancy, few.discrepancy, rtol=1e-4)
 
 
-def test_what_is_refused_with_holes():
-    fa = FactorAnalysis(1).fit(HOLES)
+def test_what_is_refused_with_missing_entries():
+    fa = FactorAnalysis(1).fit(INCOMPLETE)
     with pytest.raises(ValueError, match=r"needs the 200 rows themselves.*pass them as X"):
         fa.test()
     with pytest.raises(ValueError, match="X has 150 rows, but the model was fitted to 200"):
-        fa.test(HOLES[:150])
-    sparse = with_holes(X[:40], 0.5)
+        fa.test(INCOMPLETE[:150])
+    sparse = with_missing(X[:40], 0.5)
     with pytest.raises(UndeterminedCovariance, match="covariance of 6 columns: at most 6 rows have no missing entry"):
         FactorAnalysis(1).fit(sparse).test(sparse)
-    constant = np.column_stack([HOLES, np.where(np.arange(200) % 2, 1.0, np.nan)])
+    constant = np.column_stack([INCOMPLETE, np.where(np.arange(200) % 2, 1.0, np.nan)])
     with pytest.raises(UndeterminedCovariance, match="column 6 are all the same"):
         FactorAnalysis(1).fit(constant).test(constant)
 

@@ -177,7 +177,7 @@ def peak(function):
 
 
 WIDE = rows(12, 4000, seed=3)
-HOLES = np.where(np.random.default_rng(0).random(WIDE.shape) < 0.1, np.nan, WIDE)
+INCOMPLETE = np.where(np.random.default_rng(0).random(WIDE.shape) < 0.1, np.nan, WIDE)
 USES = {
     "FactorAnalysis, fit": lambda: FactorAnalysis(2).fit(WIDE),
     "FactorAnalysis, rotated": lambda: FactorAnalysis(2, rotation="promax", standardize=True).fit(WIDE),
@@ -201,7 +201,10 @@ def test_no_matrix_of_all_pairs_of_columns(what):
 def test_no_such_matrix_in_a_fitted_model_either(model):
     fitted = model.fit(WIDE)
     assert peak(lambda: (fitted.transform(WIDE), fitted.score_samples(WIDE), fitted.bic(WIDE), fitted.aic(WIDE))) < 40e6
-    assert peak(lambda: (fitted.impute(HOLES, return_std=True), fitted.sample(3), fitted.posterior(HOLES))) < 40e6
+    assert (
+        peak(lambda: (fitted.impute(INCOMPLETE, return_std=True), fitted.sample(3), fitted.posterior(INCOMPLETE)))
+        < 40e6
+    )
 
 
 # ---- Choosing the number of factors, and warm starts

@@ -1,5 +1,5 @@
-"""Filling holes in real tables: model and number of components are chosen by held-out likelihood, and never by looking
-at what was hidden."""
+"""Filling missing entries in real tables: model and number of components are chosen by held-out likelihood, and never
+by looking at what was hidden."""
 
 from functools import cache
 

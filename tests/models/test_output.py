@@ -27,7 +27,7 @@ PAIRS = {
 }
 
 
-def holes(table):
+def incomplete(table):
     """The table with some missing entries."""
     return table.mask(np.random.default_rng(0).random(table.shape) < 0.1)
 
@@ -102,7 +102,7 @@ def test_a_score_does_not_depend_on_the_container():
 
 @pytest.mark.parametrize("kind", [PPCA, FactorAnalysis])
 def test_imputed_rows(kind):
-    rows = holes(FRAME)
+    rows = incomplete(FRAME)
     with without_warnings(LowdimWarning):
         model = kind(2).fit(rows)
     filled, deviations = model.impute(rows, return_std=True)
@@ -119,7 +119,7 @@ def test_imputed_rows(kind):
 
 
 def test_drawn_rows():
-    rows = holes(FRAME)
+    rows = incomplete(FRAME)
     model = PPCA(2).fit(rows)
     plain = model.impute(rows, n_draws=3)
     found = model.set_output(transform="pandas").impute(rows, n_draws=3)
@@ -128,7 +128,7 @@ def test_drawn_rows():
 
 
 def test_imputed_rows_without_names():
-    rows = holes(FRAME).to_numpy()
+    rows = incomplete(FRAME).to_numpy()
     model = PPCA(2).fit(rows)
     filled, names = model.impute(rows), [f"x{j + 1}" for j in range(X.shape[1])]
     is_frame(model.set_output(transform="pandas").impute(rows), filled, names, range(len(X)))

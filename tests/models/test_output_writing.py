@@ -11,7 +11,7 @@ import pytest
 import examples
 import lowdim
 from examples import MODELS, X, Y, fitted
-from inputs import INPUTS, names, table, with_holes
+from inputs import INPUTS, names, table, with_missing
 from lowdim import CCA, GCCA, PCA, PPCA, KernelCCA, KernelPCA, PLSRegression
 from lowdim.reading import map as writing
 from lowdim.sinks import SINKS
@@ -21,7 +21,7 @@ from written import read_back
 METHODS = {
     "transform": lambda model: X,
     "inverse_transform": lambda model: model.transform(X),
-    "impute": lambda model: with_holes(X),
+    "impute": lambda model: with_missing(X),
     "predict": lambda model: X,
 }
 CASES = [
@@ -171,9 +171,9 @@ def test_predictions_of_a_vector_and_from_fewer_components(tmp_path):
 
 
 def test_standard_deviations_of_imputed_values(tmp_path):
-    holes = with_holes(X)
-    model = PPCA(2).fit(table("pandas", holes))
-    rows = table("pandas", holes)
+    incomplete = with_missing(X)
+    model = PPCA(2).fit(table("pandas", incomplete))
+    rows = table("pandas", incomplete)
     found, columns = read_back(model.impute_to(rows, f"{tmp_path}/out.parquet", return_std=True))
     close(found, np.hstack(model.impute(rows, return_std=True)))
     assert columns == [*names(5), *(f"{name}_std" for name in names(5))]
@@ -340,12 +340,12 @@ def test_results_beside_a_kept_column_of_the_same_name(tmp_path):
     np.testing.assert_array_equal(found["price"], homes["price"])
     predicted = np.column_stack([found["price_predicted"], found["rent"]])
     np.testing.assert_allclose(predicted, model.predict(table("pandas", X)), atol=1e-12)
-    holes = table("pandas", with_holes(X))
-    path = PPCA(2).fit(holes).impute_to(holes, f"{tmp_path}/full.parquet", keep="col0")
+    incomplete = table("pandas", with_missing(X))
+    path = PPCA(2).fit(incomplete).impute_to(incomplete, f"{tmp_path}/full.parquet", keep="col0")
     assert list(read_back(path, table=True).column_names)[:2] == ["col0", "col0_imputed"]
     path = (
         PCA(2)
-        .fit(holes[[]].assign(a=Y[:, 0], b=Y[:, 1]))
+        .fit(incomplete[[]].assign(a=Y[:, 0], b=Y[:, 1]))
         .transform_to(homes[[]].assign(a=Y[:, 0], b=Y[:, 1], PC1=homes["id"]), f"{tmp_path}/scores.csv", keep="PC1")
     )
     assert list(read_back(path, table=True).column_names) == ["PC1", "PC1_score", "PC2"]

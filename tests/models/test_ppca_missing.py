@@ -1,4 +1,4 @@
-"""PPCA of rows with holes, against slow and obvious answers."""
+"""PPCA of rows with missing entries, against slow and obvious answers."""
 
 import math
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import PPCA, FactorAnalysis
 from lowdim.reading.rows import Rows
 from lowdim.solvers import EM, Status
-from models.ppca_rows import HOLES, TIGHT, X, covariance, rows
+from models.ppca_rows import INCOMPLETE, TIGHT, X, covariance, rows
 from oracles import conditional, observed_loglike
 
 
@@ -28,16 +28,16 @@ def recorder_of_passes(monkeypatch):
     return seen
 
 
-# ---- Holes
+# ---- Missing entries
 
 
 def test_gradient_is_zero():
     """Finite differences of the likelihood of the observed entries, written anew."""
-    ppca = PPCA(2, solver=TIGHT).fit(HOLES)
+    ppca = PPCA(2, solver=TIGHT).fit(INCOMPLETE)
 
     def loglike(x):
         mean, W, sigma2 = x[:6], x[6:18].reshape(6, 2), math.exp(x[18])
-        return observed_loglike(HOLES, mean, W @ W.T + sigma2 * np.eye(6)).sum() / len(HOLES)
+        return observed_loglike(INCOMPLETE, mean, W @ W.T + sigma2 * np.eye(6)).sum() / len(INCOMPLETE)
 
     x = np.concatenate([ppca.mean_, ppca.loadings_.ravel(), [math.log(ppca.noise_variance_)]])
     h = 1e-5
@@ -47,21 +47,26 @@ def test_gradient_is_zero():
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
 def test_the_step_left_is_below_the_tolerance(tol):
-    ppca = PPCA(2, solver=EM(tol=tol)).fit(HOLES)
+    ppca = PPCA(2, solver=EM(tol=tol)).fit(INCOMPLETE)
     assert ppca.status_ is Status.CONVERGED
     assert ppca.residual_ <= tol
 
 
 def test_passes_over_the_rows_are_counted(recorder_of_passes):
-    for model, table in ((PPCA(2), X), (PPCA(2, solver="em"), X), (PPCA(2), HOLES), (PPCA(3, prior="vb"), HOLES)):
+    for model, table in (
+        (PPCA(2), X),
+        (PPCA(2, solver="em"), X),
+        (PPCA(2), INCOMPLETE),
+        (PPCA(3, prior="vb"), INCOMPLETE),
+    ):
         recorder_of_passes.clear()
         model.fit(table)
-        # Holes in the first block are seen before a pass over the rows is begun.
+        # Missing entries in the first block are seen before a pass over the rows is begun.
         assert model.n_passes_ == len(recorder_of_passes)
     assert FactorAnalysis(2).fit(X).n_passes_ == 1
 
 
-def test_a_hole_that_shows_late_costs_the_pass_that_meets_it(recorder_of_passes):
+def test_a_missing_entry_that_shows_late_costs_the_pass_that_meets_it(recorder_of_passes):
     late = np.tile(X, (30_000 // len(X), 1))
     late[-1, 0] = np.nan
     model = PPCA(2).fit(late)
@@ -71,7 +76,7 @@ def test_a_hole_that_shows_late_costs_the_pass_that_meets_it(recorder_of_passes)
 
 def test_likelihood_never_falls():
     for accelerate in (True, False):
-        ppca = PPCA(3, solver=EM(tol=1e-8, accelerate=accelerate)).fit(HOLES)
+        ppca = PPCA(3, solver=EM(tol=1e-8, accelerate=accelerate)).fit(INCOMPLETE)
         assert np.diff(ppca.loglike_).min() >= -1e-12 * abs(ppca.loglike_[0])
 
 
@@ -79,15 +84,17 @@ def test_likelihood_never_falls():
 @pytest.mark.parametrize(("n", "p", "k", "noise"), [(60, 6, 3, 0.0), (5, 12, 5, 0.5), (16, 7, 7, 0.1)])
 def test_likelihood_never_falls_where_the_noise_goes_to_zero(n, p, k, noise):
     """Rows in fewer dimensions than components, as many components as rows, as many as columns."""
-    table = with_holes(rows(n=n, p=p, noise=noise), 0.15)
+    table = with_missing(rows(n=n, p=p, noise=noise), 0.15)
     ppca = PPCA(k).fit(table)
     assert np.diff(ppca.loglike_).min() >= -1e-10 * abs(ppca.loglike_[-1])
     np.testing.assert_allclose(ppca.loglike_[-1], ppca.score_samples(table).sum(), rtol=1e-6)
 
 
 def test_all_starts_end_at_the_same_place():
-    ends = [PPCA(2, solver=EM(tol=1e-9, start="random", max_iter=5000), random_state=s).fit(HOLES) for s in range(4)]
-    ends.append(PPCA(2, solver=TIGHT).fit(HOLES))
+    ends = [
+        PPCA(2, solver=EM(tol=1e-9, start="random", max_iter=5000), random_state=s).fit(INCOMPLETE) for s in range(4)
+    ]
+    ends.append(PPCA(2, solver=TIGHT).fit(INCOMPLETE))
     for ppca in ends[1:]:
         np.testing.assert_allclose(ppca.loglike_[-1], ends[0].loglike_[-1], rtol=1e-11)
         np.testing.assert_allclose(ppca.loadings_, ends[0].loadings_, atol=1e-6)
@@ -95,21 +102,23 @@ def test_all_starts_end_at_the_same_place():
 
 @pytest.mark.parametrize("size", [1, 7, 60])
 def test_blocks_do_not_matter(size):
-    whole = PPCA(2, solver=TIGHT).fit(HOLES)
-    pieced = PPCA(2, solver=TIGHT).fit([HOLES[i : i + size] for i in range(0, 60, size)])
+    whole = PPCA(2, solver=TIGHT).fit(INCOMPLETE)
+    pieced = PPCA(2, solver=TIGHT).fit([INCOMPLETE[i : i + size] for i in range(0, 60, size)])
     np.testing.assert_allclose(pieced.loadings_, whole.loadings_, atol=1e-9)
     np.testing.assert_allclose(pieced.loglike_[-1], whole.loglike_[-1], rtol=1e-13)
 
 
 def test_posterior_imputation_and_density_row_by_row():
-    ppca = PPCA(2).fit(HOLES)
+    ppca = PPCA(2).fit(INCOMPLETE)
     C = covariance(ppca)
     W, s2 = ppca.loadings_, ppca.noise_variance_
-    mean, cov = ppca.posterior(HOLES)
-    filled, sd = ppca.impute(HOLES, return_std=True)
-    np.testing.assert_allclose(ppca.score_samples(HOLES), observed_loglike(HOLES, ppca.mean_, C), rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(ppca.transform(HOLES), mean, rtol=0, atol=1e-14)
-    for i, x in enumerate(HOLES):
+    mean, cov = ppca.posterior(INCOMPLETE)
+    filled, sd = ppca.impute(INCOMPLETE, return_std=True)
+    np.testing.assert_allclose(
+        ppca.score_samples(INCOMPLETE), observed_loglike(INCOMPLETE, ppca.mean_, C), rtol=1e-9, atol=1e-10
+    )
+    np.testing.assert_allclose(ppca.transform(INCOMPLETE), mean, rtol=0, atol=1e-14)
+    for i, x in enumerate(INCOMPLETE):
         seen = ~np.isnan(x)
         M = np.eye(2) + W[seen].T @ W[seen] / s2
         np.testing.assert_allclose(cov[i], np.linalg.inv(M), rtol=1e-9, atol=1e-12)
@@ -123,37 +132,39 @@ def test_posterior_imputation_and_density_row_by_row():
 
 @pytest.mark.parametrize("prior", [None, "vb"])
 def test_single_entries(prior):
-    ppca = PPCA(3, prior=prior).fit(HOLES)
-    filled, sd = ppca.impute(HOLES, return_std=True)
-    i, j = np.nonzero(np.isnan(HOLES))
-    guess, deviation = ppca.impute_at(HOLES, i, j, return_std=True)
+    ppca = PPCA(3, prior=prior).fit(INCOMPLETE)
+    filled, sd = ppca.impute(INCOMPLETE, return_std=True)
+    i, j = np.nonzero(np.isnan(INCOMPLETE))
+    guess, deviation = ppca.impute_at(INCOMPLETE, i, j, return_std=True)
     np.testing.assert_allclose(guess, filled[i, j], rtol=1e-12)
     np.testing.assert_allclose(deviation, sd[i, j], rtol=1e-12)
-    np.testing.assert_array_equal(ppca.impute_at(HOLES, i, j), guess)
+    np.testing.assert_array_equal(ppca.impute_at(INCOMPLETE, i, j), guess)
 
 
 @pytest.mark.parametrize("prior", [None, "vb"])
-def test_unstored_entries_are_holes(prior):
-    stored = sparse.coo_array((HOLES[~np.isnan(HOLES)], np.nonzero(~np.isnan(HOLES))), shape=HOLES.shape)
-    dense = PPCA(2, prior=prior, solver=TIGHT).fit(HOLES)
+def test_unstored_entries_are_missing(prior):
+    stored = sparse.coo_array(
+        (INCOMPLETE[~np.isnan(INCOMPLETE)], np.nonzero(~np.isnan(INCOMPLETE))), shape=INCOMPLETE.shape
+    )
+    dense = PPCA(2, prior=prior, solver=TIGHT).fit(INCOMPLETE)
     for form in ("csr", "csc"):
         thin = PPCA(2, prior=prior, missing="unstored", solver=TIGHT).fit(stored.asformat(form))
         np.testing.assert_allclose(thin.loadings_, dense.loadings_, atol=1e-7)
         np.testing.assert_allclose(thin.loglike_[-1], dense.loglike_[-1], rtol=1e-12)
-        np.testing.assert_allclose(thin.impute(stored.asformat(form)), dense.impute(HOLES), atol=1e-6)
-        np.testing.assert_allclose(thin.score_samples(stored), dense.score_samples(HOLES), atol=1e-6)
+        np.testing.assert_allclose(thin.impute(stored.asformat(form)), dense.impute(INCOMPLETE), atol=1e-6)
+        np.testing.assert_allclose(thin.score_samples(stored), dense.score_samples(INCOMPLETE), atol=1e-6)
 
 
 def test_zeros_are_numbers_unless_asked_otherwise():
-    thin = sparse.csr_array(np.where(np.isnan(HOLES), 0.0, HOLES))
-    np.testing.assert_allclose(PPCA(2).fit(thin).mean_, np.nan_to_num(HOLES).mean(axis=0))
+    thin = sparse.csr_array(np.where(np.isnan(INCOMPLETE), 0.0, INCOMPLETE))
+    np.testing.assert_allclose(PPCA(2).fit(thin).mean_, np.nan_to_num(INCOMPLETE).mean(axis=0))
 
 
 @pytest.mark.parametrize("prior", [None, "vb"])
 def test_weights_are_repetitions(prior):
-    w = np.random.default_rng(2).integers(0, 4, len(HOLES))
-    weighted = PPCA(2, prior=prior, solver=TIGHT).fit(HOLES, sample_weight=w)
-    repeated = PPCA(2, prior=prior, solver=TIGHT).fit(np.repeat(HOLES, w, axis=0))
+    w = np.random.default_rng(2).integers(0, 4, len(INCOMPLETE))
+    weighted = PPCA(2, prior=prior, solver=TIGHT).fit(INCOMPLETE, sample_weight=w)
+    repeated = PPCA(2, prior=prior, solver=TIGHT).fit(np.repeat(INCOMPLETE, w, axis=0))
     np.testing.assert_allclose(weighted.loadings_, repeated.loadings_, atol=1e-7)
     np.testing.assert_allclose(weighted.loglike_[-1], repeated.loglike_[-1], rtol=1e-12)
 
@@ -161,16 +172,16 @@ def test_weights_are_repetitions(prior):
 @pytest.mark.parametrize("offset", [0.0, 1e8])
 @pytest.mark.parametrize("scale", [1e-140, 1.0, 1e140])
 def test_units_do_not_matter(scale, offset):
-    plain = PPCA(2, solver=TIGHT).fit(HOLES)
-    other = PPCA(2, solver=TIGHT).fit((HOLES + offset) * scale)
+    plain = PPCA(2, solver=TIGHT).fit(INCOMPLETE)
+    other = PPCA(2, solver=TIGHT).fit((INCOMPLETE + offset) * scale)
     np.testing.assert_allclose(other.loadings_ / scale, plain.loadings_, atol=1e-6)
-    np.testing.assert_allclose(other.transform((HOLES + offset) * scale), plain.transform(HOLES), atol=1e-5)
+    np.testing.assert_allclose(other.transform((INCOMPLETE + offset) * scale), plain.transform(INCOMPLETE), atol=1e-5)
 
 
 def test_float32_in_float32_out():
-    narrow, wide = PPCA(2).fit(HOLES.astype("float32")), PPCA(2).fit(HOLES)
+    narrow, wide = PPCA(2).fit(INCOMPLETE.astype("float32")), PPCA(2).fit(INCOMPLETE)
     for name in ("components_", "mean_", "loadings_"):
         assert getattr(narrow, name).dtype == np.float32
-    for answer in (narrow.transform(HOLES.astype("float32")), narrow.impute(HOLES.astype("float32"))):
+    for answer in (narrow.transform(INCOMPLETE.astype("float32")), narrow.impute(INCOMPLETE.astype("float32"))):
         assert answer.dtype == np.float32
     np.testing.assert_allclose(narrow.loadings_, wide.loadings_, atol=1e-4)

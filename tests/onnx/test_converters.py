@@ -123,29 +123,29 @@ def test_feature_maps_of_polynomials():
     assert set(lowdim.features.FEATURE_MAPS.values()) <= set(FEATURE_BUILDERS)
 
 
-def test_rows_with_holes_have_no_scores():
+def test_rows_with_missing_entries_have_no_scores():
     """The graph is for complete rows; NaN does not become a number on its way, in any model."""
-    holes = X[:3].copy()
-    holes[1, 2] = np.nan
+    incomplete = X[:3].copy()
+    incomplete[1, 2] = np.nan
     for name in MODELS:
         for arithmetic in ("float64", "float32"):
-            found = run(lowdim.to_onnx(example(name), arithmetic=arithmetic), holes)
+            found = run(lowdim.to_onnx(example(name), arithmetic=arithmetic), incomplete)
             np.testing.assert_array_equal(np.isnan(found).all(axis=1), [False, True, False], err_msg=name)
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.errors.IndefiniteWarning")
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "matern", "thin plate spline", "cosine", "sigmoid"])
-def test_kernels_of_rows_with_holes_are_not_numbers(kernel):
+def test_kernels_of_rows_with_missing_entries_are_not_numbers(kernel):
     model = KernelPCA(1, kernel=kernel, solver="dense").fit(X[:30])
     found = run(lowdim.to_onnx(model), np.full((1, 5), np.nan))
     assert np.isnan(found).all()
 
 
-def test_a_model_of_rows_with_holes_is_exported_for_complete_rows():
-    holes = X.copy()
-    holes[::7, 1] = np.nan
+def test_a_model_of_rows_with_missing_entries_is_exported_for_complete_rows():
+    incomplete = X.copy()
+    incomplete[::7, 1] = np.nan
     for model in (lowdim.PPCA(2), lowdim.PPCA(2, prior="vb"), lowdim.FactorAnalysis(2, scores="bartlett")):
-        model.fit(holes)
+        model.fit(incomplete)
         assert error(run(lowdim.to_onnx(model), X), model.transform(X)) < 1e-10
 
 
@@ -184,7 +184,7 @@ def test_what_cannot_be_expressed_says_why_and_what_to_do():
         lowdim.to_onnx(KernelCCA(1, kernel=own).fit(X[:20], Y[:20]))
     with pytest.raises(TypeError, match=r"feature map np_square.*pipeline"):
         lowdim.to_onnx(FeatureMapPCA(1, feature_map=np_square).fit(X))
-    with pytest.raises(TypeError, match=r"impute of PPCA.*pattern of holes.*complete rows"):
+    with pytest.raises(TypeError, match=r"impute of PPCA.*pattern of missing entries.*complete rows"):
         lowdim.to_onnx(example("PPCA"), output="impute")
     with pytest.raises(TypeError, match=r"score_samples of PCA.*Choose one of transform"):
         lowdim.to_onnx(example("PCA"), output="score_samples")

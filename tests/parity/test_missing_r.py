@@ -1,4 +1,4 @@
-"""Maximum likelihood of PPCA, complete and with holes, computed in R."""
+"""Maximum likelihood of PPCA, complete and with missing entries, computed in R."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from lowdim.solvers import EM
 from oracles import observed_loglike
 from parity.reference import data, results
 
-HOLES = [("metabolite", 1), ("metabolite", 2), ("metabolite", 5), ("airquality", 1), ("airquality", 2)]
+INCOMPLETE = [("metabolite", 1), ("metabolite", 2), ("metabolite", 5), ("airquality", 1), ("airquality", 2)]
 STARTS = {"spectrum": EM(tol=1e-9, max_iter=5000), "plain": EM(tol=1e-9, max_iter=5000, accelerate=False)}
 STARTS |= {f"random {seed}": EM(tol=1e-9, max_iter=5000, start="random") for seed in range(3)}
 
@@ -27,7 +27,7 @@ def fitted(name, k, start):
 
 
 @pytest.mark.parametrize("start", list(STARTS))
-@pytest.mark.parametrize(("name", "k"), HOLES)
+@pytest.mark.parametrize(("name", "k"), INCOMPLETE)
 def test_observed_likelihood_noise_and_completed_entries(name, k, start):
     X, r = table(name), results(f"missing_{name}")[f"exact_ml_ppca_{k}"]
     ppca = fitted(name, k, start)
@@ -39,7 +39,7 @@ def test_observed_likelihood_noise_and_completed_entries(name, k, start):
     np.testing.assert_allclose(W, r["singular_values_of_W"], rtol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "k"), HOLES)
+@pytest.mark.parametrize(("name", "k"), INCOMPLETE)
 def test_the_likelihood_reported_is_that_of_the_model(name, k):
     ppca, X = fitted(name, k, "spectrum"), table(name)
     C = ppca.loadings_ @ ppca.loadings_.T + ppca.noise_variance_ * np.eye(X.shape[1])

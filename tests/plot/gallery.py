@@ -135,7 +135,7 @@ def signals() -> tuple[ICA, np.ndarray]:
 
 
 @cache
-def holes() -> tuple[PPCA, pd.DataFrame]:
+def incomplete() -> tuple[PPCA, pd.DataFrame]:
     X = WINE.mask(np.random.default_rng(4).random(WINE.shape) < 0.1)
     return PPCA(3, standardize=True).fit(X), X
 
@@ -183,9 +183,9 @@ EXAMPLES = {
     ),
     "densities": lambda ax=None: signals()[0].plot.densities(signals()[1], ax=ax),
     "sources": lambda ax=None: signals()[0].plot.sources(signals()[1], ax=ax),
-    "missing": lambda ax=None: holes()[0].plot.missing(holes()[1], ax=ax),
-    "missing_in_one": lambda ax=None: holes()[0].plot.missing(holes()[1], "ash", ax=ax),
-    "convergence": lambda ax=None: holes()[0].plot.convergence(ax=ax),
+    "missing": lambda ax=None: incomplete()[0].plot.missing(incomplete()[1], ax=ax),
+    "missing_in_one": lambda ax=None: incomplete()[0].plot.missing(incomplete()[1], "ash", ax=ax),
+    "convergence": lambda ax=None: incomplete()[0].plot.convergence(ax=ax),
     "convergence_gap": lambda ax=None: signals()[0].plot.convergence(gap=True, ax=ax),
 }
 

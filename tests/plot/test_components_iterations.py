@@ -9,13 +9,13 @@ RNG = np.random.default_rng(0)
 X = RNG.laplace(size=(200, 4)) @ RNG.standard_normal((4, 4))
 #: Rows with one factor.
 ONE = RNG.standard_normal((200, 1)) * [0.9, 0.8, 0.7, 0.6] + RNG.standard_normal((200, 4))
-HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
+INCOMPLETE = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        PPCA(2).fit(HOLES),
+        PPCA(2).fit(INCOMPLETE),
         FactorAnalysis(1, solver="em").fit(ONE),
         FactorAnalysis(1).fit(ONE),
         ICA(random_state=0).fit(X),

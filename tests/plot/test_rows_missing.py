@@ -19,12 +19,12 @@ def test_imputed_entries_of_one_column_in_its_own_units(model):
     model.fit(X)
     ax = model.plot.missing(X, "b", level=0.8)
     filled, deviation = (np.asarray(table)[:, 1] for table in model.impute(X, return_std=True))
-    holes = X["b"].isna().to_numpy()
+    missing = X["b"].isna().to_numpy()
     (container,) = ax.containers
     line, _, (bars,) = container
-    np.testing.assert_allclose(line.get_ydata(), filled[holes])
+    np.testing.assert_allclose(line.get_ydata(), filled[missing])
     lengths = np.array([np.ptp(segment[:, 1]) for segment in bars.get_segments()])
-    np.testing.assert_allclose(lengths, 2 * stats.norm.ppf(0.9) * deviation[holes])
+    np.testing.assert_allclose(lengths, 2 * stats.norm.ppf(0.9) * deviation[missing])
     seen = np.asarray(ax.collections[0].get_offsets())[:, 1]
     np.testing.assert_allclose(np.sort(seen), np.sort(X["b"].dropna()))
     assert ax.get_ylabel() == "value"

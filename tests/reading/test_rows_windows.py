@@ -36,14 +36,14 @@ def test_pieces_come_from_random_places_with_their_weights():
 
 
 def test_missing_values_are_allowed_and_infinity_is_named():
-    holes = X.copy()
-    holes[700, 1] = np.nan
-    assert np.isnan(np.concatenate([window.X for window in read(holes, 300)])).sum() == 1
-    holes[700, 1] = np.inf
+    incomplete = X.copy()
+    incomplete[700, 1] = np.nan
+    assert np.isnan(np.concatenate([window.X for window in read(incomplete, 300)])).sum() == 1
+    incomplete[700, 1] = np.inf
     with pytest.raises(ValueError, match=r"(?=.*row 700)(?=.*column 1)"):
-        read(holes, 300)
+        read(incomplete, 300)
     with pytest.raises(ValueError, match=r"(?=.*row 700)(?=.*column 1)"):
-        read(holes, 300, random=np.random.default_rng(0))
+        read(incomplete, 300, random=np.random.default_rng(0))
 
 
 def test_weights_of_another_length_are_refused():

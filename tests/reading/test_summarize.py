@@ -283,10 +283,10 @@ def test_the_number_of_blocks_beside_a_stream_is_unknown():
         assert progress.passes == [("Moments", None)]
 
 
-# ---- Holes
+# ---- Missing entries
 
 
-def holed(row):
+def incomplete(row):
     rows = np.round(X)
     rows[row, 1] = np.nan
     return rows
@@ -294,49 +294,49 @@ def holed(row):
 
 @pytest.mark.parametrize("name", FLOAT_INPUTS)
 @pytest.mark.parametrize("row", [None, 0])
-def test_holes_of_the_first_block_are_shown(name, row):
+def test_missing_entries_of_the_first_block_are_shown(name, row):
     """Of every input but those whose rows lie elsewhere, or need a query; nothing is taken from a stream."""
-    given = holed(row) if row is not None else np.round(X)
+    given = incomplete(row) if row is not None else np.round(X)
     kind = INPUTS[name]
     rows = Rows(open_source(kind.make(given)))
-    assert rows.shows_holes() == (row is not None and not kind.lazy and not (kind.queried and kind.again))
-    assert rows.shows_holes() == rows.shows_holes()
+    assert rows.shows_missing() == (row is not None and not kind.lazy and not (kind.queried and kind.again))
+    assert rows.shows_missing() == rows.shows_missing()
     seen = rows.summarize(Observed(3))
     assert seen.n_rows == 8
     assert float(np.asarray(seen.count).sum()) == 24 - (row is not None)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, lambda rows: iter([rows[:5], rows[5:]])])
-def test_holes_in_rows_of_weight_zero_are_not_there(kind):
+def test_missing_entries_in_rows_of_weight_zero_are_not_there(kind):
     weights = np.ones(8)
-    assert Rows(open_source(kind(holed(2))), weights).shows_holes()
+    assert Rows(open_source(kind(incomplete(2))), weights).shows_missing()
     weights[2] = 0
-    assert not Rows(open_source(kind(holed(2))), weights).shows_holes()
-    assert not Rows(open_source(kind(np.where(np.isnan(holed(2)), np.inf, X))), np.ones(8)).shows_holes()
+    assert not Rows(open_source(kind(incomplete(2))), weights).shows_missing()
+    assert not Rows(open_source(kind(np.where(np.isnan(incomplete(2)), np.inf, X))), np.ones(8)).shows_missing()
 
 
-def test_one_block_is_looked_at_for_holes(monkeypatch):
-    """Holes further down are for the reading to find."""
+def test_one_block_is_looked_at_for_missing_entries(monkeypatch):
+    """Missing entries further down are for the reading to find."""
     monkeypatch.setattr(sys.modules["lowdim.reading.summarize"], "_MAP_BYTES", 64)
     rows = np.zeros((1000, 3))
     rows[64, 0] = np.nan
-    assert not Rows(open_source(rows)).shows_holes()
+    assert not Rows(open_source(rows)).shows_missing()
     rows[63, 0] = np.nan
-    assert Rows(open_source(rows)).shows_holes()
+    assert Rows(open_source(rows)).shows_missing()
 
 
-def test_integers_have_no_holes():
-    assert not Rows(open_source(np.ones((3, 2), dtype=int))).shows_holes()
+def test_integers_have_no_missing_entries():
+    assert not Rows(open_source(np.ones((3, 2), dtype=int))).shows_missing()
 
 
-def test_holes_of_tables_side_by_side_and_of_what_has_to_be_computed():
-    stream = open_source(iter([holed(1)[:4], holed(1)[4:]]))
+def test_missing_entries_of_tables_side_by_side_and_of_what_has_to_be_computed():
+    stream = open_source(iter([incomplete(1)[:4], incomplete(1)[4:]]))
     pair = BesideSource([open_source(np.ones((8, 2))), stream])
-    assert Rows(pair).shows_holes()
+    assert Rows(pair).shows_missing()
     assert summarize(pair, Observed(5)).n_rows == 8
-    rows = Rows(open_source(holed(0)))
-    assert not rows.mapped(lambda block: block + 1).shows_holes()
-    assert not rows.filled(np.zeros(3), np.ones(3), False).shows_holes()
+    rows = Rows(open_source(incomplete(0)))
+    assert not rows.mapped(lambda block: block + 1).shows_missing()
+    assert not rows.filled(np.zeros(3), np.ones(3), False).shows_missing()
 
 
 # ---- A new source
@@ -352,7 +352,7 @@ class Name:
 class NamedTable(Source):
     """The least that a source has to say: rows of a table that is known by its name."""
 
-    tables = {"rows": X, "with holes": holed(0), "more": X[:, :2] ** 2}
+    tables = {"rows": X, "with missing entries": incomplete(0), "more": X[:, :2] ** 2}
 
     def __init__(self, name):
         self._rows = self.tables[name.text]
@@ -369,8 +369,10 @@ def test_a_new_source_is_one_class_and_one_row_of_the_table(monkeypatch):
     monkeypatch.setattr(sys.modules["lowdim.sources.opening"], "SOURCES", table)
     np.testing.assert_array_equal(PCA(2).fit(Name("rows")).components_, PCA(2).fit(X).components_)
     np.testing.assert_array_equal(PCA(2).fit(X).transform(Name("rows")), PCA(2).fit(X).transform(X))
-    np.testing.assert_allclose(PPCA(1).fit(Name("with holes")).loadings_, PPCA(1).fit(holed(0)).loadings_, rtol=1e-6)
-    assert Rows(open_source(Name("with holes"))).shows_holes()
+    np.testing.assert_allclose(
+        PPCA(1).fit(Name("with missing entries")).loadings_, PPCA(1).fit(incomplete(0)).loadings_, rtol=1e-6
+    )
+    assert Rows(open_source(Name("with missing entries"))).shows_missing()
     more = NamedTable.tables["more"]
     expected = PLSRegression(1).fit(X, more).coef_
     np.testing.assert_allclose(PLSRegression(1).fit(Name("rows"), Name("more")).coef_, expected)

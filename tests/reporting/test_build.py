@@ -63,7 +63,7 @@ def test_a_table_of_any_scale(scale, tmp_path):
     X = IRIS.data * scale
     X.iloc[::20, 1] = np.nan
     made = lowdim.report(X, tmp_path / "a.html", response=X.columns[0], other=scale * IRIS.data.iloc[:, 1:3].to_numpy())
-    assert {"map", "holes", "two-tables", "beyond"} <= {section.key for section in made.sections}
+    assert {"map", "missing", "two-tables", "beyond"} <= {section.key for section in made.sections}
 
 
 @pytest.mark.parametrize("standardize", [False, True])

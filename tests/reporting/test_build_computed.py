@@ -90,7 +90,7 @@ def test_what_the_page_holds_of_the_table():
 def test_references_are_those_of_what_was_used():
     assert any("Hotelling" in text for text in references_of(lowdim.PCA(), ["other"]))
     assert not any("Hotelling" in text for text in references_of(lowdim.PCA(), ["response"]))
-    once = references_of(lowdim.PPCA(), ["holes"])
+    once = references_of(lowdim.PPCA(), ["missing"])
     assert len(once) == len({text.split(": ", 1)[1] for text in once})
     known = {*SECTIONS, "response", "other", *lowdim.models.__all__}
     assert set(REFERENCES) <= known

@@ -117,7 +117,7 @@ def test_missing_entries():
     assert charts["missing-patterns"].table["rows"].sum() == N
 
 
-def test_holes_at_random_are_said_not_to_contradict_chance():
+def test_missing_entries_at_random_are_said_not_to_contradict_chance():
     X = np.where(RANDOM.random((100, 4)) < 0.1, np.nan, RANDOM.normal(size=(100, 4)))
     assert "No column tells where entries of another one are missing" in _text(_section(X))
 

@@ -13,7 +13,7 @@ RANDOM = np.random.default_rng(7)
 COMPLETE = np.round(RANDOM.normal(size=(300, 5)) @ RANDOM.normal(size=(5, 5)), 1)
 
 
-def _with_holes(at_random):
+def _with_missing(at_random):
     X = COMPLETE.copy()
     X[RANDOM.random(300) < 0.1, 3] = np.nan
     if at_random:
@@ -29,7 +29,7 @@ def _missing(X):
 
 
 def test_counts_and_patterns():
-    X = _with_holes(True)
+    X = _with_missing(True)
     found = _missing(X)
     frame = pd.DataFrame(np.isnan(X))
     expected = frame.value_counts()
@@ -40,7 +40,7 @@ def test_counts_and_patterns():
 
 
 def test_p_values_are_those_of_mann_and_whitney_after_holm():
-    X = _with_holes(False)
+    X = _with_missing(False)
     found = _missing(X)
     raw = {}
     for column in (1, 3):
@@ -63,7 +63,7 @@ def test_p_values_are_those_of_mann_and_whitney_after_holm():
         assert d.median_observed == np.nanmedian(X[~where, d.other])
 
 
-def test_holes_at_random_are_rarely_taken_for_something_else():
+def test_missing_entries_at_random_are_rarely_taken_for_something_else():
     alarms = 0
     for _ in range(200):
         X = np.where(RANDOM.random((60, 6)) < 0.12, np.nan, np.exp(RANDOM.normal(size=(60, 6))))
@@ -72,7 +72,7 @@ def test_holes_at_random_are_rarely_taken_for_something_else():
     assert stats.binomtest(alarms, 200, 0.05, alternative="greater").pvalue > 1e-4
 
 
-def test_few_holes_are_not_tested():
+def test_few_missing_entries_are_not_tested():
     X = COMPLETE.copy()
     X[:4, 2] = np.nan
     found = _missing(X)
@@ -81,7 +81,7 @@ def test_few_holes_are_not_tested():
 
 
 def test_of_rows_that_are_not_in_memory_a_sample_is_looked_at(monkeypatch):
-    X = _with_holes(False)
+    X = _with_missing(False)
     expected = analysis(X).missing
     monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     found = analysis(X).missing

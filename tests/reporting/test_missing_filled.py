@@ -1,4 +1,4 @@
-"""Holes that are filled in: against the entries that were removed, PPCA itself, and means where nothing is known."""
+"""Filling in missing entries: against the entries that were removed, PPCA itself, and means where nothing is known."""
 
 import numpy as np
 import pytest
@@ -140,7 +140,7 @@ def test_empty_rows_and_columns_with_two_entries():
     assert 3 not in found.hidden.columns
 
 
-def test_a_complete_table_has_no_holes():
+def test_a_complete_table_has_no_missing_entries():
     assert analysis(COMPLETE).filled is None
 
 

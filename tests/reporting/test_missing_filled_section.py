@@ -1,10 +1,10 @@
-"""The section on holes: its sentences, intervals and tables against what was filled in."""
+"""The section on missing entries: its sentences, intervals and tables against what was filled in."""
 
 import numpy as np
 import pytest
 
 from lowdim.reporting import columns as report_columns
-from lowdim.reporting import missing as holes
+from lowdim.reporting import missing
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
 from reporting.tables import analysis
 
@@ -22,7 +22,7 @@ def a():
 
 @pytest.fixture(scope="module")
 def section(a):
-    return holes.section(a)
+    return missing.section(a)
 
 
 def _text(section):
@@ -46,7 +46,7 @@ def test_sentences_hold_the_numbers(a, section):
     assert "bootstrap do not include the uncertainty of filling in" in text
 
 
-def test_each_column_with_holes_has_its_intervals(a, section):
+def test_each_column_with_missing_entries_has_its_intervals(a, section):
     menu = next(block for block in section.blocks if isinstance(block, Menu) and block.key == "imputed")
     assert list(menu.charts) == ["x1", "x2", "x5"]
     filled, spread = a.filled.model.impute(X, return_std=True)
@@ -90,20 +90,20 @@ def test_impossible_entries_are_told():
     a = analysis(table, standardize=True)
     below = np.count_nonzero(a.filled.completed < 0)
     assert below > 0
-    text = _text(holes.section(a))
+    text = _text(missing.section(a))
     assert f"\n{below} filled-in entr" in text
     assert "below zero, where no observed entry is" in text
     assert "logarithm" in text
     codes = np.where(np.isnan(table), np.nan, (positive > 1.0).astype(float) + (positive > 4.0))
-    text = _text(holes.section(analysis(codes)))
+    text = _text(missing.section(analysis(codes)))
     assert "Round to the whole numbers" in text and "logarithm" not in text
 
 
 def test_complete_tables_have_no_such_section():
-    assert holes.section(analysis(COMPLETE)) is None
+    assert missing.section(analysis(COMPLETE)) is None
 
 
 def test_rows_that_are_not_in_memory(section, monkeypatch):
     monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
     a = analysis(X)
-    assert _text(holes.section(a)) == _text(section)
+    assert _text(missing.section(a)) == _text(section)

@@ -9,8 +9,8 @@ from lowdim.summaries.base import union
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(700, 5)) * [1, 10, 1e-3, 1e3, 1] + [0, 1e8, 0, 5, -2]
-HOLES = np.where(RANDOM.random(X.shape) < 0.1, np.nan, X)
-HOLES[:, 4] = np.nan
+INCOMPLETE = np.where(RANDOM.random(X.shape) < 0.1, np.nan, X)
+INCOMPLETE[:, 4] = np.nan
 
 
 def _facts(found):
@@ -27,7 +27,7 @@ def _expected(table):
 
 
 @pytest.mark.parametrize("held", [True, False])
-@pytest.mark.parametrize("table", [X, HOLES], ids=["complete", "holes"])
+@pytest.mark.parametrize("table", [X, INCOMPLETE], ids=["complete", "incomplete"])
 def test_facts_of_columns(table, held):
     found = first_pass(open_source(table), held, None, 0)
     for got, expected in zip(_facts(found), _expected(table), strict=True):
@@ -74,7 +74,7 @@ def test_weights_count_rows(held):
 
 
 def test_ranges_merge():
-    rows = np.column_stack([HOLES, np.arange(len(HOLES))])
+    rows = np.column_stack([INCOMPLETE, np.arange(len(INCOMPLETE))])
     both, first, second = Ranges(5), Ranges(5), Ranges(5)
     both.update(rows)
     first.update(rows[:100])
@@ -98,7 +98,7 @@ def test_whole_numbers_and_columns_that_count_the_rows(held):
     columns = {
         "from 1": np.arange(1, n + 1),
         "from 1947": np.arange(1947, 1947 + n),
-        "with a hole": np.where(np.arange(n) == 7, np.nan, np.arange(n)),
+        "with a missing entry": np.where(np.arange(n) == 7, np.nan, np.arange(n)),
         "by halves": np.arange(n) / 2,
         "whole": RANDOM.integers(0, 9, n),
         "whole but one": np.where(np.arange(n) == n - 1, 0.5, 3),
@@ -107,14 +107,14 @@ def test_whole_numbers_and_columns_that_count_the_rows(held):
     table = np.column_stack(list(columns.values())).astype(float)
     found = first_pass(open_source(table), held, None, 0)
     names = np.array(list(columns))
-    assert set(names[found.whole]) == {"from 1", "from 1947", "with a hole", "whole"}
+    assert set(names[found.whole]) == {"from 1", "from 1947", "with a missing entry", "whole"}
     assert set(names[found.numbering]) == {"from 1", "from 1947"}
 
 
 def test_the_sample_has_rows_of_the_table_in_their_order(monkeypatch):
     monkeypatch.setattr("lowdim.reporting.passes._SAMPLED", 100)
     monkeypatch.setattr("lowdim.reporting.passes._FEWEST_SAMPLED", 1)
-    for table in (X, HOLES):
+    for table in (X, INCOMPLETE):
         sample = first_pass(open_source(table), False, None, 0).sample
         assert sample.shape == (100, 5)
         places = [

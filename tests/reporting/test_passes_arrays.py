@@ -9,10 +9,10 @@ VALUES = np.random.default_rng(0).normal(size=(50, 3))
 
 
 def test_most_values_take_half_the_space():
-    with_holes = np.append(VALUES, [[np.nan, np.inf, 0.1]], axis=0)
-    found = compact(with_holes)
+    with_missing = np.append(VALUES, [[np.nan, np.inf, 0.1]], axis=0)
+    found = compact(with_missing)
     assert found.dtype == np.float32
-    np.testing.assert_allclose(found, with_holes, rtol=1e-6)
+    np.testing.assert_allclose(found, with_missing, rtol=1e-6)
 
 
 @pytest.mark.parametrize("values", [np.full((4, 2), 0.1), np.zeros((3, 2)), np.empty((0, 2)), np.full((3, 2), np.nan)])

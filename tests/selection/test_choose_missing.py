@@ -7,24 +7,24 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine
 
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import PPCA, FactorAnalysis, Moments, choose_n_components
 from lowdim.errors import NoVariance, UndeterminedCovariance
 from lowdim.selection import RULES, Choice
 from lowdim.solvers import EM
-from oracles import gaussian_with_holes, observed_loglike
+from oracles import gaussian_with_missing, observed_loglike
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((150, 2)) @ RNG.standard_normal((2, 6)) * 3 + RNG.standard_normal((150, 6)) + 10
-HOLES = with_holes(X, 0.1)
+INCOMPLETE = with_missing(X, 0.1)
 WINE = load_wine().data[:, :7]
-APPLIED = {name: rule.with_holes for name, rule in RULES.items()}
+APPLIED = {name: rule.with_missing for name, rule in RULES.items()}
 COVARIANCE = [name for name, how in APPLIED.items() if how == "covariance"]
 QUICK = EM(tol=1e-4, n_init=0)
 
 
 def test_which_rules_are_available():
-    choices = choose_n_components(HOLES)
+    choices = choose_n_components(INCOMPLETE)
     assert list(choices) == list(RULES)
     for name, answer in choices.items():
         assert (answer.k is None) == (not APPLIED[name])
@@ -36,15 +36,15 @@ def test_which_rules_are_available():
 
 @pytest.mark.parametrize("standardize", [False, True])
 def test_bic_and_aic_are_those_of_the_fits(standardize):
-    choices = choose_n_components(HOLES, ["bic", "aic"], standardize=standardize)
+    choices = choose_n_components(INCOMPLETE, ["bic", "aic"], standardize=standardize)
     for k in (1, 2, 3):
-        model = PPCA(k, standardize=standardize).fit(HOLES)
-        assert choices["bic"].curve[k] == pytest.approx(model.bic(HOLES), rel=1e-7)
-        assert choices["aic"].curve[k] == pytest.approx(model.aic(HOLES), rel=1e-7)
-    mean, variance = np.nanmean(HOLES, axis=0), np.nanvar(HOLES, axis=0)
-    seen = np.sum(~np.isnan(HOLES), axis=0)
+        model = PPCA(k, standardize=standardize).fit(INCOMPLETE)
+        assert choices["bic"].curve[k] == pytest.approx(model.bic(INCOMPLETE), rel=1e-7)
+        assert choices["aic"].curve[k] == pytest.approx(model.aic(INCOMPLETE), rel=1e-7)
+    mean, variance = np.nanmean(INCOMPLETE, axis=0), np.nanvar(INCOMPLETE, axis=0)
+    seen = np.sum(~np.isnan(INCOMPLETE), axis=0)
     v = variance if standardize else np.full(6, np.sum(variance * seen) / seen.sum())
-    none = -2 * observed_loglike(HOLES, mean, np.diag(v)).sum() + 7 * math.log(150)
+    none = -2 * observed_loglike(INCOMPLETE, mean, np.diag(v)).sum() + 7 * math.log(150)
     assert choices["bic"].curve[0] == pytest.approx(none, rel=1e-9)
     if not standardize:
         # Three further components were no better than the best.
@@ -53,9 +53,9 @@ def test_bic_and_aic_are_those_of_the_fits(standardize):
 
 @pytest.mark.parametrize("standardize", [False, True])
 def test_rules_of_the_covariance(standardize):
-    holes = with_holes(WINE[:90], 0.05)
-    found = choose_n_components(holes, COVARIANCE, standardize=standardize)
-    C = Moments.from_covariance(gaussian_with_holes(holes)[1], 90, ddof=0)
+    incomplete = with_missing(WINE[:90], 0.05)
+    found = choose_n_components(incomplete, COVARIANCE, standardize=standardize)
+    C = Moments.from_covariance(gaussian_with_missing(incomplete)[1], 90, ddof=0)
     expected = choose_n_components(C, COVARIANCE, standardize=standardize)
     np.testing.assert_allclose(found.eigenvalues.values, expected.eigenvalues.values, rtol=1e-3)
     for name in COVARIANCE:
@@ -65,11 +65,11 @@ def test_rules_of_the_covariance(standardize):
 
 def test_folds_are_scored_by_the_observed_entries_of_held_out_rows():
     labels = np.arange(150) % 3
-    found = choose_n_components(HOLES, "cv", cv=labels)["cv"]
+    found = choose_n_components(INCOMPLETE, "cv", cv=labels)["cv"]
     for k in (0, 1, 2):
         total = 0.0
         for fold in range(3):
-            train, test = HOLES[labels != fold], HOLES[labels == fold]
+            train, test = INCOMPLETE[labels != fold], INCOMPLETE[labels == fold]
             if k == 0:
                 seen = np.sum(~np.isnan(train), axis=0)
                 v = np.sum(np.nanvar(train, axis=0) * seen) / seen.sum()
@@ -82,29 +82,29 @@ def test_folds_are_scored_by_the_observed_entries_of_held_out_rows():
 
 def test_weights_are_repetitions():
     weights = np.arange(150) % 3
-    repeated = np.repeat(HOLES, weights, axis=0)
-    weighted = choose_n_components(HOLES, ["bic", "kaiser"], sample_weight=weights)
+    repeated = np.repeat(INCOMPLETE, weights, axis=0)
+    weighted = choose_n_components(INCOMPLETE, ["bic", "kaiser"], sample_weight=weights)
     plain = choose_n_components(repeated, ["bic", "kaiser"])
     np.testing.assert_allclose(weighted["bic"].curve[:3], plain["bic"].curve[:3], rtol=1e-5)
     np.testing.assert_allclose(weighted.eigenvalues.values, plain.eigenvalues.values, rtol=1e-3)
     assert weighted.eigenvalues.n == weights.sum()
 
 
-def test_holes_after_the_first_rows_and_in_blocks():
-    late = np.vstack([np.repeat(X, 300, axis=0), HOLES])
+def test_missing_entries_after_the_first_rows_and_in_blocks():
+    late = np.vstack([np.repeat(X, 300, axis=0), INCOMPLETE])
     assert choose_n_components(late, ["kaiser", "minka"])["minka"].note.startswith("derived for complete rows only")
-    blocks = [HOLES[:70], HOLES[70:]]
+    blocks = [INCOMPLETE[:70], INCOMPLETE[70:]]
     assert choose_n_components(blocks, ["bic", "kaiser"])["bic"].k == 2
     assert choose_n_components((block for block in blocks), "bic")["bic"].k == 2
     assert PPCA("bic").fit(block for block in blocks).n_components_ == 2
-    late_blocks = [X[:70], HOLES]
+    late_blocks = [X[:70], INCOMPLETE]
     for read in (lambda rows: choose_n_components(rows, "bic"), PPCA("bic").fit):
         with pytest.raises(ValueError, match="NaN"):
             read(block for block in late_blocks)
 
 
 def test_a_covariance_that_is_not_determined():
-    few = with_holes(X[:40], 0.5)
+    few = with_missing(X[:40], 0.5)
     found = choose_n_components(few, ["kaiser", "bic"])
     assert found["kaiser"].k is None and "which the observed entries do not determine" in found["kaiser"].note
     assert found["bic"].k is not None and len(found.eigenvalues.values) == 6
@@ -113,7 +113,7 @@ def test_a_covariance_that_is_not_determined():
 
 
 def test_too_few_rows_for_folds():
-    few = choose_n_components(HOLES[:9], ["cv", "bic"])
+    few = choose_n_components(INCOMPLETE[:9], ["cv", "bic"])
     assert few["cv"].k is None and few["cv"].note == "needs at least 2 columns and 10 rows"
 
 
@@ -122,12 +122,12 @@ def test_too_few_rows_for_folds():
 
 @pytest.mark.parametrize("rule", ["bic", "aic", "kaiser", "map", "cv"])
 def test_models_take_what_the_rule_says(rule):
-    model = PPCA(rule).fit(HOLES)
-    expected = choose_n_components(HOLES, rule, ddof=0)[rule]
+    model = PPCA(rule).fit(INCOMPLETE)
+    expected = choose_n_components(INCOMPLETE, rule, ddof=0)[rule]
     assert model.n_components_ == expected.k
     assert isinstance(model.choice_, Choice) and model.choice_.rule == rule
     np.testing.assert_allclose(model.choice_.curve[:3], expected.curve[:3], rtol=1e-5)
-    same = PPCA(expected.k).fit(HOLES)
+    same = PPCA(expected.k).fit(INCOMPLETE)
     assert model.loglike_[-1] == pytest.approx(same.loglike_[-1], rel=1e-7)
     assert model.n_passes_ > same.n_passes_ or rule == "cv"
 
@@ -135,7 +135,7 @@ def test_models_take_what_the_rule_says(rule):
 @pytest.mark.parametrize("rule", ["bic", "aic", "kaiser", "map", "cv"])
 def test_factors(rule):
     L = np.kron(np.eye(2), np.array([[0.9, 0.8, 0.7, 0.8]]))
-    rows = with_holes(RNG.standard_normal((300, 2)) @ L + 0.5 * RNG.standard_normal((300, 8)), 0.05)
+    rows = with_missing(RNG.standard_normal((300, 2)) @ L + 0.5 * RNG.standard_normal((300, 8)), 0.05)
     fa = FactorAnalysis(rule, solver=QUICK).fit(rows)
     assert fa.n_components_ == 2
     if rule in ("bic", "aic"):
@@ -146,20 +146,20 @@ def test_factors(rule):
 
 
 def test_entries_that_are_not_stored():
-    stored = sparse.csr_array(np.nan_to_num(HOLES[:60]))
+    stored = sparse.csr_array(np.nan_to_num(INCOMPLETE[:60]))
     for rule in ("bic", "kaiser", "cv"):
         found = PPCA(rule, missing="unstored", solver=QUICK).fit(stored)
-        expected = PPCA(rule, solver=QUICK).fit(HOLES[:60])
+        expected = PPCA(rule, solver=QUICK).fit(INCOMPLETE[:60])
         np.testing.assert_allclose(found.choice_.curve, expected.choice_.curve, rtol=1e-3)
 
 
 def test_what_models_refuse():
     with pytest.raises(ValueError, match=r"'minka' needs complete rows.*'bic', 'aic', 'map', 'cv'. Or pass a number"):
-        PPCA("minka").fit(HOLES)
+        PPCA("minka").fit(INCOMPLETE)
     with pytest.raises(ValueError, match=r"'parallel' needs complete rows.*are 'kaiser', 'bic', 'aic', 'map', 'cv'"):
-        FactorAnalysis("parallel").fit(HOLES)
+        FactorAnalysis("parallel").fit(INCOMPLETE)
     with pytest.raises(ValueError, match="with prior='vb', components that are not needed are dropped anyway"):
-        PPCA("bic", prior="vb").fit(HOLES)
+        PPCA("bic", prior="vb").fit(INCOMPLETE)
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.errors.LowdimWarning")

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from inputs import INPUTS, with_holes
+from inputs import INPUTS, with_missing
 from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate, models, open_source
 from lowdim.solvers import Newton
 
@@ -176,14 +176,14 @@ def test_rows_are_read_once():
     assert reads == [0, 50]
 
 
-def test_rows_with_holes_are_fitted_anew():
-    holes = with_holes(X, 0.05)
-    found = cross_validate(PPCA(), holes, cv=3, n_components=[1, 2])
+def test_rows_with_missing_entries_are_fitted_anew():
+    incomplete = with_missing(X, 0.05)
+    found = cross_validate(PPCA(), incomplete, cv=3, n_components=[1, 2])
     assert found.n_passes == 3
-    expected = slow(PPCA(), holes, None, KFold(3).split(holes), [1, 2])
+    expected = slow(PPCA(), incomplete, None, KFold(3).split(incomplete), [1, 2])
     np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-6)
     with pytest.raises(ValueError, match="NaN"):
-        cross_validate(PCA(), holes)
+        cross_validate(PCA(), incomplete)
 
 
 @pytest.mark.parametrize("model", [PCA(), PLSRegression(), CCA(regularization=0.5), MODELS["FactorAnalysis"]], ids=str)
@@ -248,9 +248,9 @@ def test_no_components_is_a_model_too(name):
 def test_entries_that_are_not_stored_are_unknown():
     mask = np.random.default_rng(3).random(X.shape) < 0.1
     stored = sparse.csr_array(np.where(mask, 0.0, X))
-    holes = np.where(mask, np.nan, X)
+    incomplete = np.where(mask, np.nan, X)
     found = cross_validate(PPCA(missing="unstored"), stored, cv=3, n_components=[1, 2])
-    expected = cross_validate(PPCA(), holes, cv=3, n_components=[1, 2])
+    expected = cross_validate(PPCA(), incomplete, cv=3, n_components=[1, 2])
     np.testing.assert_allclose(found.per_split, expected.per_split, rtol=1e-6)
 
 
@@ -470,7 +470,7 @@ def test_a_model_without_components_is_scored_from_rows_as_from_summaries(monkey
     assert (expected.plan.solver.name, found.plan.solver.name) == ("summaries", "refit")
     np.testing.assert_allclose(found.per_split, expected.per_split, rtol=1e-7)
     with pytest.raises(ValueError, match="n_components=0"):
-        cross_validate(PPCA(), with_holes(X, 0.05), cv=3, n_components=[0, 1])
+        cross_validate(PPCA(), with_missing(X, 0.05), cv=3, n_components=[0, 1])
 
 
 def test_sparse_responses():

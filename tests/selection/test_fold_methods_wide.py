@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
 import lowdim
-from inputs import INPUTS, with_holes
+from inputs import INPUTS, with_missing
 from lowdim import CCA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap, cross_validate, permutation_test
 from lowdim.errors import SmallSampleWarning
 from lowdim.selection import choose_n_components
@@ -165,12 +165,12 @@ def test_constant_columns_and_columns_that_are_constant_in_training_rows():
 
 
 def test_missing_values_are_refused_or_fitted_as_in_tall_tables():
-    holes = with_holes(X, 0.05)
+    incomplete = with_missing(X, 0.05)
     with pytest.raises(ValueError, match="NaN"):
-        cross_validate(PCA(), holes)
+        cross_validate(PCA(), incomplete)
     with pytest.raises(ValueError, match="NaN"):
-        cross_validate(PLSRegression(), holes, Y)
-    found = cross_validate(PPCA(), holes, cv=3, n_components=[1])
+        cross_validate(PLSRegression(), incomplete, Y)
+    found = cross_validate(PPCA(), incomplete, cv=3, n_components=[1])
     assert found.plan.solver.name == "refit"
     assert "missing" in found.plan.why
 
@@ -252,9 +252,9 @@ def test_weights_of_a_wide_bootstrap_are_repetitions():
 
 def test_a_wide_bootstrap_refuses_missing_values():
     with pytest.raises(ValueError, match="impute"):
-        bootstrap(PPCA(2), with_holes(X, 0.05), n_boot=3)
+        bootstrap(PPCA(2), with_missing(X, 0.05), n_boot=3)
     with pytest.raises(ValueError, match="NaN"):
-        bootstrap(PLSRegression(2), with_holes(X, 0.05), Y, n_boot=3)
+        bootstrap(PLSRegression(2), with_missing(X, 0.05), Y, n_boot=3)
 
 
 @pytest.mark.parametrize("model", [PLSRegression(2), PLSRegression(2, scale=False), PCR(2)], ids=str)

@@ -6,10 +6,10 @@ import pytest
 from scipy import sparse, stats
 from sklearn.datasets import load_wine
 
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import Moments, Triangle, factor_suitability, summarize
 from lowdim.errors import UndeterminedCovariance
-from oracles import gaussian_with_holes, observed_loglike
+from oracles import gaussian_with_missing, observed_loglike
 
 X = load_wine().data[:, :6]
 
@@ -119,25 +119,27 @@ def test_words(p, r, word):
     assert found.word == word
 
 
-# ---- Holes
+# ---- Missing entries
 
 
-def test_with_holes():
-    holes = with_holes(X[:80], 0.05)
-    found = factor_suitability(holes)
-    _, C, loglike = gaussian_with_holes(holes)
+def test_with_missing_entries():
+    incomplete = with_missing(X[:80], 0.05)
+    found = factor_suitability(incomplete)
+    _, C, loglike = gaussian_with_missing(incomplete)
     sd = np.sqrt(np.diag(C))
     same = factor_suitability(Moments.from_covariance(C / np.outer(sd, sd), 80))
     np.testing.assert_allclose(found.kmo_columns, same.kmo_columns, atol=1e-4)
     np.testing.assert_allclose(found.smc, same.smc, atol=1e-4)
-    independent = observed_loglike(holes, np.nanmean(holes, axis=0), np.diag(np.nanvar(holes, axis=0))).sum()
+    independent = observed_loglike(
+        incomplete, np.nanmean(incomplete, axis=0), np.diag(np.nanvar(incomplete, axis=0))
+    ).sum()
     assert found.chi_square == pytest.approx(2 * (loglike - independent), rel=1e-6)
     assert "of the entries are missing" in str(found) and found.n == 80
-    # Holes that are seen only after the first block.
-    late = np.vstack([np.repeat(X, 200, axis=0), holes])
+    # Missing entries that are seen only after the first block.
+    late = np.vstack([np.repeat(X, 200, axis=0), incomplete])
     assert "missing" in str(factor_suitability(late))
 
 
-def test_too_many_holes():
+def test_too_many_missing_entries():
     with pytest.raises(UndeterminedCovariance, match="do not determine the covariance of 6 columns"):
-        factor_suitability(with_holes(X[:40], 0.5))
+        factor_suitability(with_missing(X[:40], 0.5))

@@ -350,13 +350,15 @@ def test_integers_that_are_not_exact_are_named(kind, tmp_path):
 
 @each_kind
 def test_nulls_are_missing_or_named(kind, tmp_path):
-    holes = X.copy()
-    holes[[203, 300], [1, 2]] = np.nan
+    incomplete = X.copy()
+    incomplete[[203, 300], [1, 2]] = np.nan
     for k, (i, j) in enumerate(pairwise([0, 200, 500])):
-        columns = {name: pa.array(holes[i:j, c], from_pandas=True) for c, name in enumerate(NAMES)}
+        columns = {name: pa.array(incomplete[i:j, c], from_pandas=True) for c, name in enumerate(NAMES)}
         write(kind, tmp_path / f"part-{k}.{kind}", pa.table(columns))
-    np.testing.assert_array_equal(whole(open_source(tmp_path)), holes)
-    np.testing.assert_allclose(PPCA(1).fit(tmp_path).noise_variance_, PPCA(1).fit(holes).noise_variance_, rtol=1e-9)
+    np.testing.assert_array_equal(whole(open_source(tmp_path)), incomplete)
+    np.testing.assert_allclose(
+        PPCA(1).fit(tmp_path).noise_variance_, PPCA(1).fit(incomplete).noise_variance_, rtol=1e-9
+    )
     with pytest.raises(
         ValueError, match=rf"NaN: column 'b\.c' \(number 1\), first in row 3 of part-1\.{kind} \(row 203 of all\)"
     ):

@@ -152,11 +152,11 @@ def test_a_reader_that_was_read_before():
 
 @each_object
 def test_nulls_are_missing_values(name):
-    holes = X.copy()
-    holes[[3, 200], [1, 2]] = np.nan
-    table = pa.table({n: pa.array(holes[:, j], from_pandas=True) for j, n in enumerate(NAMES)})
+    incomplete = X.copy()
+    incomplete[[3, 200], [1, 2]] = np.nan
+    table = pa.table({n: pa.array(incomplete[:, j], from_pandas=True) for j, n in enumerate(NAMES)})
     if OBJECTS[name][1]:
-        close(PPCA(1).fit(made(name, table)).mean_, PPCA(1).fit(holes).mean_, 1e-6)
+        close(PPCA(1).fit(made(name, table)).mean_, PPCA(1).fit(incomplete).mean_, 1e-6)
     with pytest.raises(ValueError, match=r"NaN: column 'b c' \(number 1\), first in row 3\."):
         PCA(1).fit(made(name, table))
 

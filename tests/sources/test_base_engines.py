@@ -137,11 +137,11 @@ def test_errors_keep_their_kind_and_their_words(engine, kind):
 
 
 def test_missing_values_are_told_apart_from_other_errors(engine):
-    """A model that can deal with holes asks where the first one is."""
-    holes = X.copy()
-    holes[101, 2] = np.nan
+    """A model that can deal with missing entries asks where the first one is."""
+    incomplete = X.copy()
+    incomplete[101, 2] = np.nan
     with pytest.raises(MissingValues) as caught:
-        summarize(opened(engine, LENGTHS["few"], holes), Moments)
+        summarize(opened(engine, LENGTHS["few"], incomplete), Moments)
     assert "column 2" in caught.value.where or "'x2'" in caught.value.where
 
 

@@ -37,7 +37,7 @@ get_sync = dask.local.get_sync
 rng = np.random.default_rng(3)
 X = rng.laplace(size=(400, 5)) @ rng.normal(size=(5, 5)) + 3.0
 Y = X[:, :2] @ rng.normal(size=(2, 2)) + rng.normal(size=(400, 2))
-HOLES = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+INCOMPLETE = np.where(rng.random(X.shape) < 0.1, np.nan, X)
 
 
 def counted(X, rows):
@@ -96,12 +96,12 @@ def test_tasks_can_be_sent_to_other_machines():
         ica = ICA(random_state=0).fit(D)
         pls = PLSRegression(2).fit(D, E)
         predicted = np.asarray(pls.predict(D))
-        holes = PPCA(2).fit(da.from_array(HOLES, chunks=(150, 5)), sample_weight=weights)
+        found = PPCA(2).fit(da.from_array(INCOMPLETE, chunks=(150, 5)), sample_weight=weights)
         kernel = KernelPCA(2, solver="nystrom", random_state=0).fit(D)
         scores = np.asarray(kernel.transform(D))
     np.testing.assert_allclose(ica.components_, ICA(random_state=0).fit(X).components_, atol=1e-6)
     np.testing.assert_allclose(predicted, PLSRegression(2).fit(X, Y).predict(X), atol=1e-10)
-    np.testing.assert_allclose(holes.loadings_, PPCA(2).fit(HOLES, sample_weight=weights).loadings_, atol=1e-8)
+    np.testing.assert_allclose(found.loadings_, PPCA(2).fit(INCOMPLETE, sample_weight=weights).loadings_, atol=1e-8)
     here = KernelPCA(2, solver="nystrom", random_state=0).fit(X)
     np.testing.assert_allclose(scores, here.transform(X), atol=1e-8)
 

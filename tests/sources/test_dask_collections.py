@@ -21,7 +21,7 @@ da = pytest.importorskip("dask.array", reason="Dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
-HOLES = np.where(np.random.default_rng(9).random(X.shape) < 0.1, np.nan, X)
+INCOMPLETE = np.where(np.random.default_rng(9).random(X.shape) < 0.1, np.nan, X)
 
 
 def unknown(table):
@@ -98,10 +98,10 @@ def test_models(name, collection):
 
 
 @of_each_kind
-def test_rows_with_holes(collection):
-    expected = PPCA(2).fit(HOLES)
-    same(PPCA(2).fit(collection(HOLES)).loadings_, expected.loadings_, 1e-6)
-    same(expected.impute(collection(HOLES)), expected.impute(HOLES))
+def test_rows_with_missing_entries(collection):
+    expected = PPCA(2).fit(INCOMPLETE)
+    same(PPCA(2).fit(collection(INCOMPLETE)).loadings_, expected.loadings_, 1e-6)
+    same(expected.impute(collection(INCOMPLETE)), expected.impute(INCOMPLETE))
 
 
 @of_each_kind

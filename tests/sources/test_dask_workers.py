@@ -45,7 +45,7 @@ def rows() -> np.ndarray:
     return rng.laplace(size=(N, P)) * np.arange(P, 0, -1) @ rng.standard_normal((P, P)) + 3.0
 
 
-def read(i: int, folder: str, holes: bool, deadly: int) -> np.ndarray:
+def read(i: int, folder: str, incomplete: bool, deadly: int) -> np.ndarray:
     """A partition. The read of this number, counted over all processes, kills the process that does it, once."""
     count = len(os.listdir(folder)) + 1
     open(os.path.join(folder, f"{os.getpid()} {count} {i}"), "x").close()
@@ -54,13 +54,13 @@ def read(i: int, folder: str, holes: bool, deadly: int) -> np.ndarray:
             open(f"{folder} killed", "x").close()
             os.kill(os.getpid(), signal.SIGKILL)
     X = rows()
-    if holes:
+    if incomplete:
         X[np.random.default_rng(4).random(X.shape) < 0.1] = np.nan
     return X[i : i + ROWS]
 
 
-def collection(folder, holes: bool, deadly: int = 0):
-    parts = [dask.delayed(read, pure=False)(i, str(folder), holes, deadly) for i in range(0, N, ROWS)]
+def collection(folder, incomplete: bool, deadly: int = 0):
+    parts = [dask.delayed(read, pure=False)(i, str(folder), incomplete, deadly) for i in range(0, N, ROWS)]
     return da.concatenate([da.from_delayed(part, (ROWS, P), float) for part in parts])
 
 
@@ -68,7 +68,7 @@ MODELS = {
     "PCA": lambda: PCA(2, solver="covariance"),
     "ICA": lambda: ICA(3, tol=1e-2, random_state=0),
     "Krylov": lambda: PCA(2, solver="krylov", random_state=0),
-    "PPCA with holes": lambda: PPCA(2, solver=EM(tol=0.1)),
+    "PPCA with missing entries": lambda: PPCA(2, solver=EM(tol=0.1)),
     "Nystrom": lambda: KernelPCA(2, kernel="rbf", solver="nystrom", random_state=0),
 }
 
@@ -82,14 +82,14 @@ def same_bits(found, expected, name: str = "") -> None:
 def check_bits(name: str, folder) -> None:
     """The same bits with a worker killed in the middle of the fit as without; after the first pass, if there are
     several."""
-    holes = "holes" in name
+    incomplete = "missing" in name
     calm, deadly = folder / f"{name} calm", folder / f"{name} deadly"
     calm.mkdir()
     deadly.mkdir()
-    expected = MODELS[name]().fit(collection(calm, holes))
+    expected = MODELS[name]().fit(collection(calm, incomplete))
     reads, once = len(os.listdir(calm)), N // ROWS
     assert (reads == once) == (name == "PCA"), f"{name}: {reads} reads"
-    found = MODELS[name]().fit(collection(deadly, holes, 2 if reads == once else max(once + 2, reads // 2)))
+    found = MODELS[name]().fit(collection(deadly, incomplete, 2 if reads == once else max(once + 2, reads // 2)))
     assert (folder / f"{name} deadly killed").exists()
     same_bits(found, expected, name)
 
@@ -240,17 +240,17 @@ def check_interrupt(client, folder) -> None:
 
 def check_functions() -> None:
     """What users call, on workers: the answers are those for arrays."""
-    X, holes = rows(), rows()
-    holes[np.random.default_rng(4).random(X.shape) < 0.1] = np.nan
+    X, incomplete = rows(), rows()
+    incomplete[np.random.default_rng(4).random(X.shape) < 0.1] = np.nan
     for make in (lambda table: da.from_array(table, chunks=(ROWS, 4)), make_persisted):
-        D, E, H = make(X), make(X[:, :2] ** 2), make(holes)
-        pca, pls, ppca = PCA(2).fit(X), PLSRegression(2).fit(X, X[:, :2] ** 2), PPCA(2).fit(holes)
+        D, E, H = make(X), make(X[:, :2] ** 2), make(incomplete)
+        pca, pls, ppca = PCA(2).fit(X), PLSRegression(2).fit(X, X[:, :2] ** 2), PPCA(2).fit(incomplete)
         close = {"rtol": 1e-9, "atol": 1e-9}
         np.testing.assert_allclose(pca.transform(D).compute(), pca.transform(X), **close)
         np.testing.assert_allclose(pca.score_samples(D).compute(), pca.score_samples(X), **close)
         np.testing.assert_allclose(PLSRegression(2).fit(D, E).predict(D).compute(), pls.predict(X), **close)
         np.testing.assert_allclose(pls.score(D, E), pls.score(X, X[:, :2] ** 2), **close)
-        np.testing.assert_allclose(ppca.impute(H).compute(), ppca.impute(holes), **close)
+        np.testing.assert_allclose(ppca.impute(H).compute(), ppca.impute(incomplete), **close)
         found, expected = (cross_validate(PCA(), table).per_split for table in (D, X))
         np.testing.assert_allclose(found, expected, **close)
         assert choose_n_components(D)["parallel"].k == choose_n_components(X)["parallel"].k

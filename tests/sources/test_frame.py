@@ -68,10 +68,10 @@ def test_a_frame_gives_what_the_array_gives():
 def test_missing_objects_are_nan(missing):
     frame = as_objects(X)
     frame.loc[3, "b"] = missing
-    holes = X.copy()
-    holes[3, 1] = np.nan
-    np.testing.assert_array_equal(rows_of(open_source(frame)), holes)
-    np.testing.assert_allclose(PPCA(1).fit(frame).mean_, PPCA(1).fit(holes).mean_, rtol=1e-12)
+    incomplete = X.copy()
+    incomplete[3, 1] = np.nan
+    np.testing.assert_array_equal(rows_of(open_source(frame)), incomplete)
+    np.testing.assert_allclose(PPCA(1).fit(frame).mean_, PPCA(1).fit(incomplete).mean_, rtol=1e-12)
     with pytest.raises(ValueError, match=r"contains NaN: column 'b' \(number 1\), first in row 3"):
         PCA().fit(frame)
 

@@ -141,11 +141,11 @@ def test_bad_entries_are_named():
 
 
 def test_missing_entries():
-    holes = X.copy()
-    holes[RNG.random(X.shape) < 0.1] = np.nan
-    here, there = PPCA(2).fit(holes), PPCA(2).fit(sent(holes))
+    incomplete = X.copy()
+    incomplete[RNG.random(X.shape) < 0.1] = np.nan
+    here, there = PPCA(2).fit(incomplete), PPCA(2).fit(sent(incomplete))
     np.testing.assert_allclose(there.explained_variance_, here.explained_variance_, rtol=1e-6)
-    np.testing.assert_allclose(there.impute(sent(holes)), here.impute(holes), rtol=1e-5)
+    np.testing.assert_allclose(there.impute(sent(incomplete)), here.impute(incomplete), rtol=1e-5)
 
 
 # ---- Models and what they return

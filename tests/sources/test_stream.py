@@ -199,10 +199,10 @@ def test_two_tables_of_single_rows():
         np.testing.assert_allclose(found.coef_, PLSRegression(2).fit(X, y).coef_, rtol=1e-9, atol=1e-12)
 
 
-def test_holes_in_single_rows():
-    holes = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
-    found = PPCA(2).fit([holes[i : i + 1] for i in range(60)])
-    np.testing.assert_allclose(found.mean_, PPCA(2).fit(holes).mean_, rtol=0, atol=1e-6)
+def test_missing_entries_in_single_rows():
+    incomplete = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
+    found = PPCA(2).fit([incomplete[i : i + 1] for i in range(60)])
+    np.testing.assert_allclose(found.mean_, PPCA(2).fit(incomplete).mean_, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [1, 7, 500, 3000])

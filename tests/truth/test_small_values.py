@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from examples import MODELS, WIDE, WIDE_Y, X, Y, make, tables
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import (
     PCA,
     PCR,
@@ -166,14 +166,14 @@ def test_rules_and_cross_validation():
 
 
 @pytest.mark.parametrize("model", [PPCA(2), FactorAnalysis(1), PPCA(2, standardize=True)], ids=str)
-def test_rows_with_holes(model):
-    holes = with_holes(X, 0.1)
+def test_rows_with_missing_entries(model):
+    incomplete = with_missing(X, 0.1)
     unit = 1.0 if model.standardize else SMALL
-    expected, found = (clone(model).fit(rows).loadings_ for rows in (holes, holes * SMALL))
+    expected, found = (clone(model).fit(rows).loadings_ for rows in (incomplete, incomplete * SMALL))
     np.testing.assert_allclose(found / unit, expected, atol=1e-3 * np.abs(expected).max())
     for unit in SMALLER:
         with pytest.raises(ValueError, match=TOO_SMALL):
-            clone(model).fit(holes * unit)
+            clone(model).fit(incomplete * unit)
 
 
 def test_responses_too():

@@ -184,7 +184,7 @@ def impute(call: Call) -> None:
 
     Example:
 
-    lowdim impute ppca.model holes.csv --id class -o filled.csv
+    lowdim impute ppca.model incomplete.csv --id class -o filled.csv
     """
     _apply(call, "impute_to", return_std=call.std or None)
 

@@ -242,7 +242,7 @@ _EXAMPLES = {
     "predictions": "pls.model wine.csv --y hue",
     "contours": "kernel.model left.csv",
     "densities sources": "ica.model wine.csv",
-    "missing": "ppca.model holes.csv",
+    "missing": "ppca.model incomplete.csv",
     "convergence": "ica.model",
     "": "pca.model",
 }

@@ -29,7 +29,7 @@ from ..errors import (
     names_difference,
     needs_second_reading,
     no_checkpoint_of,
-    no_checkpoint_with_holes,
+    no_checkpoint_with_missing,
     other_names,
     other_width,
 )
@@ -276,8 +276,8 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
             raise no_checkpoint_of(type(self).__name__, plan)
         read = getattr(rows, "joint", rows)
-        if self._takes_nan and read.shows_holes():
-            raise no_checkpoint_with_holes("there are missing values in the first rows.")
+        if self._takes_nan and read.shows_missing():
+            raise no_checkpoint_with_missing("there are missing values in the first rows.")
         read.first_pass = FirstPass(checkpoint)
         return checkpoint
 

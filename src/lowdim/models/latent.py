@@ -23,7 +23,7 @@ from ..errors import (
     LowdimWarning,
     MissingValues,
     choice,
-    holes_after_reading,
+    missing_after_reading,
     needs_second_reading,
     one_row,
     other_rows_than_fit,
@@ -208,7 +208,7 @@ class LatentModel(Model):
         """Fit with the number of components that a rule chooses."""
         rule = self._check_rule_rows(name, rows)
         unstored = self.missing == "unstored" and rows.traits.sparse
-        if unstored or rows.shows_holes():
+        if unstored or rows.shows_missing():
             return self._fit_rule_with_missing(rule, rows)
         try:
             if rule.needs != "folds":
@@ -218,7 +218,7 @@ class LatentModel(Model):
             self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
         except MissingValues as found:
             if not rows.traits.rereadable:
-                raise holes_after_reading(found) from found
+                raise missing_after_reading(found) from found
             return self._fit_rule_with_missing(rule, rows)
         return self._fit_chosen(rows, passes, total)
 
@@ -240,13 +240,13 @@ class LatentModel(Model):
                 f"n_components={rule.name!r} compares models of maximum likelihood, and the rows have missing values: "
                 "with prior='vb', components that are not needed are dropped anyway. Pass a number, or prior=None."
             )
-        if not rule.with_holes:
+        if not rule.with_missing:
             raise self._needs_complete_rows(rule)
         if not rows.traits.rereadable:
             raise needs_second_reading(f"for n_components={rule.name!r}, since entries are missing")
-        if rule.with_holes == "likelihood":
+        if rule.with_missing == "likelihood":
             return self._fit_by_likelihood(rule, rows)
-        if rule.with_holes == "folds":
+        if rule.with_missing == "folds":
             tables = (rows.source, None)
             scorer = self._scorer_for_rule(missing=True)
             self.choice_, _, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed(), tables)
@@ -298,7 +298,7 @@ class LatentModel(Model):
 
     def _needs_complete_rows(self, rule: Rule) -> ValueError:
         """The error for a rule that cannot be applied to rows with missing values."""
-        able = ", ".join(repr(name) for name in self._rules or RULES if rule_of(name).with_holes)
+        able = ", ".join(repr(name) for name in self._rules or RULES if rule_of(name).with_missing)
         return ValueError(
             f"n_components={rule.name!r} needs complete rows, without NaN or other missing values. Rules for rows with "
             f"missing values are {able}. Or pass a number, or apply the rule to draws of impute(X, n_draws=...)."
@@ -311,7 +311,7 @@ class LatentModel(Model):
     def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
         """The rule of this name, if the model knows it and it can be applied to these rows, as far as is known."""
         rule = check_rule(name, self._rules)
-        if self.missing == "unstored" and rows.traits.sparse and not rule.with_holes:
+        if self.missing == "unstored" and rows.traits.sparse and not rule.with_missing:
             raise self._needs_complete_rows(rule)
         if rule.needs == "folds":
             check_cv_rows(rows.shape[0])
@@ -444,8 +444,8 @@ class LatentModel(Model):
         -----
         A draw takes u from its posterior N(E[u], C) given the row, then each missing entry from N(mean + w^T u, noise).
         The parameters are by default those of the fit. That is right for predictions, but if parameters are uncertain,
-        as with few rows or many holes, the draws vary too little, and intervals from `pool` are too narrow. With
-        `refit=True` they include this uncertainty, as in the bootstrap of Honaker and King [1]_: proper multiple
+        as with few rows or many missing entries, the draws vary too little, and intervals from `pool` are too narrow.
+        With `refit=True` they include this uncertainty, as in the bootstrap of Honaker and King [1]_: proper multiple
         imputation, at the price of one fit for each draw. With `prior="vb"`, loadings and means are drawn from their
         posterior, without a refit; the noise variance is not.
 

@@ -400,7 +400,7 @@ def converter_of(model: Any, method: str, table: int = 0) -> Converter:
     if method == "impute":
         raise not_in_onnx(
             what,
-            "the weights of the observed entries are different for each pattern of holes",
+            "the weights of the observed entries are different for each pattern of missing entries",
             "Impute with lowdim before the graph runs; the graph of `transform` is for complete rows.",
         )
     if method not in CONVERTERS:

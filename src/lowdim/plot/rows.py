@@ -168,8 +168,8 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     >>> from sklearn.datasets import load_iris
     >>> from lowdim import PPCA
     >>> X = load_iris(as_frame=True).data
-    >>> holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
-    >>> ax = PPCA(2).fit(holes).plot.missing(holes)
+    >>> incomplete = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    >>> ax = PPCA(2).fit(incomplete).plot.missing(incomplete)
     """
     level = check_level(level)
     filled, deviation = (axes.numbers_of(values) for values in model.impute(X, return_std=True))

@@ -24,7 +24,7 @@ from .._core.arrays import (
     to_numpy,
 )
 from .._core.threads import Progress, check_stop, watcher
-from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_holes
+from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_missing
 from ..sources.base import DerivedSource, Source, bad_entry_error
 from ..sources.beside import BesideSource
 from ..sources.derived import MappedSource, gather
@@ -220,7 +220,7 @@ class FirstPass:
     def run(self, source: Source, summary: S, weights: Array | None, progress: Progress | None) -> S:
         """Summarize the rows, with the checkpoint if no pass had it before."""
         if self._missing is not None:
-            raise no_checkpoint_with_holes(self._missing) from self._missing
+            raise no_checkpoint_with_missing(self._missing) from self._missing
         checkpoint, self._checkpoint = self._checkpoint, None
         try:
             return summarize_source(source, summary, weights, progress, checkpoint, keep=True)
@@ -272,14 +272,14 @@ class Rows:
         first = self.source.first_block
         return None if first is self.source else Rows(first)
 
-    def shows_holes(self) -> bool:
+    def shows_missing(self) -> bool:
         """Whether there is a NaN in the first rows, as far as that can be found out cheaply.
 
         One block of the usual size is checked, without rows of weight zero; of sparse rows, the stored entries.
         Streams are not consumed, and rows on other machines or rows that have to be computed are not read: the result
         is then False, as it is if the first NaN comes later.
         """
-        return any(_shows_holes(table, self.weights) for table in self.source.members)
+        return any(_shows_missing(table, self.weights) for table in self.source.members)
 
     def of(self, X: Any, weights: Array | None = None, progress: Progress | None = None) -> Rows:
         """The `Rows` of another array, which is in memory."""
@@ -361,8 +361,8 @@ class Rows:
         return self.source.empty(*shape)
 
 
-def _shows_holes(source: Source, weights: Array | None) -> bool:
-    """`Rows.shows_holes` for one table."""
+def _shows_missing(source: Source, weights: Array | None) -> bool:
+    """`Rows.shows_missing` for one table."""
     first, traits = source.first_block, source.traits
     at_hand = first is not source or traits.whole
     if not at_hand or traits.remote or traits.costly or source.kind == "objects":
@@ -374,5 +374,5 @@ def _shows_holes(source: Source, weights: Array | None) -> bool:
     keep: Any = slice(None) if weights is None else np.flatnonzero(to_numpy(weights[: block.shape[0]]) > 0)
     if is_sparse(block):
         return bool(np.any(np.isnan(block[keep].data)))
-    with_holes = to_numpy(namespace(block).any(namespace(block).isnan(block), axis=1))
-    return bool(np.any(with_holes[keep]))
+    with_missing = to_numpy(namespace(block).any(namespace(block).isnan(block), axis=1))
+    return bool(np.any(with_missing[keep]))

@@ -141,7 +141,7 @@ REFERENCES: dict[str, list[str]] = {
         "Test of CCA: Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation "
         "analysis.",
     ],
-    "holes": ["Missing entries: Tipping, Bishop (1999), Probabilistic principal component analysis."],
+    "missing": ["Missing entries: Tipping, Bishop (1999), Probabilistic principal component analysis."],
     "beyond": [
         "Kernel PCA: Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem.",
         "ICA: Hyvarinen, Karhunen, Oja (2001), Independent component analysis.",
@@ -293,14 +293,14 @@ SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
     "misfits": outliers.section,
     "rebuilding": reconstruction.section,
     "two-tables": two_tables.section,
-    "holes": missing.section,
+    "missing": missing.section,
     "beyond": nonlinear.section,
 }
 
 
 #: At most so many sections have a sentence at the top of the page; if there are more, the first ones of this order.
 _MOST_SENTENCES = 6
-_IMPORTANCE = ("data", "how-many", "meaning", "two-tables", "map", "holes", "misfits", "beyond", "rebuilding")
+_IMPORTANCE = ("data", "how-many", "meaning", "two-tables", "map", "missing", "misfits", "beyond", "rebuilding")
 
 
 @dataclass(frozen=True, repr=False)

@@ -229,8 +229,8 @@ def _whether_random(a: Analysis, missing: Missing) -> str:
     if not missing.differences:
         return (
             f"Do they look random? No column tells where entries of another one are missing, so nothing here "
-            f"speaks against holes at random. {how} It is no proof: whether an entry is missing may depend on the "
-            "entry itself, which no table can show."
+            f"speaks against entries that are missing at random. {how} It is no proof: whether an entry is missing may "
+            "depend on the entry itself, which no table can show."
         )
     told = []
     for found in missing.differences[:_TOLD]:
@@ -430,15 +430,15 @@ def section(a: Analysis) -> Section | None:
             blocks.append(Menu(key, "Column", dict(zip(names, (draw(a, found, j) for j in shown), strict=True))))
         blocks.append(Listing(_widest(a, found), shown=8))
     blocks += prose(
-        "What the rest of the report does: maps, loadings, distances and rules are of the table with its holes "
-        "filled in. Filled-in entries lie closer to the model than measured ones would, and intervals from the "
+        "What the rest of the report does: maps, loadings, distances and rules are of the table with its missing "
+        "entries filled in. Filled-in entries lie closer to the model than measured ones would, and intervals from the "
         "bootstrap do not include the uncertainty of filling in."
     )
     lead = (
         "What the missing entries probably are, given the observed entries of their rows. Each comes with an "
         "interval that holds it with a probability of 95%, if the model is right."
     )
-    return Section("holes", "With holes", lead, blocks, summary)
+    return Section("missing", "Missing entries", lead, blocks, summary)
 
 
 def _how(a: Analysis, found: Filled) -> str:

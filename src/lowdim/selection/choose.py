@@ -15,7 +15,7 @@ import numpy as np
 from .. import summaries
 from .._core.arrays import asarray_like, namespace, to_numpy
 from .._core.threads import check_stop
-from ..errors import MissingValues, UndeterminedCovariance, constant_with_holes, holes_after_reading, no_variance
+from ..errors import MissingValues, UndeterminedCovariance, constant_with_missing, missing_after_reading, no_variance
 from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolution
 from ..reading.map import map_rows
 from ..reading.rows import Rows
@@ -310,12 +310,12 @@ def complete_or_missing(
     source = open_source(X)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     rows = Rows(source, weights)
-    if not rows.shows_holes():
+    if not rows.shows_missing():
         try:
             return rows, answer(source, weights)
-        except MissingValues as holes:
+        except MissingValues as found:
             if not source.traits.rereadable:
-                raise holes_after_reading(holes) from holes
+                raise missing_after_reading(found) from found
     return Rows(with_known_length(source, f"{purpose}, since entries are missing"), weights), None
 
 
@@ -341,7 +341,7 @@ def loglike_without_components(observed: Observed, tied: bool) -> float:
         raise no_variance("a model with noise")
     if len(constant):
         names = None if observed.names is None else [str(name) for name in observed.names]
-        raise constant_with_holes([int(j) for j in constant], names)
+        raise constant_with_missing([int(j) for j in constant], names)
     return -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
 
 
@@ -359,14 +359,14 @@ def _choose_with_missing(
     answers = []
     for rule in rules:
         given: Any = "derived for complete rows only; use bic or cv, or draws of impute(X, n_draws=...)"
-        if rule.with_holes == "likelihood":
+        if rule.with_missing == "likelihood":
             try:
                 given = fits.curve(rule.name)
             except UndeterminedCovariance as reason:
                 given = str(reason)
-        elif rule.with_holes == "folds":
+        elif rule.with_missing == "folds":
             given = validator if isinstance(validator, str) else validator.run()
-        elif rule.with_holes == "covariance":
+        elif rule.with_missing == "covariance":
             given = e or "it needs the covariance of all columns, which the observed entries do not determine"
         answers.append(apply_rule(rule, given, options))
     return Choices(fits.eigenvalues(ddof) if e is None else e, tuple(answers))

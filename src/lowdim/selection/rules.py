@@ -51,7 +51,7 @@ class Rule:
     options: tuple[str, ...] = ()
     #: How the rule is applied to rows with missing values: to the "covariance" of maximum likelihood, by the
     #: "likelihood" of fits, by "folds", or, if empty, not at all.
-    with_holes: str = ""
+    with_missing: str = ""
     #: What a curve of thresholds is compared with.
     compared: Callable[[Eigenvalues], np.ndarray] = all_eigenvalues
 
@@ -66,7 +66,7 @@ _RULES = (
         "a fixed share of the variance is enough",
         "reach",
         options=("proportion",),
-        with_holes="covariance",
+        with_missing="covariance",
     ),
     Rule(
         "kaiser",
@@ -76,7 +76,7 @@ _RULES = (
         "eigenvalues",
         "noise eigenvalues are all equal (n far above p)",
         "thresholds",
-        with_holes="covariance",
+        with_missing="covariance",
     ),
     Rule(
         "broken-stick",
@@ -86,7 +86,7 @@ _RULES = (
         "eigenvalues",
         "chance shares variance out like a broken stick",
         "thresholds",
-        with_holes="covariance",
+        with_missing="covariance",
     ),
     Rule(
         "elbow",
@@ -96,7 +96,7 @@ _RULES = (
         "eigenvalues",
         "two groups of eigenvalues, equally spread",
         "large",
-        with_holes="covariance",
+        with_missing="covariance",
     ),
     Rule(
         "minka",
@@ -116,7 +116,7 @@ _RULES = (
         "Gaussian rows, equal noise, n far above p",
         "small",
         first=0,
-        with_holes="likelihood",
+        with_missing="likelihood",
     ),
     Rule(
         "aic",
@@ -127,7 +127,7 @@ _RULES = (
         "as BIC, for prediction; keeps more",
         "small",
         first=0,
-        with_holes="likelihood",
+        with_missing="likelihood",
     ),
     Rule(
         "parallel",
@@ -148,7 +148,7 @@ _RULES = (
         "each component is shared by several columns",
         "small",
         first=0,
-        with_holes="covariance",
+        with_missing="covariance",
     ),
     Rule(
         "gavish-donoho",
@@ -180,7 +180,7 @@ _RULES = (
         "rows are independent",
         "large",
         first=0,
-        with_holes="folds",
+        with_missing="folds",
     ),
 )
 

@@ -332,7 +332,7 @@ class RowsLike(Protocol):
     def first_block(self) -> RowsLike | None:
         """The first rows of a stream, without removing them from it; None if they are not available."""
 
-    def shows_holes(self) -> bool:
+    def shows_missing(self) -> bool:
         """Whether the first rows contain a NaN, if that can be determined at no cost."""
 
     def narrowed(self) -> RowsLike | None:

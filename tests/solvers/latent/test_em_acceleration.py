@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import PPCA, open_source
 from lowdim.errors import ConvergenceWarning
 from lowdim.reading.rows import Rows
@@ -14,7 +14,7 @@ from lowdim.solvers import EM, Status
 from lowdim.solvers.latent.acceleration import QuasiNewton, _Derivatives, steps_left
 from lowdim.solvers.latent.em import Iterate, MaximumLikelihood, iterate
 from lowdim.summaries import Latent, LatentGaussian, Observed
-from models.ppca_rows import HOLES, rows
+from models.ppca_rows import INCOMPLETE, rows
 from oracles import observed_loglike
 
 K, P = 2, 6
@@ -31,13 +31,13 @@ def model_of(vector, tied):
 def loglike(model):
     """Written anew, from the covariance of the rows."""
     S = (model.loadings.T @ model.loadings + np.diag(model.noise)) * model.scale * model.scale[:, None]
-    return observed_loglike(HOLES, model.mean, S).sum()
+    return observed_loglike(INCOMPLETE, model.mean, S).sum()
 
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_the_gradient_against_finite_differences(tied):
     x = np.random.default_rng(0).standard_normal((K + 1) * P + (1 if tied else P)) / 2
-    latent = Rows(open_source(HOLES)).summarize(Latent(model_of(x, tied), informed=True))
+    latent = Rows(open_source(INCOMPLETE)).summarize(Latent(model_of(x, tied), informed=True))
     # The mean is a step from where the model is.
     h = 1e-5
     expected = [
@@ -65,7 +65,7 @@ def test_the_information_of_complete_rows_is_that_of_fisher():
 @pytest.mark.parametrize("tied", [True, False])
 def test_it_ends_where_plain_steps_end(tied):
     start = model_of(np.random.default_rng(2).standard_normal((K + 1) * P + (1 if tied else P)) / 2, tied)
-    source = Rows(open_source(HOLES))
+    source = Rows(open_source(INCOMPLETE))
     step, floor = MaximumLikelihood(tied, 1e-10), 1e-10
     outcomes = [
         iterate(
@@ -121,7 +121,7 @@ def test_a_geometric_sequence_tells_the_steps_left():
 
 
 def test_a_tolerance_that_takes_too_many_steps_is_not_waited_for():
-    table = with_holes(rows(n=200, p=6, noise=0.5), 0.5)
+    table = with_missing(rows(n=200, p=6, noise=0.5), 0.5)
     options = {"tol": 1e-6, "accelerate": False, "n_init": 0}
     whole = PPCA(4, solver=EM(max_iter=5000, **options)).fit(table)
     assert whole.n_iter_ > 800

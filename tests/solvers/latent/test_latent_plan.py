@@ -1,4 +1,4 @@
-"""Which solver of latent Gaussian models runs: for complete rows, for rows with holes, for a summary, and as asked."""
+"""Which solver of latent Gaussian models runs: complete rows, rows with missing entries, a summary, and as asked."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import lowdim
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import PPCA, FactorAnalysis, Moments, open_source, summarize
 from lowdim.reading.rows import Rows
 from lowdim.solvers import EM, LATENT_SOLVERS, Newton, Status, latent
@@ -15,22 +15,22 @@ from lowdim.solvers.latent.base import ClosedForm, LatentJob, LatentRequest
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((120, 2)) @ RNG.standard_normal((2, 6)) + 0.5 * RNG.standard_normal((120, 6)) + 4.0
-HOLES = with_holes(X)
+INCOMPLETE = with_missing(X)
 MODELS = {"PPCA": (PPCA, True), "FactorAnalysis": (FactorAnalysis, False)}
 #: Which solver runs: the model, its options, the rows, and the solvers of the plan and of the fit.
 CHOICES = {
     "PPCA, complete": (PPCA(2), X, "covariance", "covariance"),
-    "PPCA, holes": (PPCA(2), HOLES, "covariance", "em"),
+    "PPCA, missing entries": (PPCA(2), INCOMPLETE, "covariance", "em"),
     "PPCA by triangle": (PPCA(2, solver="triangle"), X, "triangle", "triangle"),
-    "PPCA by triangle, holes": (PPCA(2, solver="triangle"), HOLES, "triangle", "em"),
+    "PPCA by triangle, missing entries": (PPCA(2, solver="triangle"), INCOMPLETE, "triangle", "em"),
     "PPCA by em": (PPCA(2, solver="em"), X, "em", "em"),
     "PPCA with a prior": (PPCA(2, prior="vb"), X, "em", "em"),
-    "PPCA, unstored": (PPCA(2, missing="unstored"), sparse.csr_array(np.nan_to_num(HOLES)), "em", "em"),
+    "PPCA, unstored": (PPCA(2, missing="unstored"), sparse.csr_array(np.nan_to_num(INCOMPLETE)), "em", "em"),
     "PPCA, unstored but dense": (PPCA(2, missing="unstored"), X, "covariance", "covariance"),
     "FactorAnalysis, complete": (FactorAnalysis(2), X, "newton", "newton"),
-    "FactorAnalysis, holes": (FactorAnalysis(2), HOLES, "newton", "em"),
+    "FactorAnalysis, missing entries": (FactorAnalysis(2), INCOMPLETE, "newton", "em"),
     "FactorAnalysis by em": (FactorAnalysis(2, solver="em"), X, "em", "em"),
-    "FactorAnalysis by newton, holes": (FactorAnalysis(2, solver=Newton()), HOLES, "newton", "em"),
+    "FactorAnalysis by newton, missing entries": (FactorAnalysis(2, solver=Newton()), INCOMPLETE, "newton", "em"),
 }
 
 
@@ -44,12 +44,12 @@ def test_choices(what):
     assert model.plan_.passes == model.n_passes_
     # What cannot be known before rows are read is said.
     if planned != "em":
-        assert plan.why.endswith("(rows with holes: em, one pass per step)")
+        assert plan.why.endswith("(rows with missing entries: em, one pass per step)")
 
 
-def test_a_plan_does_not_look_for_holes():
+def test_a_plan_does_not_look_for_missing_entries():
     """They may lie anywhere, and a plan reads nothing."""
-    assert lowdim.plan(PPCA(2), HOLES) == lowdim.plan(PPCA(2), X)
+    assert lowdim.plan(PPCA(2), INCOMPLETE) == lowdim.plan(PPCA(2), X)
 
 
 @pytest.mark.parametrize("name", list(LATENT_SOLVERS))
@@ -98,7 +98,7 @@ def test_a_solver_object_need_not_be_in_the_table():
             FactorAnalysis(2, solver=solver).fit(X)
 
 
-#: The solver that "auto" takes for each kind of job: one noise variance or many, with a prior or without, with holes.
+#: The solver that "auto" takes for each kind of job: one noise variance or many, a prior or none, rows complete or not.
 JOBS = {
     (tied, bayes, complete): EM if bayes or not complete else ClosedForm if tied else Newton
     for tied in (True, False)
@@ -114,7 +114,7 @@ def test_auto_takes_the_cheapest_solver_that_can_do_the_job(kind):
     for solver in (Newton(), EM(), ClosedForm()):
         tied, bayes, complete = kind
         able = (solver.ties_noise if tied else solver.separates_noise) and (solver.takes_prior or not bayes)
-        able = able and (solver.takes_holes or complete)
+        able = able and (solver.takes_missing or complete)
         assert (solver.refusal(job) is None) == able
         if able:
             assert solver.cost(job).n_bytes == solver.plan(job).n_bytes > 0
@@ -141,7 +141,7 @@ def test_auto_compares_the_work_of_all_solvers_of_the_table(monkeypatch):
 
 
 def test_a_job_that_does_not_fit_is_refused_before_the_rows_are_summarized(monkeypatch):
-    """The first block is looked at before, since rows with holes need less memory."""
+    """The first block is looked at before, since rows with missing entries need less memory."""
     monkeypatch.setattr(LatentJob, "memory", 1000)
     monkeypatch.setattr(Rows, "summarize", None)
     for solver in ("auto", "newton", "em"):
@@ -149,9 +149,9 @@ def test_a_job_that_does_not_fit_is_refused_before_the_rows_are_summarized(monke
             FactorAnalysis(2, solver=solver).fit(X)
 
 
-def test_options_of_em_hold_for_rows_with_holes():
+def test_options_of_em_hold_for_rows_with_missing_entries():
     from lowdim.errors import ConvergenceWarning
 
     with pytest.warns(ConvergenceWarning, match="solver='em' stopped after 3 steps"):
-        model = PPCA(2, solver=EM(max_iter=3)).fit(HOLES)
+        model = PPCA(2, solver=EM(max_iter=3)).fit(INCOMPLETE)
     assert model.plan_.solver == EM(max_iter=3)

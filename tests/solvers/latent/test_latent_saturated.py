@@ -1,15 +1,15 @@
-"""The Gaussian of maximum likelihood for rows with holes, against EM row by row."""
+"""The Gaussian of maximum likelihood for rows with missing entries, against EM row by row."""
 
 import numpy as np
 import pytest
 
-from inputs import with_holes
+from inputs import with_missing
 from lowdim import Moments, open_source, summarize
 from lowdim.errors import UndeterminedCovariance
 from lowdim.reading.rows import Rows
 from lowdim.solvers import latent
 from lowdim.solvers.latent.base import independent_loglike, saturated_loglike
-from oracles import gaussian_with_holes
+from oracles import gaussian_with_missing
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 5)) @ RNG.standard_normal((5, 5)) * [1.0, 5.0, 0.1, 20.0, 0.01] + [0, 9, 100, 1, 0]
@@ -29,9 +29,9 @@ def test_complete_rows_have_their_sample_covariance():
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
-def test_rows_with_holes(share):
-    table = with_holes(X[:50], share)
-    found, (mean, C, loglike) = saturated(table), gaussian_with_holes(table)
+def test_rows_with_missing_entries(share):
+    table = with_missing(X[:50], share)
+    found, (mean, C, loglike) = saturated(table), gaussian_with_missing(table)
     sd = np.sqrt(np.diag(C))
     np.testing.assert_allclose(found.loglike, loglike, rtol=1e-9)
     np.testing.assert_allclose(found.covariance / np.outer(sd, sd), C / np.outer(sd, sd), atol=1e-4)
@@ -40,7 +40,7 @@ def test_rows_with_holes(share):
 
 
 def test_weights_and_empty_rows():
-    table = np.vstack([with_holes(X, 0.1), np.full((3, 5), np.nan)])
+    table = np.vstack([with_missing(X, 0.1), np.full((3, 5), np.nan)])
     weights = 1.0 + np.arange(123) % 2
     weighted, repeated = saturated(table, weights), saturated(np.repeat(table, weights.astype(int), axis=0))
     assert weighted.weight == repeated.weight == weights[:120].sum()
@@ -56,4 +56,4 @@ def test_what_is_not_determined():
     with pytest.raises(ValueError, match="no entry was observed in column 2"):
         saturated(np.where(np.arange(5) == 2, np.nan, X))
     with pytest.raises(UndeterminedCovariance, match="column 1 are all the same"):
-        saturated(np.where(np.arange(5) == 1, 4.0, with_holes(X)))
+        saturated(np.where(np.arange(5) == 1, 4.0, with_missing(X)))

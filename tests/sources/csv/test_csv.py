@@ -41,9 +41,9 @@ def test_nulls_are_missing_values_or_are_named_with_file_row_and_line(csv, tmp_p
     lines[17] = "0.5,,1.5"
     path = csv("a,b,c\n" + "\n".join(lines[:10]) + "\n\n" + "\n".join(lines[10:]) + "\n")
     assert np.isnan(rows(path)).sum() == 1
-    holes = values.copy()
-    holes[17] = [0.5, np.nan, 1.5]
-    np.testing.assert_allclose(PPCA(1).fit(path).noise_variance_, PPCA(1).fit(holes).noise_variance_)
+    incomplete = values.copy()
+    incomplete[17] = [0.5, np.nan, 1.5]
+    np.testing.assert_allclose(PPCA(1).fit(path).noise_variance_, PPCA(1).fit(incomplete).noise_variance_)
     # An empty line is no row, but it is a line; and the header is one.
     with pytest.raises(
         ValueError, match=r"NaN: column 'b' \(number 1\), first in row 17 of rows\.csv \(line 20\)\. Com"

@@ -52,10 +52,10 @@ def test_vectors_that_are_kept_in_memory(spark, kinds):
 
 def test_a_vector_that_is_missing_is_refused(spark):
     frame = vectors(spark, KINDS["dense"]).select("features")
-    holed = frame.limit(30).union(spark.createDataFrame([(None,)], frame.schema)).coalesce(1).cache()
-    assert open_source(holed).sent.of_vectors
+    incomplete = frame.limit(30).union(spark.createDataFrame([(None,)], frame.schema)).coalesce(1).cache()
+    assert open_source(incomplete).sent.of_vectors
     with pytest.raises(ValueError, match=r"column 'features' must have 6 numbers in each row.* partition 0"):
-        PCA(1).fit(holed)
+        PCA(1).fit(incomplete)
 
 
 def test_arrays_in_single_precision(spark):

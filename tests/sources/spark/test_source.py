@@ -78,17 +78,17 @@ def test_sums_over_all_rows(numbers, X, fitted):
 
 
 def test_imputed_columns_take_the_place_of_theirs(spark, X):
-    holes = np.where(np.random.default_rng(5).random(X.shape) < 0.1, np.nan, X)
-    rows = [(f"r{i}", *(None if np.isnan(x) else float(x) for x in row)) for i, row in enumerate(holes)]
+    incomplete = np.where(np.random.default_rng(5).random(X.shape) < 0.1, np.nan, X)
+    rows = [(f"r{i}", *(None if np.isnan(x) else float(x) for x in row)) for i, row in enumerate(incomplete)]
     frame = spark.createDataFrame(rows, "id string, " + ", ".join(f"{name} double" for name in COLUMNS))
-    model = PPCA(2).fit(holes)
+    model = PPCA(2).fit(incomplete)
     model.feature_names_in_ = np.array(COLUMNS, dtype=object)
     found = model.impute(frame, return_std=True)
     assert found.columns == ["id", *COLUMNS, *(f"{name}_std" for name in COLUMNS)]
-    values, deviations = PPCA(2).fit(holes).impute(holes, return_std=True)
+    values, deviations = PPCA(2).fit(incomplete).impute(incomplete, return_std=True)
     np.testing.assert_allclose(by_id(found, COLUMNS), values, rtol=1e-12)
     np.testing.assert_allclose(by_id(found, [f"{name}_std" for name in COLUMNS]), deviations, atol=1e-12)
-    np.testing.assert_allclose(model.bic(frame), PPCA(2).fit(holes).bic(holes), rtol=1e-13)
+    np.testing.assert_allclose(model.bic(frame), PPCA(2).fit(incomplete).bic(incomplete), rtol=1e-13)
     with pytest.raises(MissingValues, match=r"column '[a-e]' .* partition \d"):
         PCA(2).fit(frame)
 

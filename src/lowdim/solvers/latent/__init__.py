@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._core.arrays import to_numpy
-from ...errors import UndeterminedCovariance, constant_with_holes, never_observed
+from ...errors import UndeterminedCovariance, constant_with_missing, never_observed
 from ...summaries.latent import LatentGaussian, Observed
 from .. import spectra
 from ..problem import RowsLike, Status
@@ -79,12 +79,12 @@ def saturated(rows: RowsLike, *, unstored: bool = False, seed: int = 0) -> Satur
     if not np.all(count > 0.0):
         raise never_observed([int(j) for j in np.flatnonzero(count == 0.0)], rows.names)
     if not np.all(squares > 0.0):
-        raise constant_with_holes([int(j) for j in np.flatnonzero(squares <= 0.0)], rows.names)
+        raise constant_with_missing([int(j) for j in np.flatnonzero(squares <= 0.0)], rows.names)
     assert observed.surplus is not None
     variances = squares / count
     independent = -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
     request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed)
-    fit, _ = _EM.fit_holes(rows, request, spectra)
+    fit, _ = _EM.fit_missing(rows, request, spectra)
     if fit.status is Status.UNDETERMINED:
         raise UndeterminedCovariance(
             f"the observed entries do not determine the covariance of {p} columns: at most {p} rows have no missing "

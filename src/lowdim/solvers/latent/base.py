@@ -13,7 +13,7 @@ import numpy as np
 from ..._core.arrays import Array, namespace, to_device, to_numpy
 from ...errors import (
     MissingValues,
-    holes_after_reading,
+    missing_after_reading,
     n_components_out_of_range,
     needs_memory,
     no_variance,
@@ -226,8 +226,8 @@ class LatentSolver(AnySolver):
     separates_noise: ClassVar[bool] = True
     #: Whether the loadings may have a prior.
     takes_prior: ClassVar[bool] = False
-    #: Whether entries may be missing; such rows are passed to `fit_holes`.
-    takes_holes: ClassVar[bool] = False
+    #: Whether entries may be missing; such rows are passed to `fit_missing`.
+    takes_missing: ClassVar[bool] = False
     #: The summary of rows that it starts from.
     starts_from: ClassVar[type[Moments] | type[Triangle]] = Moments
     #: Lower bound on the noise variances of factor analysis, as a fraction of the variance of their column.
@@ -248,7 +248,7 @@ class LatentSolver(AnySolver):
             (job.tied, self.ties_noise, "one noise variance for all columns"),
             (not job.tied, self.separates_noise, "one noise variance per column"),
             (job.bayes, self.takes_prior, "a prior"),
-            (not job.complete, self.takes_holes, "missing values"),
+            (not job.complete, self.takes_missing, "missing values"),
         )
         return next((what for needed, able, what in abilities if needed and not able), None)
 
@@ -261,7 +261,7 @@ class LatentSolver(AnySolver):
         return needs_memory(what, n_bytes, job.memory, "Keep fewer columns.")
 
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        """Fit complete rows by a summary of them; raises `MissingValues` if they turn out to have holes."""
+        """Fit complete rows by a summary of them; raises `MissingValues` if they turn out to have missing entries."""
         plan = checked_plan(self, rows_job(rows, request))
         fit = self._fit_scatter(rows.summarize(self.empty_summary(rows.shape[1], request)), request, spectra)
         return fit, replace(plan, passes=fit.passes)
@@ -271,8 +271,8 @@ class LatentSolver(AnySolver):
         # With one noise variance per column, columns may have any scale, so their squares could overflow in float32.
         return Moments(p, wide=not request.tied) if self.starts_from is Moments else self.starts_from(p)
 
-    def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        """Fit rows with missing entries, if the solver `takes_holes`."""
+    def fit_missing(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+        """Fit rows with missing entries, if the solver `takes_missing`."""
         raise NotImplementedError(f"{type(self).__name__} takes complete rows only.")
 
     @abstractmethod
@@ -295,7 +295,7 @@ class LatentSolver(AnySolver):
 
 
 def rows_job(rows: RowsLike, request: LatentRequest) -> LatentJob:
-    """The job of fitting these rows. They are assumed to be complete unless they surely have holes."""
+    """The job of fitting these rows. They are assumed to be complete unless they surely have missing entries."""
     complete = not (request.unstored and rows.traits.sparse)
     return LatentJob(*rows.shape, request.k, rows.traits, request.tied, request.bayes, complete)
 
@@ -413,10 +413,14 @@ class LatentProblem(Problem[LatentFit]):
 
     def plan_job(self, job: LatentJob, asked: Any = "auto") -> Plan:
         plan = checked_plan(self.choose(job, asked), job)
-        return replace(plan, why=f"{plan.why} (rows with holes: em, one pass per step)") if job.complete else plan
+        return (
+            replace(plan, why=f"{plan.why} (rows with missing entries: em, one pass per step)")
+            if job.complete
+            else plan
+        )
 
     def choose(self, job: LatentJob, asked: Any) -> LatentSolver:
-        """The solver for a job: the one `asked` for, unless it takes only complete rows and there are holes.
+        """The solver for a job: the one `asked` for, unless it takes only complete rows and there are missing entries.
 
         A solver of spectra stands for the closed form with that solver. "auto" takes the cheapest of all.
         """
@@ -424,7 +428,7 @@ class LatentProblem(Problem[LatentFit]):
             named = isinstance(asked, str) and asked in self.solvers
             solver = self.find(asked) if named else asked
             solver = solver if isinstance(solver, LatentSolver) else ClosedForm(asked)
-            if job.complete or solver.takes_holes:
+            if job.complete or solver.takes_missing:
                 return solver
         table = (*self.solvers.items(), (ClosedForm.name, ClosedForm))
         cheapest: LatentSolver = cached_choice(job, job.memory, table)[0]
@@ -433,17 +437,17 @@ class LatentProblem(Problem[LatentFit]):
     def solve(self, rows: RowsLike, request: LatentRequest, asked: Any = "auto") -> tuple[LatentFit, Plan]:
         """The model of maximum likelihood for the rows.
 
-        Holes may be found only when the rows are read. Reading then raises `MissingValues`, and the rows are fitted by
-        a solver that takes holes.
+        Missing entries may be found only when the rows are read. Reading then raises `MissingValues`, and the rows are
+        fitted by a solver that takes missing entries.
         """
         job = rows_job(rows, request)
-        if job.complete and not rows.shows_holes():
+        if job.complete and not rows.shows_missing():
             try:
                 return self.choose(job, asked).fit_rows(rows, request, spectra)
-            except MissingValues as holes:
+            except MissingValues as found:
                 if not rows.traits.rereadable:
-                    raise holes_after_reading(holes) from holes
-        return self.choose(replace(job, complete=False), asked).fit_holes(rows, request, spectra)
+                    raise missing_after_reading(found) from found
+        return self.choose(replace(job, complete=False), asked).fit_missing(rows, request, spectra)
 
     def solve_summary(self, summary: Any, request: LatentRequest, asked: Any = "auto") -> tuple[LatentFit, Plan]:
         """The model of maximum likelihood from a summary of complete rows, without a pass over them."""

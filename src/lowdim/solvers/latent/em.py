@@ -79,10 +79,11 @@ class EM(LatentSolver):
         Whether to replace steps by longer ones, which are kept only if the likelihood does not decrease. Not used with
         a prior.
     start : {"spectrum", "random"}
-        Start from the leading directions of the rows with their holes filled, or from random loadings.
+        Start from the leading directions of the rows with their missing entries filled, or from random loadings.
     n_init : int, optional
         Number of additional random starts; each takes a few steps, and the iteration continues from the best. By
-        default four for tables of up to 20,000 entries, otherwise none. With holes there can be several local optima.
+        default four for tables of up to 20,000 entries, otherwise none. With missing entries there can be several
+        local optima.
 
     Notes
     -----
@@ -124,7 +125,7 @@ class EM(LatentSolver):
     name = "em"
     on_host = "the start and small vectors of the iteration"
     takes_prior = True
-    takes_holes = True
+    takes_missing = True
     tol: float = 1e-5
     max_iter: int = 1000
     accelerate: bool = True
@@ -146,13 +147,15 @@ class EM(LatentSolver):
         step = 8 * p * (k + 1) * (k + 4)
         if not job.complete:
             # The first look, the start and a step are three passes at least.
-            return Cost(_STEPS * job.rows * p * k * k, 3, step, "rows with holes are fitted by EM, one pass per step")
+            return Cost(
+                _STEPS * job.rows * p * k * k, 3, step, "rows with missing entries are fitted by EM, one pass per step"
+            )
         why = "iterates on the moments of complete rows"
         return Cost(job.rows * p * p + _STEPS * k * p * p, 1, step + 32 * p * p, why)
 
     def refusal(self, job: LatentJob) -> Exception | None:
         once = not job.complete and not job.traits.rereadable
-        return read_once(self.name, "fill the holes first") if once else super().refusal(job)
+        return read_once(self.name, "fill the missing entries first") if once else super().refusal(job)
 
     def is_sensible(self, job: LatentJob) -> bool:
         # Without a prior, complete rows have a closed form or are fitted by Newton's method in far fewer steps.
@@ -172,7 +175,7 @@ class EM(LatentSolver):
         fit = run_from_best(self, models, _step(request), partial(Latent.from_moments, moments), observed)
         return replace(fit, passes=1)
 
-    def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+    def fit_missing(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries: a pass to look at them, one or a few for the start, and one for each step."""
         plan = checked_plan(self, replace(rows_job(rows, request), complete=False))
         k, p, unstored = request.k, rows.shape[1], request.unstored
