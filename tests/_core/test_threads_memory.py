@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from fresh_process import run_fresh
 from lowdim._core import threads as _memory
 from lowdim._core.threads import free_bytes, in_words, memory_bytes
 
@@ -50,3 +51,21 @@ def test_an_unknown_system(machine):
 
 def test_numbers_of_bytes_in_words():
     assert [in_words(n) for n in (5, 2**20, 3 * 2**30)] == ["5 bytes", "1.0 MiB", "3.0 GiB"]
+
+
+def test_a_group_of_the_first_version(machine, tmp_path):
+    (tmp_path / "memory").mkdir()
+    stat = "active_file 1\ntotal_active_file 2000\ntotal_inactive_file 4000\n"
+    for name, text in {"limit_in_bytes": "12000\n", "usage_in_bytes": "11500\n", "stat": stat}.items():
+        (tmp_path / "memory" / f"memory.{name}").write_text(text)
+    machine(meminfo=MACHINE)
+    assert free_bytes() == 500 + 6000
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not say what is in use")
+def test_a_limit_on_the_address_space_counts():
+    script = (
+        "import resource; from lowdim._core.threads import free_bytes;"
+        "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)); print(free_bytes())"
+    )
+    assert 0 < int(run_fresh(script)[0]) < 4 << 30

@@ -12,9 +12,10 @@ import pyarrow.parquet
 import pytest
 from threadpoolctl import threadpool_limits
 
-from lowdim import PCA, PPCA, Moments, PLSRegression, cross_validate, open_source, scan, summarize
+from lowdim import PCA, PPCA, Moments, PLSRegression, cross_validate, open_source, plan, scan, summarize
 from lowdim.sources import arrow as blocks
 from lowdim.sources import arrow_files as formats
+from lowdim.sources import base
 from lowdim.sources.opening import open_keeping
 
 X = np.random.default_rng(0).standard_normal((500, 4))
@@ -119,7 +120,7 @@ def test_a_batch_is_forgotten_before_the_next_one_is_decoded(tmp_path, monkeypat
     assert len(made) == 10
 
 
-def test_a_batch_holds_about_a_page_of_each_column(tmp_path, monkeypatch):
+def test_a_batch_holds_so_many_bytes_of_each_column(tmp_path, monkeypatch):
     lengths = []
     iterate = pa.parquet.ParquetFile.iter_batches
 
@@ -133,7 +134,7 @@ def test_a_batch_holds_about_a_page_of_each_column(tmp_path, monkeypatch):
         path = tmp_path / f"{p}_{np.dtype(dtype)}.parquet"
         write("parquet", path, pa.table({str(j): np.ones(2, dtype) for j in range(p)}))
         whole(open_source(path))
-    assert lengths == [(1 << 20) // 8, (1 << 20) // 4, (1 << 20) // 800, 262]
+    assert lengths == [(1 << 18) // 8, (1 << 18) // 4, (1 << 20) // 800, 262]
 
 
 @pytest.mark.parametrize("i", [0, 1, 49, 50, 119, 120, 121, 250, 499, 500])
@@ -439,3 +440,49 @@ def test_a_name_that_occurs_twice_in_another_file(kind, tmp_path):
     with pytest.raises(ValueError, match=rf"1\.{kind} has several columns with the name 'd'"):
         PCA(1).fit(tmp_path)
     assert PCA(1).fit(scan(tmp_path, columns=["a", "e"])).n_samples_ == 1000
+
+
+# ---- Memory
+
+
+def wide_file(path, **options):
+    """Columns of which each has a dictionary of a megabyte, unless `options` say otherwise."""
+    rows = np.random.default_rng(0).standard_normal((131_072, 12))
+    pa.parquet.write_table(table(rows, [f"c{j}" for j in range(12)]), path, row_group_size=131_072, **options)
+    return scan(path)
+
+
+def test_a_plan_says_what_reading_takes(tmp_path):
+    with_dictionaries = plan(PCA(2), wide_file(tmp_path / "a.parquet")).n_bytes
+    without = plan(PCA(2), wide_file(tmp_path / "b.parquet", use_dictionary=False)).n_bytes
+    few = plan(PCA(2), scan(tmp_path / "a.parquet", columns=["c0", "c1"])).n_bytes
+    # Twelve dictionaries of a megabyte, as they are stored and decoded.
+    assert with_dictionaries > without + 2 * 12 * 1_000_000
+    assert few < with_dictionaries - 2 * 10 * 1_000_000
+    assert without > plan(PCA(2), (131_072, 12)).n_bytes + 12 * 1_000_000
+    feather = tmp_path / "c.feather"
+    write("feather", feather, table(X), batch=500)
+    assert plan(PCA(2), scan(feather)).n_bytes >= plan(PCA(2), X).n_bytes + X.nbytes
+
+
+def test_fewer_threads_read_if_memory_is_short(tmp_path, monkeypatch):
+    pa.parquet.write_table(table(X), tmp_path / "x.parquet", row_group_size=100)
+    traits = open_source(scan(tmp_path / "x.parquet")).traits
+    with threadpool_limits(2, user_api="blas"):
+        for free, n_readers in ((100 * traits.reading_bytes, 2), (3 * traits.reading_bytes, 1), (1000, 1), (0, 2)):
+            monkeypatch.setattr(base, "free_bytes", lambda free=free: free)
+            assert traits.n_readers == n_readers
+
+
+def test_too_little_memory_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
+    def fails(*arguments, **options):
+        raise pa.ArrowMemoryError("malloc of size 1050176 failed")
+
+    rows = wide_file(tmp_path / "x.parquet")
+    monkeypatch.setattr(pa.parquet.ParquetFile, "iter_batches", fails)
+    with pytest.raises(
+        MemoryError, match=r"reading 12 columns of .*x\.parquet took more memory than there is"
+    ) as error:
+        PCA(2).fit(rows)
+    assert "Choose fewer columns with lowdim.scan(..., columns=...)" in str(error.value)
+    assert "use_dictionary=False" in str(error.value)

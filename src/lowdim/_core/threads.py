@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import islice, product
@@ -56,7 +56,12 @@ def watcher(progress: Progress | None = None) -> Progress | None:
 
 
 #: Where Linux says how much memory there is, and how much of it the processes of this control group may have.
-_MACHINE, _GROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
+_MACHINE, _PROCESS, _GROUP = Path("/proc/meminfo"), Path("/proc/self/status"), Path("/sys/fs/cgroup")
+#: The limit of a control group, what it uses, and the lines of its statistics about files, in both versions of groups.
+_GROUP_FILES = (
+    ("memory.max", "memory.current", ("active_file", "inactive_file")),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", ("total_active_file", "total_inactive_file")),
+)
 
 
 def memory_bytes() -> int:
@@ -70,15 +75,21 @@ def memory_bytes() -> int:
 def free_bytes() -> int:
     """Bytes of free memory. If they are unknown, all memory of the machine; 0 if that is unknown too."""
     found = []
-    try:
+    # Each of these is absent on some systems, or says that there is no limit.
+    with suppress(OSError, ValueError):
         found.append(1024 * _number(_MACHINE, "MemAvailable:"))
-        limit, used = (int((_GROUP / name).read_text()) for name in ("memory.max", "memory.current"))
-        # What the system keeps of files that were read is given back when memory is needed.
-        kept = sum(_number(_GROUP / "memory.stat", name) for name in ("active_file", "inactive_file"))
-        found.append(max(0, limit - used + kept))
-    except (OSError, ValueError):
-        # Not Linux, or this control group has no memory limit.
-        pass
+    for most, now, in_files in _GROUP_FILES:
+        with suppress(OSError, ValueError):
+            limit, used = (int((_GROUP / name).read_text()) for name in (most, now))
+            # What the system keeps of files that were read is given back when memory is needed.
+            stat = (_GROUP / now).with_name("memory.stat")
+            found.append(max(0, limit - used + sum(_number(stat, name) for name in in_files)))
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            found.append(max(0, limit - 1024 * _number(_PROCESS, "VmSize:")))
     return min(found, default=memory_bytes())
 
 

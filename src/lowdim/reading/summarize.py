@@ -80,7 +80,7 @@ def parts_of(source: Source, threaded_blas: bool) -> tuple[int, list[Source]]:
     n_bytes = max(traits.n_bytes, traits.part_bytes)
     if n_bytes < _PARALLEL_BYTES or not traits.host or (threaded_blas and not traits.sparse and not traits.costly):
         return 1, [source]
-    n_threads = threads.available()
+    n_threads = traits.n_readers
     if n_threads == 1:
         return 1, [source]
     k = n_threads * min(max(1, n_bytes // (n_threads * _PART_BYTES)), _PARTS_PER_THREAD)

@@ -440,8 +440,9 @@ class AnySolver(ABC):
 
     def plan(self, job: Any, why: str = "") -> Plan:
         """The plan for this solver to do `job`; `why` is the reason for choosing it, by default that of its cost."""
-        cost = self.cost(job)
-        return Plan(self, cost.passes, cost.n_bytes, why or cost.why)
+        cost, traits = self.cost(job), job.traits
+        readers = traits.n_readers if traits.part_bytes else 1
+        return Plan(self, cost.passes, cost.n_bytes + readers * traits.reading_bytes, why or cost.why)
 
 
 R = TypeVar("R")

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._core.arrays import Array, Beside, astype, digest, is_sparse, namespace, to_numpy
 from .._core.devices import Destination
-from .._core.threads import free_bytes
+from .._core.threads import available, free_bytes
 from ..errors import MissingValues, cannot_keep, column_label, too_large
 
 if TYPE_CHECKING:
@@ -164,6 +164,8 @@ class Traits:
     n_bytes: int = 0
     #: Size of all rows in bytes if they are not in memory, but each of several threads can read a part of them; or 0.
     part_bytes: int = 0
+    #: Bytes that each thread which reads the rows takes for it, in addition to what it computes; 0 if they are few.
+    reading_bytes: int = 0
     #: Size of one number in bytes.
     itemsize: int = 8
     #: Blocks are parts of an array that is there anyway, so that large ones need no more memory than small ones.
@@ -175,6 +177,13 @@ class Traits:
     def remote(self) -> bool:
         """Whether an engine holds the rows."""
         return self.engine is not None
+
+    @property
+    def n_readers(self) -> int:
+        """The number of threads that may read parts of the rows at the same time: as many as BLAS uses, but fewer if
+        what they take for reading would be more than half of the free memory."""
+        n_threads, free = available(), free_bytes() if self.reading_bytes else 0
+        return max(1, min(n_threads, free // (2 * self.reading_bytes))) if free else n_threads
 
 
 class Source(ABC):

@@ -80,6 +80,7 @@ class ColumnsSource(ViewSource):
             views=False,
             n_bytes=traits.n_bytes * p // parent.shape[1],
             part_bytes=traits.part_bytes * p // parent.shape[1],
+            reading_bytes=traits.reading_bytes * p // parent.shape[1],
             itemsize=traits.itemsize if dtype is None else int(np.dtype(dtype).itemsize),
         )
         self.shape = (parent.shape[0], p)
@@ -180,6 +181,7 @@ class BesideSource(Source):
             known_products=any(t.known_products for t in traits),
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
             part_bytes=part_bytes if part_bytes and all(s.can_be_cut for s in sources) else 0,
+            reading_bytes=sum(t.reading_bytes for t in traits),
             itemsize=4 if narrow else 8,
             views=not host and all(t.views and (t.itemsize == 4) == narrow for t in traits),
             sent=next((t.sent for t in traits if t.sent is not None), None) if host else None,

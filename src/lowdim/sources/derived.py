@@ -268,8 +268,8 @@ def as_if_gathered(source: Source, n: int) -> Source:
     def without_rows(source: Source) -> Source:
         traits, shape = source.traits, (source.shape[0] or n, source.shape[1])
         n_bytes = int(shape[0] * shape[1] * traits.stored * traits.itemsize)
-        there: Any = {"rereadable": True, "by_feature": True, "whole": True, "in_memory": True, "part_bytes": 0}
-        shaped = ShapedSource(shape, replace(traits, n_bytes=n_bytes, **there))
+        there: Any = {"rereadable": True, "by_feature": True, "whole": True, "in_memory": True}
+        shaped = ShapedSource(shape, replace(traits, n_bytes=n_bytes, part_bytes=0, reading_bytes=0, **there))
         shaped.kind = source.kind
         return shaped
 
