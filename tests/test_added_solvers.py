@@ -63,7 +63,7 @@ def test_a_solver_by_name_and_by_object(model, toy_solver):
         close(ours.transform(X), usual.transform(X), 1e-8)
 
 
-@pytest.mark.parametrize("kind", [name for name, kind in INPUTS.items() if kind.xp == "numpy" and not kind.sent])
+@pytest.mark.parametrize("kind", [name for name, kind in INPUTS.items() if kind.xp == "numpy" and not kind.to_device])
 def test_a_solver_on_every_kind_of_input(kind, toy_solver):
     rows = np.round(8 * X)
     ours = PCA(2, solver="subspace-iteration").fit(INPUTS[kind].make(rows))

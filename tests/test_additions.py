@@ -261,7 +261,7 @@ def test_a_summary_keeps_the_laws(law, options, toy_summary, request):
     law(label="Extremes", **options, **{name: request.getfixturevalue(name) for name in fixtures})
 
 
-@pytest.mark.parametrize("kind", [name for name, kind in INPUTS.items() if kind.xp == "numpy" and not kind.sent])
+@pytest.mark.parametrize("kind", [name for name, kind in INPUTS.items() if kind.xp == "numpy" and not kind.to_device])
 def test_a_summary_of_every_kind_of_input(kind, toy_summary):
     rows = np.round(8 * X)
     for given in (Extremes, Extremes(5)):

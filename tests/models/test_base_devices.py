@@ -94,8 +94,8 @@ def test_the_score_of_predictions():
     model = PLSRegression(2).fit(there(X), there(Y))
     assert model.score(there(X), there(Y)) == pytest.approx(expected)
     assert model.score(there(X), Y, sample_weight=np.ones(len(X))) == pytest.approx(expected)
-    sent = lowdim.on_device(X, SECOND), lowdim.on_device(Y, SECOND)
-    assert PLSRegression(2).fit(*sent).score(*sent) == pytest.approx(expected)
+    copied = lowdim.on_device(X, SECOND), lowdim.on_device(Y, SECOND)
+    assert PLSRegression(2).fit(*copied).score(*copied) == pytest.approx(expected)
 
 
 # ---- Rows on two devices

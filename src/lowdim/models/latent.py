@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, astype, compute_lazy, device, in_range, namespace, to_numpy
-from .._core.devices import placed_on_host
+from .._core.devices import moved_to_host
 from .._core.schema import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import (
     ConvergenceWarning,
@@ -184,7 +184,7 @@ class LatentModel(Model):
         self.n_iter_ = len(fit.loglike) - 1
         self.n_passes_ = fit.passes
         self.total_weight_, self._dtype = fit.weight, dtype
-        on_host = fit if isinstance(fit.mean, np.ndarray) else placed_on_host(fit)
+        on_host = fit if isinstance(fit.mean, np.ndarray) else moved_to_host(fit)
         unpack_to(fit.mean, self, partial(self._unpack, on_host), dtype)
         if fit.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
             warn_user(

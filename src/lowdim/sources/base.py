@@ -168,8 +168,8 @@ class Traits:
     itemsize: int = 8
     #: Blocks are parts of an array that is there anyway, so that large ones need no more memory than small ones.
     views: bool = False
-    #: The device to which rows in main memory or in files are sent (`on_device`); None if they stay where they are.
-    sent: Destination | None = None
+    #: The device to which rows in main memory or in files are copied (`on_device`); None if they stay where they are.
+    to_device: Destination | None = None
 
     @property
     def remote(self) -> bool:

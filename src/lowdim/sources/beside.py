@@ -182,7 +182,7 @@ class BesideSource(Source):
             part_bytes=part_bytes if part_bytes and all(s.can_be_cut for s in sources) else 0,
             itemsize=4 if narrow else 8,
             views=not host and all(t.views and (t.itemsize == 4) == narrow for t in traits),
-            sent=next((t.sent for t in traits if t.sent is not None), None) if host else None,
+            to_device=next((t.to_device for t in traits if t.to_device is not None), None) if host else None,
         )
 
     @property

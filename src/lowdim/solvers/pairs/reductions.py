@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._core.arrays import Array, asarray_like, astype, dense, namespace, smallest_normal, to_numpy
-from ..._core.devices import placed_on_host
+from ..._core.devices import moved_to_host
 from ...errors import choice, needs_columns, needs_memory
 from ...linalg import (
     FLOAT32_EPS,
@@ -188,7 +188,7 @@ class Reduction(AnySolver):
 def _on_host(summary: Any) -> tuple[Any, Any]:
     """A summary with NumPy arrays, and an array on the device on which it was; None if it was on the host."""
     there = summary.mean
-    return (summary, None) if isinstance(there, np.ndarray) else (placed_on_host(summary), there)
+    return (summary, None) if isinstance(there, np.ndarray) else (moved_to_host(summary), there)
 
 
 # Lifts, which map vectors in coordinates back to the columns of a table.

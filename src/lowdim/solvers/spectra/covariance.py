@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import summaries
 from ..._core.arrays import Array, asarray_like, astype, count_true, eps, namespace, to_device, to_host, to_numpy
-from ..._core.devices import placed_on_host
+from ..._core.devices import moved_to_host
 from ...features import affine
 from ...linalg import (
     FLOAT64_EPS,
@@ -249,7 +249,7 @@ class Covariance(Solver):
             require_rows(summary.n_rows, summary.weight, request.ddof, request.fixed_ddof)
             there = summary.scatter
             if not isinstance(there, np.ndarray) and summary.n_features <= _ON_HOST_UP_TO:
-                summary = placed_on_host(summary)
+                summary = moved_to_host(summary)
             seen = summary.mean
             summary = request.about(summary)
             S, mean = summary.scatter, summary.mean
