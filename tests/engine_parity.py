@@ -15,7 +15,7 @@ import numpy as np
 
 from lowdim import models
 from lowdim.solvers import EM, FourierFeatures, Nystrom
-from partitions import ENGINES, apart
+from partitions import ENGINES, separate_parts
 
 LENGTHS = (100, 50, 90)
 X_NAMES, Y_NAMES = [f"x{i}" for i in range(5)], [f"y{i}" for i in range(3)]
@@ -133,7 +133,7 @@ def fitted_arrays(model: Any) -> dict[str, np.ndarray]:
 
 def fit_all(given: Callable[[Case], tuple[Any, ...]], engine: str | None = None) -> Fits:
     """What is compared of each case. Small partitions are not joined, so that summaries are merged."""
-    with nullcontext() if engine is None else apart(ENGINES[engine]):
+    with nullcontext() if engine is None else separate_parts(ENGINES[engine]):
         return {name: _seen(case, case.make().fit(*given(case))) for name, case in CASES.items()}
 
 

@@ -14,7 +14,7 @@ from lowdim import (
     choose_n_components,
     cross_validate,
 )
-from partitions import ENGINES, apart
+from partitions import ENGINES, separate_parts
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 da = pytest.importorskip("dask.array", reason="Dask is not installed")
@@ -63,7 +63,7 @@ def frame_with_empty(table):
 
 @pytest.fixture(autouse=True)
 def small_partitions():
-    with apart(ENGINES["Dask"]):
+    with separate_parts(ENGINES["Dask"]):
         yield
 
 

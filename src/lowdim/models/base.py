@@ -733,10 +733,10 @@ def copy_of(summary: Any) -> Any:
     return copied
 
 
-def add_rows(seen: Any, source: Source, sample_weight: Any) -> None:
+def add_rows(summary: Any, source: Source, sample_weight: Any) -> None:
     """Add the rows of a source to a summary."""
     weights = None if sample_weight is None else check_weights(sample_weight, source)
-    seen.merge(summarize(source, seen.fresh(), weights=weights))
+    summary.merge(summarize(source, summary.fresh(), weights=weights))
 
 
 # Attributes of models whose rows are on a device.

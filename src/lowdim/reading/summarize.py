@@ -444,7 +444,7 @@ def _add_remotely(
         along=weights,
         least=max(1, rows // 8),
         codec=SummaryCodec(),
-        told=None if progress is None else partial(progress.begin, type(summary).__name__),
+        on_start=None if progress is None else partial(progress.begin, type(summary).__name__),
         tick=None if progress is None else progress.step,
     )
     summary.merge(total)

@@ -27,7 +27,7 @@ from ...linalg import (
     require_size,
 )
 from ...sources.beside import BesideSource
-from ...summaries.base import check_squares, require_seen
+from ...summaries.base import check_squares, require_nonempty
 from ...summaries.gram import FeatureProducts, Gram, centred_features, feature_means
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
@@ -149,7 +149,7 @@ class Reduction(AnySolver):
 
     def solve_summary(self, summary: Any, request: TablesRequest) -> TablesSolution:
         """The components from a Moments or Triangle summary of the tables side by side."""
-        require_seen(summary)
+        require_nonempty(summary)
         n = len(summary.groups)
         names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
         return self._components(self.views_of_summary(summary, names, request.standardize, request.ddof), request)

@@ -250,16 +250,16 @@ class Covariance(Solver):
             there = summary.scatter
             if not isinstance(there, np.ndarray) and summary.n_features <= _ON_HOST_UP_TO:
                 summary = moved_to_host(summary)
-            seen = summary.mean
+            sample_mean = summary.mean
             summary = request.about(summary)
             S, mean = summary.scatter, summary.mean
             xp = namespace(S)
             # Vectors are looked at on the host: a device would wait for each question.
-            squares, seen = to_host([xp.linalg.diagonal(S), seen])
-            require_size(squares, seen, summary.weight, each=request.standardize)
+            squares, sample_mean = to_host([xp.linalg.diagonal(S), sample_mean])
+            require_size(squares, sample_mean, summary.weight, each=request.standardize)
             scale = None
             if request.standardize:
-                origin = seen if request.center else np.zeros_like(seen)
+                origin = sample_mean if request.center else np.zeros_like(sample_mean)
                 scale = asarray_like(scales(squares, origin, summary.weight, request.ddof), S)
                 S = S / scale[:, None] / scale[None, :]
                 squares = to_numpy(xp.linalg.diagonal(S))
