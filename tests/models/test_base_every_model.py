@@ -141,7 +141,7 @@ def options_of(name, shape):
 @cache
 def expected_of(name, shape):
     """What an array gives."""
-    return MODELS[name].seen(make(name, **options_of(name, shape)).fit(*tables(name, *SHAPES[shape])))
+    return MODELS[name].compared(make(name, **options_of(name, shape)).fit(*tables(name, *SHAPES[shape])))
 
 
 @each_model
@@ -167,7 +167,7 @@ def test_every_model_on_every_kind_of_input(name, kind, shape):
             lowdim.plan(make(name, **options), *(open_source(table) for table in given()))
         assert str(error.value) == str(refusal)
         return
-    for what, value in MODELS[name].seen(model).items():
+    for what, value in MODELS[name].compared(model).items():
         size = np.abs(expected[what]).max()
         # Of a stream kernel PCA takes landmarks, which here are all rows.
         near = 1e-4 if name in ("ICA", "KernelPCA") else 1e-7

@@ -87,8 +87,8 @@ def test_models(name, collection):
     lazy = tables(name, collection(X), collection(Y))
     found = make(name).fit(*lazy)
     tol = 1e-6 if name == "ICA" else 1e-8
-    for what, value in MODELS[name].seen(expected).items():
-        same(MODELS[name].seen(found)[what], value, tol)
+    for what, value in MODELS[name].compared(expected).items():
+        same(MODELS[name].compared(found)[what], value, tol)
     for method in ("transform", "score_samples", "reconstruction_error", "predict"):
         if hasattr(expected, method):
             rows = (list(lazy), [X, Y]) if name == "GCCA" else (lazy[0], X)
