@@ -137,7 +137,7 @@ class Case:
     #: The bare products, or None.
     bare: Callable[..., Any] | None
     #: What is compared with a call in float64, or None.
-    seen: Callable[[Any], Any] | None
+    compared: Callable[[Any], Any] | None
     #: Milliseconds that are asked for.
     target: float
     #: Whether the rows are float64.
@@ -297,13 +297,13 @@ def main(library: str = "torch") -> None:
         spent, model = timed(lib, lambda case=case, tables=tables: case.call(*tables))
         bare = None if case.bare is None else timed(lib, lambda case=case, tables=tables: case.bare(*tables))[0]
         memory = lib.peak(lambda case=case, tables=tables: case.call(*tables))
-        seen = "-"
-        if case.seen is not None:
+        difference = "-"
+        if case.compared is not None:
             exact = case.call(*(lib.wide(table) for table in tables))
-            seen = f"{error(case.seen(model), case.seen(exact)):.0e}"
+            difference = f"{error(case.compared(model), case.compared(exact)):.0e}"
         limits = ["-", "-"] if bare is None else [f"{bare:.1f} ms", f"{spent / bare:.1f}"]
         room = "-" if memory is None else f"{memory / 2**20:.0f} MiB"
-        cells = [case.work, f"{spent:.1f} ms", *limits, seen, room, f"{host:.2f} ms", f"{case.target:g} ms"]
+        cells = [case.work, f"{spent:.1f} ms", *limits, difference, room, f"{host:.2f} ms", f"{case.target:g} ms"]
         print(f"| {' | '.join(cells)} |", flush=True)
         del tables, model
     print("\n| PCA(16), 2,000,000 x 256 | time | error |\n| --- | ---: | ---: |")

@@ -37,7 +37,7 @@ class Case:
     make: Callable[[np.random.Generator, int], list[np.ndarray]]
     model: Any
     #: What is compared.
-    seen: Callable[[Any], Any]
+    compared: Callable[[Any], Any]
     #: The error that is allowed.
     limit: float
     #: Whether it is compared with singular values, and not with a fit on the host.
@@ -199,12 +199,12 @@ def main() -> None:
         tables = case.make(np.random.default_rng(0), asked.rows)
         there = [torch.from_numpy(table).to(asked.device) for table in tables]
         spent, model = fitted(case, there, wait)
-        found = np.asarray(to_numpy(case.seen(model)), dtype=np.float64)
+        found = np.asarray(to_numpy(case.compared(model)), dtype=np.float64)
         if case.singular:
             expected = squared_singular_values(tables[0], len(found))
         else:
             host = clone(case.model).fit(*(table.astype(np.float64) for table in tables))
-            expected = np.asarray(case.seen(host), dtype=np.float64)
+            expected = np.asarray(case.compared(host), dtype=np.float64)
         error = float(np.abs(found - expected).max() / np.abs(expected).max())
         failed += not error <= case.limit
         mark = "" if error <= case.limit else " (too large)"

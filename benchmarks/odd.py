@@ -44,13 +44,13 @@ def observed_likelihood(model, X):
     total = 0.0
     for i in range(X.shape[0]):
         if sparse:
-            seen = X.indices[X.indptr[i] : X.indptr[i + 1]]
-            z = X.data[X.indptr[i] : X.indptr[i + 1]] - mean[seen]
+            observed = X.indices[X.indptr[i] : X.indptr[i + 1]]
+            z = X.data[X.indptr[i] : X.indptr[i + 1]] - mean[observed]
         else:
-            seen = np.flatnonzero(~np.isnan(X[i]))
-            z = X[i, seen] - mean[seen]
-        cov = L[seen] @ L[seen].T + sigma2 * np.eye(len(seen))
-        total -= 0.5 * (len(seen) * np.log(2 * np.pi) + np.linalg.slogdet(cov)[1] + z @ np.linalg.solve(cov, z))
+            observed = np.flatnonzero(~np.isnan(X[i]))
+            z = X[i, observed] - mean[observed]
+        cov = L[observed] @ L[observed].T + sigma2 * np.eye(len(observed))
+        total -= 0.5 * (len(observed) * np.log(2 * np.pi) + np.linalg.slogdet(cov)[1] + z @ np.linalg.solve(cov, z))
     return f"{total / X.shape[0]:.6f}; {getattr(model.status_, 'name', model.status_)}"
 
 

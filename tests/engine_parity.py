@@ -15,7 +15,7 @@ import numpy as np
 
 from lowdim import models
 from lowdim.solvers import EM, FourierFeatures, Nystrom
-from partitions import ENGINES, apart
+from partitions import ENGINES, separate_parts
 
 LENGTHS = (100, 50, 90)
 X_NAMES, Y_NAMES = [f"x{i}" for i in range(5)], [f"y{i}" for i in range(3)]
@@ -133,24 +133,24 @@ def fitted_arrays(model: Any) -> dict[str, np.ndarray]:
 
 def fit_all(given: Callable[[Case], tuple[Any, ...]], engine: str | None = None) -> Fits:
     """What is compared of each case. Small partitions are not joined, so that summaries are merged."""
-    with nullcontext() if engine is None else apart(ENGINES[engine]):
-        return {name: _seen(case, case.make().fit(*given(case))) for name, case in CASES.items()}
+    with nullcontext() if engine is None else separate_parts(ENGINES[engine]):
+        return {name: _results(case, case.make().fit(*given(case))) for name, case in CASES.items()}
 
 
-def _seen(case: Case, model: Any) -> dict[str, np.ndarray]:
+def _results(case: Case, model: Any) -> dict[str, np.ndarray]:
     """What is compared of a fit: its arrays, the scores of some rows, the number of rows, and the solver that ran."""
-    seen = fitted_arrays(model)
+    results = fitted_arrays(model)
     if case.model == "KernelCCA":
         # Kernel matrices have eigenvalues that are close to rounding: many coefficients give the same scores.
-        del seen["x_dual_coef_"], seen["y_dual_coef_"]
+        del results["x_dual_coef_"], results["y_dual_coef_"]
     some = (X[:20], Y[:20]) if case.two_tables else (X[:20],)
     # A model that was fitted to a data frame of Spark warns that these arrays have no names of columns.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scores = model.transform(list(some)) if case.model == "GCCA" else model.transform(*some)
     for i, each in enumerate(scores if isinstance(scores, tuple) else [scores]):
-        seen[f"scores of table {i}"] = each
-    return seen | {"n_samples_": np.array(model.n_samples_), "solver_": np.array(model.solver_)}
+        results[f"scores of table {i}"] = each
+    return results | {"n_samples_": np.array(model.n_samples_), "solver_": np.array(model.solver_)}
 
 
 def differences(found: Fits, expected: Fits) -> dict[str, float]:

@@ -42,7 +42,7 @@ class Example:
     #: The solvers that its option `solver` knows by name, "auto" left out; empty where it has no such option.
     solvers: tuple[str, ...] = ()
     #: What is compared between two fits: arrays that signs and order leave alone, by name.
-    seen: Callable[[Any], dict[str, Any]] = lambda model: {"explained_variance_": model.explained_variance_}
+    compared: Callable[[Any], dict[str, Any]] = lambda model: {"explained_variance_": model.explained_variance_}
 
 
 def close(found, expected, tol=1e-9):
@@ -67,7 +67,7 @@ _SPECTRAL, _TABLES = tuple(SOLVERS), tuple(REDUCTIONS)
 MODELS: dict[str, Example] = {
     "PCA": Example(solvers=_SPECTRAL),
     "Whitening": Example(
-        {"n_components": 2}, solvers=_SPECTRAL, seen=lambda m: {"precision": m.components_.T @ m.components_}
+        {"n_components": 2}, solvers=_SPECTRAL, compared=lambda m: {"precision": m.components_.T @ m.components_}
     ),
     "PPCA": Example(solvers=(*_SPECTRAL, "em")),
     "FactorAnalysis": Example(solvers=tuple(LATENT_SOLVERS)),
@@ -77,16 +77,16 @@ MODELS: dict[str, Example] = {
     "AutoEncoder": Example(
         {"n_components": 2, "hidden": ()},
         solvers=("linear",),
-        seen=lambda m: {"latent_covariance_": m.latent_covariance_},
+        compared=lambda m: {"latent_covariance_": m.latent_covariance_},
     ),
     "ICA": Example(solvers=tuple(ICA_SOLVERS)),
-    "PCR": Example(two_tables=True, solvers=_TABLES, seen=_coefficients),
-    "PLSRegression": Example(two_tables=True, solvers=_TABLES, seen=_coefficients),
-    "PLSCanonical": Example(two_tables=True, solvers=_TABLES, seen=_pair),
-    "PLSSVD": Example(two_tables=True, solvers=_TABLES, seen=_pair),
-    "CCA": Example(two_tables=True, solvers=_TABLES, seen=_correlations, wide_options={"regularization": 0.2}),
-    "GCCA": Example(two_tables=True, solvers=_TABLES, seen=_correlations, wide_options={"regularization": 0.2}),
-    "KernelCCA": Example(two_tables=True, seen=_correlations),
+    "PCR": Example(two_tables=True, solvers=_TABLES, compared=_coefficients),
+    "PLSRegression": Example(two_tables=True, solvers=_TABLES, compared=_coefficients),
+    "PLSCanonical": Example(two_tables=True, solvers=_TABLES, compared=_pair),
+    "PLSSVD": Example(two_tables=True, solvers=_TABLES, compared=_pair),
+    "CCA": Example(two_tables=True, solvers=_TABLES, compared=_correlations, wide_options={"regularization": 0.2}),
+    "GCCA": Example(two_tables=True, solvers=_TABLES, compared=_correlations, wide_options={"regularization": 0.2}),
+    "KernelCCA": Example(two_tables=True, compared=_correlations),
 }
 
 

@@ -94,11 +94,11 @@ class InProcessEngine(Engine):
     keeping = ""
 
     def merged(
-        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, told: Any, tick: Tick
+        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, on_start: Any, tick: Tick
     ) -> Any:
         parts = source.parts(1, least)
-        if told is not None:
-            told(len(parts))
+        if on_start is not None:
+            on_start(len(parts))
         results = []
         for result in _in_threads(_tasks(parts, task, along)):
             results.append(result)

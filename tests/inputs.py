@@ -40,8 +40,8 @@ class Input:
     named: bool = False
     #: Whether `transform` returns a lazy Dask array.
     lazy: bool = False
-    #: Whether rows in main memory or in files are sent to a device.
-    sent: bool = False
+    #: Whether rows in main memory or in files are copied to a device.
+    to_device: bool = False
     #: Whether the rows are read from files, or by a query. How they are read does not depend on the solver.
     stored: bool = False
     queried: bool = False
@@ -144,8 +144,8 @@ def in_namespace(library: str, X: np.ndarray) -> Any:
     return namespace(library).asarray(X)
 
 
-def sent(library: str, X: Any) -> Any:
-    """Rows that are sent to a device: the second one of array-api-strict, or torch's CPU."""
+def to_device(library: str, X: Any) -> Any:
+    """Rows that are copied to a device: the second one of array-api-strict, or torch's CPU."""
     module = namespace(library)
     return on_device(X, "cpu" if library == "torch" else module.Device("device1"))
 
@@ -219,13 +219,13 @@ INPUTS: dict[str, Input] = {
     "array_api_strict": Input(lambda X: in_namespace("array_api_strict", X), xp="array_api_strict"),
     "torch": Input(lambda X: in_namespace("torch", X), xp="torch"),
     "list of torch blocks": Input(lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"),
-    "sent to torch": Input(lambda X: sent("torch", X), sent=True),
-    "sent to another device": Input(lambda X: sent("array_api_strict", X), sent=True),
-    "files sent to a device": Input(
-        lambda X: sent("array_api_strict", stored.parquet(X)), named=True, stored=True, sent=True
+    "copied to torch": Input(lambda X: to_device("torch", X), to_device=True),
+    "copied to another device": Input(lambda X: to_device("array_api_strict", X), to_device=True),
+    "files copied to a device": Input(
+        lambda X: to_device("array_api_strict", stored.parquet(X)), named=True, stored=True, to_device=True
     ),
-    "generator sent to a device": Input(
-        lambda X: sent("array_api_strict", (b for b in blocks(X))), again=False, by_column=False, sent=True
+    "generator copied to a device": Input(
+        lambda X: to_device("array_api_strict", (b for b in blocks(X))), again=False, by_column=False, to_device=True
     ),
 }
 

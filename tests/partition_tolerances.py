@@ -15,7 +15,7 @@ import numpy as np
 from lowdim import ICA, PCA, PPCA, FactorAnalysis, KernelPCA
 from lowdim.solvers import EM
 from page_tables import PageTable, number
-from partitions import ENGINES, apart
+from partitions import ENGINES, separate_parts
 
 TABLE = PageTable("dask.md", "partitions", "partition_tolerances.py")
 #: Numbers of partitions.
@@ -61,7 +61,7 @@ def differences() -> dict[str, float]:
     rows = rng.laplace(size=(1200, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0] @ np.linalg.qr(rng.standard_normal((5, 5)))[0] + 3.0
     incomplete = np.where(rng.random(rows.shape) < 0.1, np.nan, rows)
     found = {}
-    with apart(ENGINES["Dask"]):
+    with separate_parts(ENGINES["Dask"]):
         for name, case in CASES.items():
             table = incomplete if case.incomplete else rows
             cut = (da.from_array(table, chunks=(-(-len(table) // n), -1)) for n in PARTITIONS)

@@ -79,7 +79,7 @@ def spark_session() -> Any:
 
 
 @contextmanager
-def apart(engine: Any) -> Iterator[None]:
+def separate_parts(engine: Any) -> Iterator[None]:
     """Context in which small partitions are not joined, so that each is a part and all results are merged."""
     merged = engine.merged
     engine.merged = lambda *arguments, least=1, **options: merged(*arguments, least=1, **options)

@@ -25,7 +25,7 @@ from engine_parity import INCOMPLETE, X, fitted_arrays
 from lowdim import ICA, PCA, PPCA
 from lowdim.solvers import EM
 from other_lowdim import with_another_version, without_lowdim
-from partitions import ENGINES, apart
+from partitions import ENGINES, separate_parts
 
 #: The three partitions of 80 rows.
 N_PARTS, ROWS = 3, 80
@@ -318,7 +318,7 @@ CHECKS: dict[str, Callable[[Any, Path], None]] = {
 
 def main(place: str, *names: str) -> None:
     folder, spark = Path(place), session()
-    with apart(ENGINES["Spark"]):
+    with separate_parts(ENGINES["Spark"]):
         for name in names:
             if name in CHECKS:
                 (folder / name).mkdir()

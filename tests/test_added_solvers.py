@@ -63,7 +63,7 @@ def test_a_solver_by_name_and_by_object(model, toy_solver):
         close(ours.transform(X), usual.transform(X), 1e-8)
 
 
-@pytest.mark.parametrize("kind", [name for name, kind in INPUTS.items() if kind.xp == "numpy" and not kind.sent])
+@pytest.mark.parametrize("kind", [name for name, kind in INPUTS.items() if kind.xp == "numpy" and not kind.to_device])
 def test_a_solver_on_every_kind_of_input(kind, toy_solver):
     rows = np.round(8 * X)
     ours = PCA(2, solver="subspace-iteration").fit(INPUTS[kind].make(rows))
@@ -119,19 +119,19 @@ TWO_TABLES = [name for name, row in examples.MODELS.items() if row.solvers == tu
 @pytest.mark.parametrize("name", TWO_TABLES)
 def test_a_reduction_in_every_model_of_tables(name, monkeypatch):
     monkeypatch.setitem(REDUCTIONS, RootReduction.name, RootReduction)
-    seen, usual = examples.MODELS[name].seen, examples.fitted(name)
+    compared, usual = examples.MODELS[name].compared, examples.fitted(name)
     for solver in ("root", RootReduction()):
         ours = make(name, solver=solver)
         assert lowdim.plan(ours, X, Y).solver == RootReduction()
         ours.fit(X, Y)
         assert ours.solver_ == "root"
-        for what, value in seen(usual).items():
-            close(seen(ours)[what], value)
+        for what, value in compared(usual).items():
+            close(compared(ours)[what], value)
     streamed = make(name, solver="root")
     for rows in (slice(0, 30), slice(30, 90)):
         streamed.partial_fit(X[rows], Y[rows])
-    for what, value in seen(usual).items():
-        close(seen(streamed)[what], value)
+    for what, value in compared(usual).items():
+        close(compared(streamed)[what], value)
     with pytest.raises(ValueError, match=r"solver='svd' is not one of 'auto', .*'root'"):
         make(name, solver="svd").fit(X, Y)
 

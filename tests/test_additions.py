@@ -108,8 +108,8 @@ def test_a_source_in_every_model(name, toy_source):
     toys = tables(name, TOY, OTHER)
     arrays = [rows_of(toy) for toy in toys]
     model, expected = make(name).fit(*toys), make(name).fit(*arrays)
-    for what, value in examples.MODELS[name].seen(expected).items():
-        close(examples.MODELS[name].seen(model)[what], value, 1e-6 if name in ("ICA", "KernelPCA") else 1e-9)
+    for what, value in examples.MODELS[name].compared(expected).items():
+        close(examples.MODELS[name].compared(model)[what], value, 1e-6 if name in ("ICA", "KernelPCA") else 1e-9)
     assert model.n_features_in_ == 5
     assert model.solver_ == lowdim.plan(make(name), *toys).solver.name
     close(np.abs(model.transform(TOY)), np.abs(expected.transform(arrays[0])), 1e-6)
@@ -193,8 +193,8 @@ def test_a_file_in_every_model(name, tmp_path, monkeypatch):
         make(name).fit(*paths)
     monkeypatch.setitem(FILE_KINDS, *FILE_ROW)
     model, expected = make(name).fit(*paths), examples.fitted(name)
-    for what, value in examples.MODELS[name].seen(expected).items():
-        close(examples.MODELS[name].seen(model)[what], value, 1e-6 if name in ("ICA", "KernelPCA") else 1e-9)
+    for what, value in examples.MODELS[name].compared(expected).items():
+        close(examples.MODELS[name].compared(model)[what], value, 1e-6 if name in ("ICA", "KernelPCA") else 1e-9)
     assert list(model.feature_names_in_) == names
     close(model.transform(paths[0]), model.transform(lowdim.scan(tmp_path / "x.toy", columns=names)), 1e-12)
     with pytest.raises(ValueError, match="has no column 'c_1'"):
@@ -261,7 +261,7 @@ def test_a_summary_keeps_the_laws(law, options, toy_summary, request):
     law(label="Extremes", **options, **{name: request.getfixturevalue(name) for name in fixtures})
 
 
-@pytest.mark.parametrize("kind", [name for name, kind in INPUTS.items() if kind.xp == "numpy" and not kind.sent])
+@pytest.mark.parametrize("kind", [name for name, kind in INPUTS.items() if kind.xp == "numpy" and not kind.to_device])
 def test_a_summary_of_every_kind_of_input(kind, toy_summary):
     rows = np.round(8 * X)
     for given in (Extremes, Extremes(5)):

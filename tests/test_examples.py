@@ -75,12 +75,12 @@ def test_every_solver_of_every_model(name, solver, options):
     assert model.solver_ == model.plan_.solver.name
     # "matrix-free" is "krylov" that keeps nothing.
     assert model.solver_ == ("krylov" if solver == "matrix-free" else solver)
-    seen, expected = examples.MODELS[name].seen(model), examples.MODELS[name].seen(usual)
+    found, expected = examples.MODELS[name].compared(model), examples.MODELS[name].compared(usual)
     exact = name != "KernelPCA" or examples.KERNEL_SOLVER_EXAMPLES[solver].exact
     for what, value in expected.items():
         size = np.abs(value).max()
         atol = (NEAR.get(solver, 1e-9) if exact or solver == "nystrom" else 0.15) * size
-        np.testing.assert_allclose(seen[what], value, rtol=0, atol=atol, err_msg=what)
+        np.testing.assert_allclose(found[what], value, rtol=0, atol=atol, err_msg=what)
 
 
 @pytest.mark.parametrize("name", list(KERNELS))

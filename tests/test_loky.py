@@ -12,5 +12,5 @@ def test_every_model_fitted_in_another_process():
     answers = list(executor.map(fitted, MODELS))
     executor.shutdown()
     for name, model in zip(MODELS, answers, strict=True):
-        for key, value in MODELS[name].seen(fitted(name)).items():
-            np.testing.assert_allclose(MODELS[name].seen(model)[key], value, rtol=1e-6, atol=1e-9, err_msg=name)
+        for key, value in MODELS[name].compared(fitted(name)).items():
+            np.testing.assert_allclose(MODELS[name].compared(model)[key], value, rtol=1e-6, atol=1e-9, err_msg=name)

@@ -235,7 +235,7 @@ class _Encoder:
         if type(value) in (list, tuple):
             return type(value)(self.encode(item, f"{where}[{i}]") for i, item in enumerate(value))
         if type(value) is dict:
-            # Some keys could not be told from those of what stands for an object in a file.
+            # Some keys could not be distinguished from those of what stands for an object in a file.
             if not all(type(key) is str for key in value) or value.keys() in (RECORD, SHARED):
                 keys = ", ".join(map(repr, value))[:80]
                 raise not_storable(where, f"a dictionary with the keys {keys}", "Use other names.")

@@ -371,8 +371,8 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.nd
 
 
 def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[np.ndarray], np.ndarray | None]:
-    """Q and R of a tall and thin block; R is a NumPy array, as are the other small ones that are sent to the host with
-    the inner products, and the inverse of R, or None if columns are nearly dependent.
+    """Q and R of a tall and thin block; R is a NumPy array, as are the other small ones that are copied to the host
+    with the inner products, and the inverse of R, or None if columns are nearly dependent.
 
     If they are not, R is the Cholesky factor of Z^T Z, which needs only matrix products. Applied twice, this gives a Q
     as orthogonal as that of Householder's method [1].
@@ -381,7 +381,7 @@ def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[
     ----------
     [1] Yamamoto, Nakatsukasa, Yanagisawa, Fukaya (2015), Roundoff error analysis of the CholeskyQR2 algorithm.
     """
-    gram, *sent = (array.astype(np.float64) for array in to_host([Z.T @ Z, *others]))
+    gram, *copied = (array.astype(np.float64) for array in to_host([Z.T @ Z, *others]))
     lengths = np.sqrt(np.diagonal(gram))
     if lengths.size and np.all(np.isfinite(gram)) and np.all(lengths > 0.0):
         try:
@@ -391,9 +391,9 @@ def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[
         if np.diagonal(L).min() > 0.01:
             R = L.T * lengths
             inverse = np.linalg.inv(R)
-            return Z @ asarray_like(inverse, Z, dtype=Z.dtype), R, sent, inverse
+            return Z @ asarray_like(inverse, Z, dtype=Z.dtype), R, copied, inverse
     Q, there = namespace(Z).linalg.qr(Z, mode="reduced")
-    return Q, to_numpy(there).astype(np.float64), sent, None
+    return Q, to_numpy(there).astype(np.float64), copied, None
 
 
 # The leading eigenpairs of a matrix that is on a device.

@@ -129,16 +129,16 @@ def test_arrays_are_copied_into_numpy_arrays(library):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_arrays_that_are_sent_together(dtype):
+def test_arrays_that_are_copied_at_once(dtype):
     arrays = [x.astype(dtype) for x in (X, X[:0], X[0], X[:, 1:].T, np.float64(2.0) * np.ones(()), X[::2])]
-    sent = to_device(arrays, strict.asarray(0.0, device=strict.Device("device1")))
-    for found, x in zip(sent, arrays, strict=True):
+    copied = to_device(arrays, strict.asarray(0.0, device=strict.Device("device1")))
+    for found, x in zip(copied, arrays, strict=True):
         assert found.device == strict.Device("device1")
         np.testing.assert_array_equal(to_numpy(found), x)
         assert to_numpy(found).dtype == dtype
 
 
-def test_arrays_of_several_dtypes_are_sent_together():
+def test_arrays_of_several_dtypes_are_copied_at_once():
     arrays = [X.astype("float32"), X, X[0].astype("float32"), X[1]]
     like = strict.asarray(0.0, device=strict.Device("device1"))
     for found, x in zip(to_device(arrays, like), arrays, strict=True):

@@ -37,7 +37,7 @@ class Streams:
     made: list[int] = []
 
     def __init__(self, like):
-        self.finished, self.sent, self.asked = False, [], []
+        self.finished, self.copied, self.asked = False, [], []
 
     def page_locked(self, n_bytes):
         self.made.append(n_bytes)
@@ -50,8 +50,8 @@ class Streams:
         return nullcontext()
 
     def send(self, rows, piece):
-        self.sent.append(Event(rows, piece))
-        return self.sent[-1]
+        self.copied.append(Event(rows, piece))
+        return self.copied[-1]
 
     def copied(self, piece, rows):
         self.asked.append(rows.shape)
@@ -59,7 +59,7 @@ class Streams:
 
     def hand_over(self, block, event):
         """The pieces arrive in their order, so the last one has arrived after all others."""
-        for each in self.sent:
+        for each in self.copied:
             each.synchronize()
         event.synchronize()
 

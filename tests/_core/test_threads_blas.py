@@ -145,8 +145,8 @@ def test_fits_of_every_model_in_threads_of_joblib():
     answers = joblib.Parallel(n_jobs=3, backend="threading")(joblib.delayed(fitted)(name) for name in MODELS)
     assert limits() == {2}
     for name, model in zip(MODELS, answers, strict=True):
-        for key, value in MODELS[name].seen(fitted(name)).items():
-            np.testing.assert_allclose(MODELS[name].seen(model)[key], value, rtol=1e-6, atol=1e-9, err_msg=name)
+        for key, value in MODELS[name].compared(fitted(name)).items():
+            np.testing.assert_allclose(MODELS[name].compared(model)[key], value, rtol=1e-6, atol=1e-9, err_msg=name)
 
 
 def test_fits_that_read_rows_in_threads_of_their_own():

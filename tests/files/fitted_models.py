@@ -54,7 +54,7 @@ def of_every_model() -> Iterator[tuple[str, Case]]:
             if hasattr(make(name), "fit_summary"):
                 yield (
                     f"{name}-{summary.__name__}",
-                    lambda name=name, summary=summary: make(name).fit_summary(seen(summary, *tables(name))),
+                    lambda name=name, summary=summary: make(name).fit_summary(summarized(summary, *tables(name))),
                 )
         if hasattr(make(name), "partial_fit"):
             parts = [[table[i : i + 45] for table in tables(name)] for i in (0, 45)]
@@ -64,7 +64,7 @@ def of_every_model() -> Iterator[tuple[str, Case]]:
             )
 
 
-def seen(summary: Any, *given: np.ndarray) -> Any:
+def summarized(summary: Any, *given: np.ndarray) -> Any:
     """A summary of these tables side by side."""
     groups = tuple(table.shape[1] for table in given)
     options = {"groups": groups} if len(groups) > 1 else {}
@@ -89,7 +89,7 @@ def of_one_table() -> Iterator[tuple[str, Case]]:
     yield "Whitening-ledoit-wolf", fit(Whitening("zca", regularization="ledoit-wolf"), X)
     yield (
         "Whitening-FourthMoments",
-        lambda: Whitening("zca", regularization="ledoit-wolf").fit_summary(seen(FourthMoments, X)),
+        lambda: Whitening("zca", regularization="ledoit-wolf").fit_summary(summarized(FourthMoments, X)),
     )
     yield "Whitening-oas", fit(Whitening(regularization="oas"), X)
     for standardize in (False, True):

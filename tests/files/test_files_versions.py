@@ -33,9 +33,9 @@ def test_files_of_all_versions_open(name, version):
     path = SAVED / f"{name}_{version}.safetensors"
     found, expected = lowdim.load(path), fitted(name)
     assert lowdim.files.header(path)["version"] == version
-    seen = MODELS[name].seen
-    for attribute, value in seen(expected).items():
-        close(seen(found)[attribute], value, 1e-7)
+    compared = MODELS[name].compared
+    for attribute, value in compared(expected).items():
+        close(compared(found)[attribute], value, 1e-7)
     assert repr(found) == repr(expected)
     assert found.transform(ROWS[0]).shape == expected.transform(ROWS[0]).shape
 

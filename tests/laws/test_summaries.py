@@ -210,10 +210,10 @@ def test_rows_of_another_width_raise(label):
 
 
 @each
-@pytest.mark.parametrize("seen", [False, True], ids=["empty", "filled"])
-def test_merging_another_width_raises(label, seen):
+@pytest.mark.parametrize("filled", [False, True], ids=["empty", "filled"])
+def test_merging_another_width_raises(label, filled):
     a, b = empty(label), empty(label, width=WIDTH - 1)
-    if seen:
+    if filled:
         update(label, a, np.eye(WIDTH))
         update(label, b, np.eye(WIDTH - 1))
     with pytest.raises(ValueError, match=r"cannot be merged"):
@@ -221,11 +221,11 @@ def test_merging_another_width_raises(label, seen):
 
 
 @each
-@pytest.mark.parametrize("seen", [False, True], ids=["empty", "filled"])
-def test_merging_another_kind_raises(label, seen):
+@pytest.mark.parametrize("filled", [False, True], ids=["empty", "filled"])
+def test_merging_another_kind_raises(label, filled):
     a = empty(label)
     b = empty("Columns" if label != "Columns" else "Moments")
-    if seen:
+    if filled:
         update(label, a, np.eye(WIDTH))
         b.update(np.eye(WIDTH))
     with pytest.raises(TypeError, match=rf"a {type(a).__name__} cannot be merged with a {type(b).__name__}"):

@@ -299,11 +299,11 @@ def test_each_epoch_is_told_to_whoever_watches():
     progress = RecordedProgress()
     with watched_by(progress):
         quick(solver=Adam(max_epochs=3)).fit(X)
-    told = [name for name, _ in progress.passes]
-    assert told.count("Adam") == 3 and "Moments" in told
-    assert progress.ended == len(told)
+    reported = [name for name, _ in progress.passes]
+    assert reported.count("Adam") == 3 and "Moments" in reported
+    assert progress.ended == len(reported)
     # Few rows are gone through twice: about 540 of them, in batches of 128.
-    assert [steps for name, steps in zip(told, progress.steps, strict=True) if name == "Adam"] == [8, 8, 8]
+    assert [steps for name, steps in zip(reported, progress.steps, strict=True) if name == "Adam"] == [8, 8, 8]
 
 
 def test_callbacks_of_scikit_learn_are_told_of_each_epoch():

@@ -75,8 +75,8 @@ def test_results_stay_on_the_device(name):
 
 @pytest.mark.parametrize("name", ON_DEVICES)
 def test_results_are_those_of_the_host(name):
-    expected = MODELS[name].seen(make(name).fit(*tables(name)))
-    found = MODELS[name].seen(make(name).fit(*map(there, tables(name))))
+    expected = MODELS[name].compared(make(name).fit(*tables(name)))
+    found = MODELS[name].compared(make(name).fit(*map(there, tables(name))))
     for what, value in found.items():
         host = value if isinstance(value, np.ndarray) else np.array(np.from_dlpack(value))
         np.testing.assert_allclose(host, expected[what], rtol=0, atol=1e-6 * np.abs(expected[what]).max())
@@ -94,8 +94,8 @@ def test_the_score_of_predictions():
     model = PLSRegression(2).fit(there(X), there(Y))
     assert model.score(there(X), there(Y)) == pytest.approx(expected)
     assert model.score(there(X), Y, sample_weight=np.ones(len(X))) == pytest.approx(expected)
-    sent = lowdim.on_device(X, SECOND), lowdim.on_device(Y, SECOND)
-    assert PLSRegression(2).fit(*sent).score(*sent) == pytest.approx(expected)
+    copied = lowdim.on_device(X, SECOND), lowdim.on_device(Y, SECOND)
+    assert PLSRegression(2).fit(*copied).score(*copied) == pytest.approx(expected)
 
 
 # ---- Rows on two devices

@@ -141,7 +141,7 @@ def options_of(name, shape):
 @cache
 def expected_of(name, shape):
     """What an array gives."""
-    return MODELS[name].seen(make(name, **options_of(name, shape)).fit(*tables(name, *SHAPES[shape])))
+    return MODELS[name].compared(make(name, **options_of(name, shape)).fit(*tables(name, *SHAPES[shape])))
 
 
 @each_model
@@ -162,12 +162,12 @@ def test_every_model_on_every_kind_of_input(name, kind, shape):
         model = make(name, **options).fit(*given())
     except (TypeError, ValueError) as refusal:
         # Rows that are on a device, or on other machines.
-        assert source.lazy or source.sent or source.xp != "numpy"
+        assert source.lazy or source.to_device or source.xp != "numpy"
         with pytest.raises(type(refusal)) as error:
             lowdim.plan(make(name, **options), *(open_source(table) for table in given()))
         assert str(error.value) == str(refusal)
         return
-    for what, value in MODELS[name].seen(model).items():
+    for what, value in MODELS[name].compared(model).items():
         size = np.abs(expected[what]).max()
         # Of a stream kernel PCA takes landmarks, which here are all rows.
         near = 1e-4 if name in ("ICA", "KernelPCA") else 1e-7

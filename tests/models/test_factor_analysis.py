@@ -210,11 +210,11 @@ def test_bartlett_scores_of_rows_with_missing_entries():
     fa = FactorAnalysis(2, scores="bartlett").fit(INCOMPLETE)
     scores = fa.transform(INCOMPLETE)
     for i in range(10):
-        seen = ~np.isnan(INCOMPLETE[i])
-        W = fa.loadings_[seen] / fa.uniquenesses_[seen, None]
-        z = (INCOMPLETE[i] - fa.mean_)[seen]
+        observed = ~np.isnan(INCOMPLETE[i])
+        W = fa.loadings_[observed] / fa.uniquenesses_[observed, None]
+        z = (INCOMPLETE[i] - fa.mean_)[observed]
         np.testing.assert_allclose(
-            scores[i], np.linalg.lstsq(W.T @ fa.loadings_[seen], W.T @ z, rcond=None)[0], atol=1e-6
+            scores[i], np.linalg.lstsq(W.T @ fa.loadings_[observed], W.T @ z, rcond=None)[0], atol=1e-6
         )
 
 

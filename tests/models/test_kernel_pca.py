@@ -292,7 +292,7 @@ def test_options_of_a_solver():
     assert tight.status_ is Status.CONVERGED
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     progress = RecordedProgress()
     rows = np.random.default_rng(6).standard_normal((1200, 4))
     model = KernelPCA(3, kernel="rbf", solver="matrix-free")

@@ -33,13 +33,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.ConvergenceWarnin
 
 @cache
 def hidden(name):
-    """The whole table, and the same with 20% hidden, in units of what can be seen. For metabolite, as it came."""
+    """The whole table, and the same with 20% hidden, in units of what is observed. For metabolite, as it came."""
     whole = TABLES[name]()
     if name == "metabolite":
         return whole, data("metabolite_missing")
-    seen = np.where(np.random.default_rng(0).random(whole.shape) < 0.2, np.nan, whole)
-    mean, sd = np.nanmean(seen, axis=0), np.nanstd(seen, axis=0)
-    return (whole - mean) / sd, (seen - mean) / sd
+    observed = np.where(np.random.default_rng(0).random(whole.shape) < 0.2, np.nan, whole)
+    mean, sd = np.nanmean(observed, axis=0), np.nanstd(observed, axis=0)
+    return (whole - mean) / sd, (observed - mean) / sd
 
 
 def held_out_likelihood(make, table):
@@ -54,7 +54,7 @@ def held_out_likelihood(make, table):
 
 @cache
 def chosen(name):
-    """The model that predicts held-out entries best, fitted to all that can be seen."""
+    """The model that predicts held-out entries best, fitted to all that is observed."""
     _, table = hidden(name)
     candidates = [(kind, k) for kind in MODELS for k in (1, 2, 3, 4, 6, 8) if k < table.shape[1] - 1]
     if name == "metabolite":

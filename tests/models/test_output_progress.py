@@ -23,7 +23,7 @@ X = np.round(8 * rng.standard_normal((5000, 6)) @ np.diag([6.0, 5, 4, 3, 2, 1]))
     ("solver", "passes"),
     [("covariance", ["Moments"]), ("triangle", ["Triangle"]), ("gram", ["Gram"]), ("krylov", ["Columns", "Sketch"])],
 )
-def test_each_pass_is_told(solver, passes):
+def test_each_pass_is_reported(solver, passes):
     recorder = heard(PCA(2, solver=solver), X[:500])
     assert recorder.passes[: len(passes)] == passes
     assert set(recorder.passes) == set(passes)

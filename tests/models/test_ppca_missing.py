@@ -61,7 +61,7 @@ def test_passes_over_the_rows_are_counted(recorder_of_passes):
     ):
         recorder_of_passes.clear()
         model.fit(table)
-        # Missing entries in the first block are seen before a pass over the rows is begun.
+        # Missing entries in the first block are found before a pass over the rows is begun.
         assert model.n_passes_ == len(recorder_of_passes)
     assert FactorAnalysis(2).fit(X).n_passes_ == 1
 
@@ -119,15 +119,17 @@ def test_posterior_imputation_and_density_row_by_row():
     )
     np.testing.assert_allclose(ppca.transform(INCOMPLETE), mean, rtol=0, atol=1e-14)
     for i, x in enumerate(INCOMPLETE):
-        seen = ~np.isnan(x)
-        M = np.eye(2) + W[seen].T @ W[seen] / s2
+        observed = ~np.isnan(x)
+        M = np.eye(2) + W[observed].T @ W[observed] / s2
         np.testing.assert_allclose(cov[i], np.linalg.inv(M), rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(mean[i], np.linalg.solve(M, W[seen].T @ (x - ppca.mean_)[seen] / s2), atol=1e-10)
+        np.testing.assert_allclose(
+            mean[i], np.linalg.solve(M, W[observed].T @ (x - ppca.mean_)[observed] / s2), atol=1e-10
+        )
         expected, variance = conditional(x, ppca.mean_, C)
-        np.testing.assert_allclose(filled[i, ~seen], expected, atol=1e-10)
-        np.testing.assert_allclose(sd[i, ~seen] ** 2, np.diag(variance), rtol=1e-9)
-        np.testing.assert_array_equal(filled[i, seen], x[seen])
-        np.testing.assert_array_equal(sd[i, seen], 0.0)
+        np.testing.assert_allclose(filled[i, ~observed], expected, atol=1e-10)
+        np.testing.assert_allclose(sd[i, ~observed] ** 2, np.diag(variance), rtol=1e-9)
+        np.testing.assert_array_equal(filled[i, observed], x[observed])
+        np.testing.assert_array_equal(sd[i, observed], 0.0)
 
 
 @pytest.mark.parametrize("prior", [None, "vb"])

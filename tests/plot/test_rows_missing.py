@@ -25,8 +25,8 @@ def test_imputed_entries_of_one_column_in_its_own_units(model):
     np.testing.assert_allclose(line.get_ydata(), filled[missing])
     lengths = np.array([np.ptp(segment[:, 1]) for segment in bars.get_segments()])
     np.testing.assert_allclose(lengths, 2 * stats.norm.ppf(0.9) * deviation[missing])
-    seen = np.asarray(ax.collections[0].get_offsets())[:, 1]
-    np.testing.assert_allclose(np.sort(seen), np.sort(X["b"].dropna()))
+    observed = np.asarray(ax.collections[0].get_offsets())[:, 1]
+    np.testing.assert_allclose(np.sort(observed), np.sort(X["b"].dropna()))
     assert ax.get_ylabel() == "value"
 
 
@@ -34,8 +34,8 @@ def test_several_columns_in_standard_deviations():
     ax = PPCA(2).fit(X).plot.missing(X)
     assert [text.get_text() for text in ax.get_xticklabels()] == list("abcd")
     for points in [found for found in ax.collections if hasattr(found, "get_sizes") and len(found.get_offsets()) > 10]:
-        seen = np.asarray(points.get_offsets())[:, 1]
-        np.testing.assert_allclose([seen.mean(), seen.std()], [0.0, 1.0], atol=1e-9)
+        observed = np.asarray(points.get_offsets())[:, 1]
+        np.testing.assert_allclose([observed.mean(), observed.std()], [0.0, 1.0], atol=1e-9)
 
 
 def test_many_missing_entries_are_thinned_out():

@@ -36,16 +36,16 @@ class Steps:
     """A progress that remembers."""
 
     def __init__(self):
-        self.told = []
+        self.calls = []
 
     def begin(self, what, n_blocks, block_rows=None):
-        self.told.append((what, n_blocks))
+        self.calls.append((what, n_blocks))
 
     def step(self):
-        self.told.append("step")
+        self.calls.append("step")
 
     def end(self):
-        self.told.append("end")
+        self.calls.append("end")
 
 
 def scores(block):
@@ -147,10 +147,10 @@ def test_tables_of_different_lengths_are_refused():
 def test_progress_counts_the_blocks(small_blocks):
     steps = Steps()
     write_rows([row_map(X)], Written(), progress=steps)
-    assert steps.told == [("rows", 6), *["step"] * 6, "end"]
+    assert steps.calls == [("rows", 6), *["step"] * 6, "end"]
     steps = Steps()
     write_rows([row_map(cuts(X, 100, 200))], Written(), progress=steps)
-    assert steps.told[0] == ("rows", None)
+    assert steps.calls[0] == ("rows", None)
 
 
 @pytest.mark.parametrize("name", ["C order", "csr_array", "polars", "generator", "Dask array", "array_api_strict"])

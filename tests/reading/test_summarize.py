@@ -42,7 +42,7 @@ class Blocks(Columns):
 
 
 @pytest.fixture
-def small_blocks_on_devices(monkeypatch):
+def small_source_on_devices(monkeypatch):
     """Otherwise blocks of arrays that may lie on a device are large, whatever a summary asks for."""
     monkeypatch.setattr(sys.modules["lowdim.reading.summarize"], "_DEVICE_BYTES", 0)
 
@@ -62,8 +62,8 @@ def test_a_summary_is_filled_in_place_and_goes_on():
     np.testing.assert_allclose(moments.covariance(), np.cov(X.T), rtol=tolerance(condition=10))
 
 
-@pytest.mark.parametrize("name", [name for name, kind in INPUTS.items() if not kind.sent])
-def test_blocks_have_about_the_size_asked_for(name, small_blocks_on_devices):
+@pytest.mark.parametrize("name", [name for name, kind in INPUTS.items() if not kind.to_device])
+def test_blocks_have_about_the_size_asked_for(name, small_source_on_devices):
     whole = np.round(X)
     seen = summarize(INPUTS[name].make(whole), Blocks(3))
     assert sum(seen.sizes) == 8
@@ -251,7 +251,7 @@ def test_streams_have_no_features():
 
 
 @pytest.mark.parametrize("name", list(INPUTS))
-def test_progress_hears_of_each_block(name, small_blocks_on_devices):
+def test_progress_hears_of_each_block(name, small_source_on_devices):
     progress = RecordedProgress()
     summarize(INPUTS[name].make(np.round(X)), Blocks(3), progress=progress)
     ((what, n_blocks),) = progress.passes

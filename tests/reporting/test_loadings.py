@@ -79,7 +79,7 @@ def test_a_component_of_many_columns_names_both_of_its_ends():
     assert "contrasts a, b and c (at its high end) with i, j and k (at its low end)" in text
 
 
-def test_a_small_part_at_the_other_end_is_not_told():
+def test_a_small_part_at_the_other_end_is_not_described():
     rows = _common([*np.linspace(1.3, 1.1, 12), -0.3, -0.3], noise=0.1)
     text = in_words(analysis(rows, n_components=2, standardize=False), 0)
     assert "rises with a, b, c, d, e and f together" in text

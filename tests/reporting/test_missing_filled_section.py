@@ -81,7 +81,7 @@ def test_hidden_entries_are_drawn(a, section):
     np.testing.assert_allclose(chart.data[0]["x"], (hidden.truth - hidden.column_means) / hidden.spread)
 
 
-def test_impossible_entries_are_told():
+def test_impossible_entries_are_reported():
     random = np.random.default_rng(13)
     positive = np.exp(
         random.normal(size=(200, 1)) @ np.array([[1.0, 1.2, 0.8, 1.1]]) + 0.3 * random.normal(size=(200, 4))

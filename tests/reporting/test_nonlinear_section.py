@@ -42,7 +42,7 @@ def test_circles_do():
     assert f"{100 * gain:.1f}% more of the rows" in section.summary
 
 
-def test_mixed_sources_are_told():
+def test_mixed_sources_are_reported():
     random = np.random.default_rng(0)
     sources = np.column_stack([random.laplace(size=800), random.uniform(-1, 1, 800), random.laplace(size=800)])
     rotation, _ = np.linalg.qr(random.standard_normal((3, 3)))

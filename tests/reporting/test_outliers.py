@@ -110,7 +110,7 @@ def test_a_group_that_is_over_represented_is_named():
     assert "over-represented" not in _text(section(analysis(rows, labels=shuffled, n_components=2)))
 
 
-def test_more_and_fewer_rows_than_by_chance_are_told():
+def test_more_and_fewer_rows_than_by_chance_are_reported():
     random = np.random.default_rng(7)
     scales = np.where(random.random(800) < 0.2, 4.0, 1.0)
     cases = {

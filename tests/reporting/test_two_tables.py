@@ -152,7 +152,7 @@ def test_the_variates_are_drawn_by_group(related):
 def test_unrelated_tables_and_few_rows():
     random = np.random.default_rng(2)
     a, section = section_of(random.standard_normal((40, 12)), other=random.standard_normal((40, 10)))
-    assert "nothing in common that could be told from chance" in section.summary
+    assert "nothing in common that could be distinguished from chance" in section.summary
     assert f"p = {a.canonical.test.p_values[0]:.2g}" in section.summary
     text = words(section)
     assert "40 rows are few for 12 and 10 columns" in text and "Pair 1:" not in text

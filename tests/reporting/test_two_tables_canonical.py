@@ -60,7 +60,7 @@ def test_few_rows_are_regularized_by_rows_left_out(tables):
     assert few.correlations[0] > 0.8 and few.held_out[0] < few.correlations[0]
 
 
-def test_unrelated_tables_are_told():
+def test_unrelated_tables_are_reported():
     random = np.random.default_rng(5)
     found = Canonical(pair_of(random.standard_normal((200, 4)), random.standard_normal((200, 3))), 0)
     assert found.significant == 0 and found.test.p_values[0] > 0.05

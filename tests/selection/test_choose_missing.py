@@ -42,8 +42,8 @@ def test_bic_and_aic_are_those_of_the_fits(standardize):
         assert choices["bic"].curve[k] == pytest.approx(model.bic(INCOMPLETE), rel=1e-7)
         assert choices["aic"].curve[k] == pytest.approx(model.aic(INCOMPLETE), rel=1e-7)
     mean, variance = np.nanmean(INCOMPLETE, axis=0), np.nanvar(INCOMPLETE, axis=0)
-    seen = np.sum(~np.isnan(INCOMPLETE), axis=0)
-    v = variance if standardize else np.full(6, np.sum(variance * seen) / seen.sum())
+    observed = np.sum(~np.isnan(INCOMPLETE), axis=0)
+    v = variance if standardize else np.full(6, np.sum(variance * observed) / observed.sum())
     none = -2 * observed_loglike(INCOMPLETE, mean, np.diag(v)).sum() + 7 * math.log(150)
     assert choices["bic"].curve[0] == pytest.approx(none, rel=1e-9)
     if not standardize:
@@ -71,8 +71,8 @@ def test_folds_are_scored_by_the_observed_entries_of_held_out_rows():
         for fold in range(3):
             train, test = INCOMPLETE[labels != fold], INCOMPLETE[labels == fold]
             if k == 0:
-                seen = np.sum(~np.isnan(train), axis=0)
-                v = np.sum(np.nanvar(train, axis=0) * seen) / seen.sum()
+                observed = np.sum(~np.isnan(train), axis=0)
+                v = np.sum(np.nanvar(train, axis=0) * observed) / observed.sum()
                 total += observed_loglike(test, np.nanmean(train, axis=0), v * np.eye(6)).sum()
             else:
                 total += PPCA(k).fit(train).score_samples(test).sum()

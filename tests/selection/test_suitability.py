@@ -135,7 +135,7 @@ def test_with_missing_entries():
     ).sum()
     assert found.chi_square == pytest.approx(2 * (loglike - independent), rel=1e-6)
     assert "of the entries are missing" in str(found) and found.n == 80
-    # Missing entries that are seen only after the first block.
+    # Missing entries that are found only after the first block.
     late = np.vstack([np.repeat(X, 200, axis=0), incomplete])
     assert "missing" in str(factor_suitability(late))
 

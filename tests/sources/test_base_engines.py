@@ -64,7 +64,7 @@ def first_column():
 
 def merged(engine, *arguments, **options):
     """The results of an engine, with nothing beside the rows unless `options` say so."""
-    nothing = {"along": None, "least": 1, "codec": None, "told": None, "tick": None}
+    nothing = {"along": None, "least": 1, "codec": None, "on_start": None, "tick": None}
     return engine.merged(*arguments, **(nothing | options))
 
 
@@ -187,7 +187,7 @@ def test_parts_are_told_before_they_are_read_and_each_ticks_once(engine):
         first_column(),
         as_tree(),
         codec=Pickled(),
-        told=lambda n: calls.append(n),
+        on_start=lambda n: calls.append(n),
         tick=lambda: calls.append("tick"),
     )
     assert calls == [3, "tick", "tick", "tick"]

@@ -163,8 +163,8 @@ def test_every_solver_of_every_model_reads_partitions(name, solver, shape):
     x, y = (examples.X, examples.Y) if shape == "tall" else (examples.WIDE, examples.WIDE_Y)
     options = {"solver": solver} | (MODELS[name].wide_options if shape == "wide" else {})
     lazy = [da.from_array(table, chunks=(17, 20)) for table in tables(name, x, y)]
-    expected = MODELS[name].seen(make(name, **options).fit(*tables(name, x, y)))
-    for what, found in MODELS[name].seen(make(name, **options).fit(*lazy)).items():
+    expected = MODELS[name].compared(make(name, **options).fit(*tables(name, x, y)))
+    for what, found in MODELS[name].compared(make(name, **options).fit(*lazy)).items():
         atol = (1e-4 if name == "ICA" else 1e-7) * np.abs(expected[what]).max()
         np.testing.assert_allclose(found, expected[what], rtol=0, atol=atol, err_msg=what)
 

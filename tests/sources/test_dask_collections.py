@@ -14,7 +14,7 @@ from lowdim import (
     choose_n_components,
     cross_validate,
 )
-from partitions import ENGINES, apart
+from partitions import ENGINES, separate_parts
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 da = pytest.importorskip("dask.array", reason="Dask is not installed")
@@ -63,7 +63,7 @@ def frame_with_empty(table):
 
 @pytest.fixture(autouse=True)
 def small_partitions():
-    with apart(ENGINES["Dask"]):
+    with separate_parts(ENGINES["Dask"]):
         yield
 
 
@@ -87,8 +87,8 @@ def test_models(name, collection):
     lazy = tables(name, collection(X), collection(Y))
     found = make(name).fit(*lazy)
     tol = 1e-6 if name == "ICA" else 1e-8
-    for what, value in MODELS[name].seen(expected).items():
-        same(MODELS[name].seen(found)[what], value, tol)
+    for what, value in MODELS[name].compared(expected).items():
+        same(MODELS[name].compared(found)[what], value, tol)
     for method in ("transform", "score_samples", "reconstruction_error", "predict"):
         if hasattr(expected, method):
             rows = (list(lazy), [X, Y]) if name == "GCCA" else (lazy[0], X)

@@ -115,25 +115,25 @@ def numbers(i: int) -> np.ndarray:
 
 
 class Steps:
-    """Progress that remembers when it was told what."""
+    """Progress that remembers what was reported to it."""
 
     def __init__(self, on_step=lambda: None) -> None:
-        self.told, self.on_step = [], on_step
+        self.calls, self.on_step = [], on_step
 
     def begin(self, what, n_blocks, block_rows=None):
-        self.told.append(n_blocks)
+        self.calls.append(n_blocks)
 
     def step(self):
         assert threading.current_thread() is threading.main_thread()
-        self.told.append("step")
+        self.calls.append("step")
         self.on_step()
 
     def end(self):
-        self.told.append("end")
+        self.calls.append("end")
 
 
 def check_progress(folder) -> None:
-    """Ten tasks tell ten steps, and the first step comes before the last task has ended, which waits for it."""
+    """Ten tasks report ten steps, and the first step comes before the last task has ended, which waits for it."""
     gate = str(folder / "gate")
 
     def block(i: int) -> np.ndarray:
@@ -143,7 +143,7 @@ def check_progress(folder) -> None:
 
     steps = Steps(lambda: Path(gate).touch())
     summarize(made(block), Moments(LARGE[1]), progress=steps)
-    assert steps.told == [10, *["step"] * 10, "end"]
+    assert steps.calls == [10, *["step"] * 10, "end"]
 
 
 def check_slow_worker(folder) -> None:

@@ -1,4 +1,4 @@
-"""Rows that are sent to a device: the answers of the same rows on the host, as NumPy arrays."""
+"""Rows that are copied to a device: the answers of the same rows on the host, as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lowdim import PCA, PPCA, Moments, PLSRegression, on_device, open_source, sc
 from lowdim._core.arrays import is_array
 from lowdim.features import Polynomial
 from lowdim.sources.derived import MappedSource
-from lowdim.sources.on_device import resident
+from lowdim.sources.on_device import source_on_device
 from stored import parquet
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
@@ -35,7 +35,7 @@ def arrays_in(value, found=None):
     return found
 
 
-def sent(rows):
+def to_device(rows):
     return on_device(rows, SECOND)
 
 
@@ -68,36 +68,36 @@ def test_without_torch_and_cupy_the_error_says_what_to_install(monkeypatch):
 
 
 def test_blocks_are_on_the_device_and_summed_up_there():
-    source = resident(open_source(sent(X)))
+    source = source_on_device(open_source(to_device(X)))
     found = list(source.blocks(25))
     assert [block.shape for block in found] == [(25, 5), (25, 5), (10, 5)]
     assert {block.device for block in found} == {SECOND}
     assert not source.traits.host
-    assert resident(open_source(X)).traits.host
+    assert source_on_device(open_source(X)).traits.host
 
 
-def test_what_cannot_be_sent_is_refused_with_advice():
+def test_what_cannot_be_copied_is_refused_with_advice():
     sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(TypeError, match=r"X is sparse, and on_device sends dense rows.*on_device\(X.toarray\(\)"):
-        PCA(2).fit(sent(sparse.csr_array(X)))
+    with pytest.raises(TypeError, match=r"X is sparse, and on_device copies dense rows.*on_device\(X.toarray\(\)"):
+        PCA(2).fit(to_device(sparse.csr_array(X)))
     with pytest.raises(TypeError, match="X is on the device device1 already"):
-        PCA(2).fit(sent(strict.asarray(X, device=SECOND)))
+        PCA(2).fit(to_device(strict.asarray(X, device=SECOND)))
     dask = pytest.importorskip("dask.array", reason="Dask is not installed")
     with pytest.raises(TypeError, match=r"held by the workers of Dask, and on_device reads rows in this process"):
-        PCA(2).fit(sent(dask.from_array(X, chunks=(20, 5))))
+        PCA(2).fit(to_device(dask.from_array(X, chunks=(20, 5))))
     with pytest.raises(TypeError, match="KernelCCA computes kernels on the host"):
-        lowdim.KernelCCA(2).fit(sent(X), Y)
+        lowdim.KernelCCA(2).fit(to_device(X), Y)
 
 
-def test_an_array_of_another_library_in_main_memory_is_sent():
+def test_an_array_of_another_library_in_main_memory_is_copied():
     torch = namespace("torch")
     for rows in (torch.from_numpy(X), strict.asarray(X)):
-        np.testing.assert_allclose(PCA(2).fit(sent(rows)).mean_, X.mean(axis=0))
+        np.testing.assert_allclose(PCA(2).fit(to_device(rows)).mean_, X.mean(axis=0))
 
 
 @pytest.mark.parametrize("rows", [X, np.asfortranarray(X), on_disk(X), (10 * X).astype(np.int32), X.astype(np.float32)])
 def test_moments_come_back_as_numpy_arrays(rows):
-    here, there = summarize(rows, Moments), summarize(sent(rows), Moments)
+    here, there = summarize(rows, Moments), summarize(to_device(rows), Moments)
     assert type(there.mean) is np.ndarray
     assert there.mean.dtype == here.mean.dtype
     np.testing.assert_allclose(there.scatter, here.scatter, rtol=1e-6 if rows.dtype == np.float32 else 1e-12)
@@ -108,21 +108,21 @@ def test_moments_come_back_as_numpy_arrays(rows):
 def test_columns_keep_their_names_and_can_be_named():
     frame = table("pandas", np.column_stack([X, Y]))
     *x, a, b, c = frame.columns
-    model = PLSRegression(2).fit(sent(frame), [a, b, c])
+    model = PLSRegression(2).fit(to_device(frame), [a, b, c])
     usual = PLSRegression(2).fit(frame[x], frame[[a, b, c]])
     assert list(model.feature_names_in_) == x
     np.testing.assert_allclose(model.coef_, usual.coef_, atol=1e-10)
     files = scan(parquet(np.column_stack([X, Y])))
     names = files.columns
-    model = PLSRegression(2).fit(sent(files), names[5:])
+    model = PLSRegression(2).fit(to_device(files), names[5:])
     np.testing.assert_allclose(model.coef_, usual.coef_, atol=1e-10)
-    weighted = PCA(2).fit(sent(table("pandas", np.column_stack([X, np.arange(60) % 3]))), sample_weight="col5")
+    weighted = PCA(2).fit(to_device(table("pandas", np.column_stack([X, np.arange(60) % 3]))), sample_weight="col5")
     np.testing.assert_allclose(weighted.mean_, PCA(2).fit(X, sample_weight=np.arange(60) % 3).mean_)
 
 
 def test_a_stream_of_named_columns_is_read_once():
     frames = (table("pandas", np.column_stack([X, Y])[i : i + 20]) for i in range(0, 60, 20))
-    model = PLSRegression(2).fit(sent(frames), ["col5", "col6", "col7"])
+    model = PLSRegression(2).fit(to_device(frames), ["col5", "col6", "col7"])
     np.testing.assert_allclose(model.coef_, PLSRegression(2).fit(X, Y).coef_, atol=1e-10)
 
 
@@ -130,22 +130,22 @@ def test_bad_entries_are_named():
     bad = X.copy()
     bad[37, 2] = np.nan
     with pytest.raises(ValueError, match="contains NaN: column 2, first in row 37"):
-        PCA(2).fit(sent(bad))
-    fitted = PCA(2).fit(sent(X))
+        PCA(2).fit(to_device(bad))
+    fitted = PCA(2).fit(to_device(X))
     with pytest.raises(ValueError, match="contains NaN: column 2, first in row 37"):
-        fitted.transform(sent(bad))
+        fitted.transform(to_device(bad))
     with pytest.raises(ValueError, match="contains NaN: column 'col2'"):
-        PCA(2).fit(sent(table("pandas", bad)))
+        PCA(2).fit(to_device(table("pandas", bad)))
     with pytest.raises(ValueError, match="y contains NaN: column 1, first in row 0"):
-        PLSRegression(2).fit(sent(X), np.where(np.arange(3) == 1, np.nan, Y))
+        PLSRegression(2).fit(to_device(X), np.where(np.arange(3) == 1, np.nan, Y))
 
 
 def test_missing_entries():
     incomplete = X.copy()
     incomplete[RNG.random(X.shape) < 0.1] = np.nan
-    here, there = PPCA(2).fit(incomplete), PPCA(2).fit(sent(incomplete))
+    here, there = PPCA(2).fit(incomplete), PPCA(2).fit(to_device(incomplete))
     np.testing.assert_allclose(there.explained_variance_, here.explained_variance_, rtol=1e-6)
-    np.testing.assert_allclose(there.impute(sent(incomplete)), here.impute(incomplete), rtol=1e-5)
+    np.testing.assert_allclose(there.impute(to_device(incomplete)), here.impute(incomplete), rtol=1e-5)
 
 
 # ---- Models and what they return
@@ -153,27 +153,27 @@ def test_missing_entries():
 
 @pytest.mark.parametrize("rows", [X, lambda: iter(blocks(X))])
 def test_results_are_numpy_arrays(rows):
-    here, there = PCA(2).fit(X), PCA(2).fit(sent(rows))
+    here, there = PCA(2).fit(X), PCA(2).fit(to_device(rows))
     assert all(type(array) is np.ndarray for array in arrays_in(there))
-    np.testing.assert_allclose(np.abs(there.transform(sent(rows))), np.abs(here.transform(X)), atol=1e-10)
-    np.testing.assert_allclose(there.transform(X), there.transform(sent(rows)), atol=1e-10)
-    scores = there.fit_transform(sent(rows))
+    np.testing.assert_allclose(np.abs(there.transform(to_device(rows))), np.abs(here.transform(X)), atol=1e-10)
+    np.testing.assert_allclose(there.transform(X), there.transform(to_device(rows)), atol=1e-10)
+    scores = there.fit_transform(to_device(rows))
     assert type(scores) is np.ndarray
-    np.testing.assert_allclose(there.inverse_transform(sent(scores)), here.inverse_transform(here.transform(X)))
-    assert there.score(sent(rows)) == pytest.approx(here.score(X))
+    np.testing.assert_allclose(there.inverse_transform(to_device(scores)), here.inverse_transform(here.transform(X)))
+    assert there.score(to_device(rows)) == pytest.approx(here.score(X))
 
 
 def test_features_are_computed_on_the_device():
-    here, there = (lowdim.KernelPCA(2, kernel="gaussian", solver="nystrom").fit(rows) for rows in (X, sent(X)))
-    np.testing.assert_allclose(np.abs(there.transform(sent(X))), np.abs(here.transform(X)), atol=1e-8)
-    mapped = MappedSource(open_source(sent(X)), Polynomial(2))
-    assert next(resident(mapped).blocks(10)).device == SECOND
+    here, there = (lowdim.KernelPCA(2, kernel="gaussian", solver="nystrom").fit(rows) for rows in (X, to_device(X)))
+    np.testing.assert_allclose(np.abs(there.transform(to_device(X))), np.abs(here.transform(X)), atol=1e-8)
+    mapped = MappedSource(open_source(to_device(X)), Polynomial(2))
+    assert next(source_on_device(mapped).blocks(10)).device == SECOND
     np.testing.assert_allclose(summarize(mapped, Moments).mean, Polynomial(2)(X).mean(axis=0))
 
 
 def test_further_rows_are_added_on_the_device():
-    model = PCA(2).fit(sent(X[:20]))
-    model.partial_fit(sent(X[20:40]))
+    model = PCA(2).fit(to_device(X[:20]))
+    model.partial_fit(to_device(X[20:40]))
     model.partial_fit(X[40:])
     np.testing.assert_allclose(model.explained_variance_, PCA(2).fit(X).explained_variance_)
 
@@ -181,7 +181,7 @@ def test_further_rows_are_added_on_the_device():
 def test_results_are_written_to_files(tmp_path):
     frame = table("pandas", X)
     model = PCA(2).fit(frame)
-    read = scan(model.transform_to(sent(frame), tmp_path / "scores.parquet", keep=["col0"]))
+    read = scan(model.transform_to(to_device(frame), tmp_path / "scores.parquet", keep=["col0"]))
     assert read.columns[0] == "col0"
     found = np.concatenate(list(read.open().blocks(100)))
     np.testing.assert_allclose(found, np.column_stack([X[:, 0], model.transform(frame)]), atol=1e-10)
@@ -190,43 +190,43 @@ def test_results_are_written_to_files(tmp_path):
 @pytest.mark.parametrize("cv", [3, np.arange(60) % 4])
 def test_cross_validation(cv):
     for model in (PCA(), PPCA(2)):
-        here, there = (lowdim.cross_validate(model, rows, cv=cv) for rows in (X, sent(X)))
+        here, there = (lowdim.cross_validate(model, rows, cv=cv) for rows in (X, to_device(X)))
         np.testing.assert_allclose(there.per_split, here.per_split, rtol=1e-8)
-    here, there = (lowdim.cross_validate(PLSRegression(2), rows, Y, cv=cv) for rows in (X, sent(X)))
+    here, there = (lowdim.cross_validate(PLSRegression(2), rows, Y, cv=cv) for rows in (X, to_device(X)))
     np.testing.assert_allclose(there.per_split, here.per_split, rtol=1e-8)
 
 
 def test_selection_and_tables():
-    here, there = (lowdim.choose_n_components(rows) for rows in (X, sent(X)))
+    here, there = (lowdim.choose_n_components(rows) for rows in (X, to_device(X)))
     assert {answer.rule: answer.k for answer in here.answers} == {answer.rule: answer.k for answer in there.answers}
-    model = PCA(2).fit(sent(X))
+    model = PCA(2).fit(to_device(X))
     assert str(model.tables.importance()) == str(PCA(2).fit(X).tables.importance())
-    here, there = (lowdim.bootstrap(PCA(2), rows, n_boot=20, random_state=0) for rows in (X, sent(X)))
+    here, there = (lowdim.bootstrap(PCA(2), rows, n_boot=20, random_state=0) for rows in (X, to_device(X)))
     for name, values in here.replicates.items():
         np.testing.assert_allclose(there.replicates[name], values, atol=1e-8)
 
 
 def test_the_plan_says_where():
-    plan = lowdim.plan(PCA(2), sent(X))
-    assert plan.where.startswith("rows sent to device1 block by block, sums on device1, the solve")
+    plan = lowdim.plan(PCA(2), to_device(X))
+    assert plan.where.startswith("rows copied to device1 block by block, sums on device1, the solve")
     assert str(plan).endswith(plan.where)
-    assert (PCA(2).fit(sent(X)).plan_, PCA(2).fit(sent(X)).plan_.where) == (plan, plan.where)
+    assert (PCA(2).fit(to_device(X)).plan_, PCA(2).fit(to_device(X)).plan_.where) == (plan, plan.where)
     assert "all on the host" not in str(lowdim.plan(PCA(2), X))
     assert lowdim.plan(PCA(2), X).where == "all on the host"
 
 
 def test_a_saved_model_keeps_where_it_was_fitted(tmp_path):
-    model = PCA(2).fit(sent(X))
+    model = PCA(2).fit(to_device(X))
     lowdim.save(model, tmp_path / "model")
     assert lowdim.load(tmp_path / "model").plan_.where == model.plan_.where
 
 
 def test_rows_can_be_abandoned_half_way():
-    blocks_there = resident(open_source(sent(lambda: iter(blocks(X))))).blocks(1)
+    blocks_there = source_on_device(open_source(to_device(lambda: iter(blocks(X))))).blocks(1)
     assert next(blocks_there).shape[1] == 5
     blocks_there.close()
 
 
 def test_a_checkpoint_is_refused(tmp_path):
     with pytest.raises((TypeError, ValueError), match="checkpoint"):
-        PCA(2).fit(sent(X), checkpoint=tmp_path / "state")
+        PCA(2).fit(to_device(X), checkpoint=tmp_path / "state")

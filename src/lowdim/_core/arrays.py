@@ -166,9 +166,9 @@ def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
         with np.errstate(over="ignore", under="ignore"):
             host = host.astype(np.float32)
     # Some libraries share memory with NumPy and warn about read-only arrays.
-    sent = xp.asarray(host if host.flags.writeable else host.copy(), device=device(like))
-    # A shorter dtype is sent as it is, and widened on the device.
-    return sent if dtype is None else xp.astype(sent, dtype, copy=False)
+    copied = xp.asarray(host if host.flags.writeable else host.copy(), device=device(like))
+    # A shorter dtype is copied as it is, and widened on the device.
+    return copied if dtype is None else xp.astype(copied, dtype, copy=False)
 
 
 def to_numpy(x: Any) -> np.ndarray:
@@ -213,8 +213,8 @@ def to_host(arrays: Sequence[Array]) -> list[Any]:
 
 
 def to_device(arrays: Sequence[np.ndarray], like: Array) -> list[Array]:
-    """Small NumPy arrays on the device of `like`, which may be the host. Those of one dtype are sent together, and
-    parted there: it takes as long to begin a copy as to copy thousands of numbers."""
+    """Small NumPy arrays on the device of `like`, which may be the host. Those of one dtype are copied at once, and
+    split there: it takes as long to begin a copy as to copy thousands of numbers."""
     if isinstance(like, np.ndarray) or not arrays:
         return list(arrays)
     dtypes = {x.dtype for x in arrays}
@@ -222,8 +222,8 @@ def to_device(arrays: Sequence[np.ndarray], like: Array) -> list[Array]:
         moved = {dtype: iter(to_device([x for x in arrays if x.dtype == dtype], like)) for dtype in dtypes}
         return [next(moved[x.dtype]) for x in arrays]
     edges = accumulate((x.size for x in arrays), initial=0)
-    xp, sent = namespace(like), asarray_like(np.concatenate([x.ravel() for x in arrays]), like)
-    parts = (xp.reshape(sent[i:j], x.shape) for (i, j), x in zip(pairwise(edges), arrays, strict=True))
+    xp, copied = namespace(like), asarray_like(np.concatenate([x.ravel() for x in arrays]), like)
+    parts = (xp.reshape(copied[i:j], x.shape) for (i, j), x in zip(pairwise(edges), arrays, strict=True))
     # Copies, since a part of a larger array would be written to files as the whole.
     return [xp.asarray(part, copy=True) for part in parts]
 

@@ -43,7 +43,7 @@ from .arrays import (
 
 
 #: The size of a piece, and how many there are in page-locked memory. Together they have to stay in the cache of a
-#: processor, so that main memory is read once and not written: an H200 was sent 47 to 55 GB/s by way of three pieces of
+#: processor, so that main memory is read once and not written: an H200 received 47 to 55 GB/s by way of three pieces of
 #: 32 MiB, and half of that by way of eight. Smaller pieces cost more calls of Python.
 _PIECE_BYTES, _PIECES = 32 << 20, 3
 #: The largest number of threads that copy a piece, if the array library has none of its own. One alone reaches a
@@ -53,7 +53,7 @@ _MOST_THREADS = 8
 
 @dataclass(frozen=True)
 class Destination:
-    """A device of an array library, to which rows are sent."""
+    """A device of an array library, to which rows are copied."""
 
     #: The name of the library, and of the device.
     library: str
@@ -143,8 +143,8 @@ class Sender:
 
     def send(self, block: np.ndarray | Beside) -> Callable[[], Array]:
         """Start to copy a dense block."""
-        sent = asarray_like(block.joined() if isinstance(block, Beside) else block, self._to.like, dtype=self._dtype)
-        return lambda: sent
+        copied = asarray_like(block.joined() if isinstance(block, Beside) else block, self._to.like, dtype=self._dtype)
+        return lambda: copied
 
     def close(self) -> None:
         """Wait for all copies that were started."""
@@ -359,7 +359,7 @@ def _cores() -> int:
 _SMALL = 1 << 18
 
 
-def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
+def moved_to_device(value: Any, like: Array, kinds: str = "f") -> Any:
     """`value` with its arrays of floating-point numbers, or of these kinds of dtypes, on the device of `like`, and with
     the functions of its library in place of NumPy's. Other arrays, such as indices and names, are used by the host."""
 
@@ -372,7 +372,7 @@ def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
     return _Mover(move, lambda dtype: dtype_like(dtype, like), namespace(like), moved).of(value)
 
 
-def placed_on_host(value: Any) -> Any:
+def moved_to_host(value: Any) -> Any:
     """`value` with NumPy arrays in place of all other arrays."""
     alike: dict[Any, list[Array]] = {}
     for x in _small_arrays(value):

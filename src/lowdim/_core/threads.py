@@ -39,7 +39,7 @@ _watcher: ContextVar[Progress | None] = ContextVar("lowdim_watcher", default=Non
 
 @contextmanager
 def watched_by(progress: Progress) -> Iterator[None]:
-    """Context in which all passes are told to `progress`, except those that are told to another one already."""
+    """Context in which all passes are reported to `progress`, except those that are reported to another one."""
     before = _watcher.set(progress)
     try:
         yield

@@ -262,15 +262,15 @@ class AutoEncoder(Model):
             error = _linear_error(linear, start, p)
             linear_loss = -found.loglike[-1] / found.weight if start.log_noise is not None else error
         else:
-            seen = evaluate(rows, network, start)
-            if seen.loss > seen.other_loss:
-                network, seen = start, evaluate(rows, start, start)
+            evaluated = evaluate(rows, network, start)
+            if evaluated.loss > evaluated.other_loss:
+                network, evaluated = start, evaluate(rows, start, start)
                 passes += 1
             passes += 1
-            mean, covariance = seen.mean * unit, seen.covariance * unit**2
+            mean, covariance = evaluated.mean * unit, evaluated.covariance * unit**2
             # Means of the same numbers in two columns may differ in the last digit.
-            error = (seen.loss if start.log_noise is None else seen.error) * unit**2
-            linear_loss = seen.loss if network is start else seen.other_loss
+            error = (evaluated.loss if start.log_noise is None else evaluated.error) * unit**2
+            linear_loss = evaluated.loss if network is start else evaluated.other_loss
             linear_loss *= 1.0 if start.log_noise is not None else unit**2
         self._network, self.mean_ = network, network.mean
         self.n_components_ = k
@@ -316,7 +316,7 @@ class AutoEncoder(Model):
         try:
             return neural.as_modules(self._network)
         except ImportError as error:
-            # Whoever asks whether there is such an attribute is told that there is none.
+            # `hasattr` is then False for this attribute.
             raise AttributeError(str(error)) from error
 
     def __dir__(self) -> list[str]:

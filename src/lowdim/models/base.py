@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from .._core.arrays import Array, astype, cumulative_sum, dense, device, namespace, numpy_dtype
-from .._core.devices import name_of_device, placed_like, placed_on_host
+from .._core.devices import moved_to_device, moved_to_host, name_of_device
 from .._core.schema import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole, declared
 from ..errors import (
     NeedsRowsInMemory,
@@ -41,7 +41,7 @@ from ..selection.cross_validation import plan_cross_validation
 from ..solvers.problem import ON_HOST, Plan
 from ..sources.base import Source
 from ..sources.derived import as_if_gathered, gather
-from ..sources.on_device import resident
+from ..sources.on_device import source_on_device
 from ..sources.opening import by_name, check_row_labels, open_keeping, open_source
 from ..summaries.base import names_of_tables
 from ..table import numbered
@@ -240,7 +240,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
             source = self._open_tables(rows, target)
             self.__dict__.pop("summary_", None)
             progress = self._callback_progress(X, y, "fit")
-            there = source if source.traits.sent is None else resident(source)
+            there = source if source.traits.to_device is None else source_on_device(source)
             weighted = self._rows(there, sample_weight, progress)
             try:
                 if twice and not source.traits.rereadable:
@@ -252,15 +252,15 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
                 if source.traits.in_memory or source.traits.remote:
                     raise
                 source = gather(source, f"for {type(self).__name__}")
-                weighted = self._rows(resident(source), sample_weight, progress)
+                weighted = self._rows(source_on_device(source), sample_weight, progress)
                 self._fit_rows(weighted)
                 self.plan_ = replace(self.plan_, why=f"{self.plan_.why}; the rows were first gathered in memory")
             self.plan_ = with_place(self.plan_, source)
             self._keep_summary(weighted)
-            if source.traits.sent is not None:
+            if source.traits.to_device is not None:
                 parameters = self.get_params(deep=False)
                 fitted = {name: value for name, value in self.__dict__.items() if name not in parameters}
-                self.__dict__.update(placed_on_host(fitted))
+                self.__dict__.update(moved_to_host(fitted))
         if checkpoint is not None:
             checkpoint.remove()
         if progress is not None:
@@ -371,7 +371,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def _planned(self, source: Source, sample_weight: Any) -> Plan:
         """The plan for these rows, which may be that they are gathered in memory first; no row is read."""
         try:
-            return with_place(self._plan_rows(self._rows(resident(source), sample_weight)), source)
+            return with_place(self._plan_rows(self._rows(source_on_device(source), sample_weight)), source)
         except NeedsRowsInMemory:
             if source.traits.in_memory or source.traits.remote:
                 raise
@@ -694,7 +694,7 @@ def check_namespace(model: Any, source: Source, method: str) -> None:
 def with_place(plan: Plan, source: Source) -> Plan:
     """The plan, with which work of it runs where, and advice if rows that an engine computes are read several times."""
     engine, why, on_host = source.traits.engine, plan.why, plan.solver.on_host
-    rows = source if source.traits.sent is None else resident(source)
+    rows = source if source.traits.to_device is None else source_on_device(source)
     if engine is not None:
         where = f"sums on the workers of {engine.name}, the solve here"
         if engine.keeping and plan.passes > 1:
@@ -705,7 +705,7 @@ def with_place(plan: Plan, source: Source) -> Plan:
     else:
         device = name_of_device(rows.empty(0))
         where = f"sums on {device}, {on_host} on the host" if on_host else f"sums and solve on {device}"
-        where = where if rows is source else f"rows sent to {device} block by block, {where}"
+        where = where if rows is source else f"rows copied to {device} block by block, {where}"
     return replace(plan, where=where, why=why)
 
 
@@ -733,17 +733,17 @@ def copy_of(summary: Any) -> Any:
     return copied
 
 
-def add_rows(seen: Any, source: Source, sample_weight: Any) -> None:
+def add_rows(summary: Any, source: Source, sample_weight: Any) -> None:
     """Add the rows of a source to a summary."""
     weights = None if sample_weight is None else check_weights(sample_weight, source)
-    seen.merge(summarize(source, seen.fresh(), weights=weights))
+    summary.merge(summarize(source, summary.fresh(), weights=weights))
 
 
 # Attributes of models whose rows are on a device.
 
 
 def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dtypes: Any) -> None:
-    """Let `unpack(dtypes)` set attributes of a model; if `there` is on a device, to NumPy arrays, which are sent to it.
+    """Let `unpack(dtypes)` set attributes of a model; if `there` is on a device, to NumPy arrays, copied to it.
 
     Attributes are many small arrays. A device would need longer to begin with each operation on one of them than the
     host needs for all. `dtypes` is one dtype, or a tuple of them.
@@ -754,4 +754,4 @@ def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dt
     before = dict(model.__dict__)
     unpack(tuple(map(numpy_dtype, dtypes)) if isinstance(dtypes, tuple) else numpy_dtype(dtypes))
     found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
-    model.__dict__.update(placed_like(found, there, kinds="fb"))
+    model.__dict__.update(moved_to_device(found, there, kinds="fb"))

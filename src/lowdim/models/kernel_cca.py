@@ -365,7 +365,7 @@ def _variates(coef: np.ndarray, kernels: np.ndarray, dtype: Any) -> np.ndarray:
 
 def _require_host(source: Source) -> None:
     """Refuse rows that are not in host memory, since kernels are computed there."""
-    if not source.traits.host or source.traits.sent is not None:
+    if not source.traits.host or source.traits.to_device is not None:
         raise TypeError(
             f"KernelCCA computes kernels on the host, from all rows of {source.table} at once: pass a NumPy array, "
             "a table or a matrix, without on_device."

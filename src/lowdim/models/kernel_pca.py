@@ -381,9 +381,9 @@ class KernelPCA(Model):
         values, host = found.values, numpy_dtype(dtype)
         self.n_components_ = len(values)
         self.n_samples_ = found.n_rows
-        sent = [in_range(values, host), in_range(values / divisor(found.weight, 1), host)]
-        sent.append((values / found.total).astype(host))
-        self.eigenvalues_, self.explained_variance_, self.explained_variance_ratio_ = to_device(sent, found.offset)
+        arrays = [in_range(values, host), in_range(values / divisor(found.weight, 1), host)]
+        arrays.append((values / found.total).astype(host))
+        self.eigenvalues_, self.explained_variance_, self.explained_variance_ratio_ = to_device(arrays, found.offset)
         self.eigenvectors_ = None if found.eigenvectors is None else astype(found.eigenvectors, dtype)
         self.negative_mass_ = found.negative_mass
         self.X_fit_, self.projection_, self.offset_ = found.basis, found.projection, found.offset

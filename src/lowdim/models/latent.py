@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, astype, compute_lazy, device, in_range, namespace, to_numpy
-from .._core.devices import placed_on_host
+from .._core.devices import moved_to_host
 from .._core.schema import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import (
     ConvergenceWarning,
@@ -45,7 +45,7 @@ from ..solvers.problem import Plan, Status, repeated_rows, with_passes
 from ..sources.base import Source
 from ..sources.derived import mean_of_results, sum_of_results, with_known_length
 from ..sources.frame import is_spark
-from ..summaries.base import require_seen
+from ..summaries.base import require_nonempty
 from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
@@ -143,7 +143,7 @@ class LatentModel(Model):
         self._check_parameters()
         if not isinstance(summary, Moments | Triangle):
             raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.{advice}")
-        require_seen(summary)
+        require_nonempty(summary)
         with self._restore_on_error():
             self._take_names(summary)
             self.n_features_in_ = summary.n_features
@@ -184,7 +184,7 @@ class LatentModel(Model):
         self.n_iter_ = len(fit.loglike) - 1
         self.n_passes_ = fit.passes
         self.total_weight_, self._dtype = fit.weight, dtype
-        on_host = fit if isinstance(fit.mean, np.ndarray) else placed_on_host(fit)
+        on_host = fit if isinstance(fit.mean, np.ndarray) else moved_to_host(fit)
         unpack_to(fit.mean, self, partial(self._unpack, on_host), dtype)
         if fit.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
             warn_user(
@@ -654,9 +654,9 @@ def _read(model: Any, source: Source, g: LatentGaussian, *, entries: bool = Fals
     unstored, k, p = model.missing == "unstored", g.k, model.n_features_in_
 
     def all_of(block: Array) -> Array:
-        seen = observed_entries(block, unstored)
-        u, covariance, _ = g.expect(seen)
-        parts = [seen.values().T, astype(seen.known(), u.dtype).T] if entries else []
+        observed = observed_entries(block, unstored)
+        u, covariance, _ = g.expect(observed)
+        parts = [observed.values().T, astype(observed.known(), u.dtype).T] if entries else []
         return namespace(u).concat([*parts, u, covariance]).T
 
     found = to_numpy(compute_lazy(model._map(source, all_of, "impute")))

@@ -118,7 +118,7 @@ def results(maps: Maps) -> Any:
     if len(maps) == 1:
         return maps[0].result()
     if not all(in_order(each.source) for each in maps):
-        return _together(maps).result()
+        return _joined(maps).result()
     found = tuple(each.result() for each in maps)
     lengths = [result.shape[0] for result in found]
     if len(set(lengths)) > 1:
@@ -126,7 +126,7 @@ def results(maps: Maps) -> Any:
     return found
 
 
-def _together(maps: Maps) -> RowMap:
+def _joined(maps: Maps) -> RowMap:
     """One map of tables whose rows have no order, with the results of all maps side by side."""
     functions = [each.function for each in maps]
 

@@ -48,7 +48,7 @@ from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource, require_one_device
 from ..sources.opening import can_be_opened, open_source, open_target
-from ..summaries.base import names_of_tables, require_seen
+from ..summaries.base import names_of_tables, require_nonempty
 from .base import (
     Model,
     add_rows,
@@ -196,7 +196,7 @@ class PairModel(Model):
             for name in [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
                 del self.__dict__[name]
             self._one_dimensional = False
-            require_seen(summary)
+            require_nonempty(summary)
             self._dtypes = (summary.mean.dtype,) * len(summary.groups)
             self._fit_from(summary, self._dtypes, reduction)
             self._take_names(summary)
@@ -224,21 +224,21 @@ class PairModel(Model):
                     "must have the same columns."
                 )
             reduction = pairs.streaming_reduction(self.solver)
-            seen: Any = reduction.empty_summary(source.groups) if first else copy_of(self.summary_)
-            if not isinstance(seen, reduction.starts_from or ()):
-                reduction = pairs.reduction_for(seen)
+            summary: Any = reduction.empty_summary(source.groups) if first else copy_of(self.summary_)
+            if not isinstance(summary, reduction.starts_from or ()):
+                reduction = pairs.reduction_for(summary)
             # Raise an error if the summary does not fit into memory.
-            pairs.plan_job(TablesJob.of(self._rows(source, None)), pairs.reduction_for(seen))
-            add_rows(seen, source, sample_weight)
-            self.summary_, self._dtypes = seen, (dtypes_of(source.members) if first else self._dtypes)
+            pairs.plan_job(TablesJob.of(self._rows(source, None)), pairs.reduction_for(summary))
+            add_rows(summary, source, sample_weight)
+            self.summary_, self._dtypes = summary, (dtypes_of(source.members) if first else self._dtypes)
             asked = 1 if self.n_components is None else self._k(None, source.groups)
-            if divisor(seen.weight, self.ddof) > 0 and max(seen.n_rows, int(seen.weight)) >= max(asked, 2):
+            if divisor(summary.weight, self.ddof) > 0 and max(summary.n_rows, int(summary.weight)) >= max(asked, 2):
                 # Further rows may follow, so it is too early to warn of too few rows or a small rank.
-                early = seen.n_rows <= 2 * sum(source.groups)
+                early = summary.n_rows <= 2 * sum(source.groups)
                 unwanted = (RankWarning, SmallSampleWarning) if early else ()
                 # If all rows are the same so far, others may follow.
                 with without_warnings(*unwanted), suppress(NoVariance):
-                    self._fit_from(seen, self._dtypes, reduction)
+                    self._fit_from(summary, self._dtypes, reduction)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

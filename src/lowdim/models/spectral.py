@@ -23,7 +23,7 @@ from ..reading.rows import Rows
 from ..solvers import spectra
 from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, total_weight
 from ..solvers.spectra.covariance import Solver
-from ..summaries.base import require_seen
+from ..summaries.base import require_nonempty
 from .base import Model, add_rows, can_partial_fit, copy_of, count_components, is_cv
 from .n_components import check_cv_rows
 
@@ -130,13 +130,13 @@ class SpectralModel(Model):
             X, y, sample_weight = self._by_name(X, y, fitted=not first, sample_weight=sample_weight)
             source = self._open(X, reset=first)
             self._k(None, source.shape[1])
-            seen: Any = self._empty_summary(solver, source.shape[1]) if first else copy_of(self.summary_)
-            if not isinstance(seen, solver.starts_from or ()):
-                solver = spectra.solver_for(seen)
-            add_rows(seen, source, sample_weight)
-            self.summary_, self._dtype = seen, (source.dtype if first else self._dtype)
-            if divisor(seen.weight, self.ddof) > 0 and seen.n_rows >= self._least_rows(seen.n_features):
-                self._fit_summary(seen, solver, self._dtype)
+            summary: Any = self._empty_summary(solver, source.shape[1]) if first else copy_of(self.summary_)
+            if not isinstance(summary, solver.starts_from or ()):
+                solver = spectra.solver_for(summary)
+            add_rows(summary, source, sample_weight)
+            self.summary_, self._dtype = summary, (source.dtype if first else self._dtype)
+            if divisor(summary.weight, self.ddof) > 0 and summary.n_rows >= self._least_rows(summary.n_features):
+                self._fit_summary(summary, solver, self._dtype)
         return self
 
     def _keep_summary(self, rows: Rows) -> None:
@@ -162,7 +162,7 @@ class SpectralModel(Model):
     def _fit_summary(self, summary: Any, solver: Solver, dtype: Any, passes: int = 0) -> None:
         """Fit to a summary that was made in `passes` passes over the rows."""
         self.n_features_in_ = summary.n_features
-        require_seen(summary)
+        require_nonempty(summary)
         most = most_components(summary.n_rows, summary.weight, summary.n_features)
         spectrum, the_plan = spectra.solve_summary(summary, self._request(most, summary.n_features), solver)
         self._finish(replace(spectrum, passes=passes), replace(the_plan, passes=passes), dtype)

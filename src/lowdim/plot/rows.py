@@ -189,13 +189,13 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
         known = filled[observed, j]
         scaled = not alone and len(known)
         centre, unit = (float(known.mean()), float(known.std()) or 1.0) if scaled else (0.0, 1.0)
-        seen = random.permutation(observed)[:_MOST_OBSERVED]
+        shown = random.permutation(observed)[:_MOST_OBSERVED]
         lost = np.sort(random.permutation(empty)[: _MOST_MISSING // len(chosen)])
         drawn += len(lost)
         words = ("observed", f"imputed, with {level:.0%} intervals") if place == 0 else (None, None)
-        left = place - 0.2 + random.uniform(-0.12, 0.12, len(seen))
-        look = {**axes.point_style(len(seen)), **axes.series(0), "alpha": 0.4, "s": 8}
-        ax.scatter(left, (filled[seen, j] - centre) / unit, label=words[0], **look)
+        left = place - 0.2 + random.uniform(-0.12, 0.12, len(shown))
+        look = {**axes.point_style(len(shown)), **axes.series(0), "alpha": 0.4, "s": 8}
+        ax.scatter(left, (filled[shown, j] - centre) / unit, label=words[0], **look)
         right = place + (np.linspace(0.0, 0.35, len(lost)) if len(lost) > 1 else np.array([0.15]))[: len(lost)]
         middle, half = (filled[lost, j] - centre) / unit, quantile * deviation[lost, j] / unit
         look = {"color": "C1", "fmt": axes.MARKERS[1], "markersize": 3, "elinewidth": 0.8}

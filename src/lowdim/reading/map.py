@@ -14,12 +14,12 @@ import numpy as np
 
 from .._core import threads
 from .._core.arrays import Array, all_finite, concat_rows, copy_to_numpy, to_numpy
-from .._core.devices import placed_like
+from .._core.devices import moved_to_device
 from .._core.threads import Progress, watcher
 from ..errors import NonFiniteBlock
 from ..sources.base import Source, unusable_block_error, with_rows
 from ..sources.beside import ColumnsSource, aligned
-from ..sources.on_device import resident
+from ..sources.on_device import source_on_device
 from ..sources.opening import open_source
 from .summarize import count_blocks, parts_of, rows_to_map
 
@@ -47,11 +47,11 @@ class RowMap:
         return map_rows(self.source, self.function, takes_nan=self.takes_nan, names=self.names)
 
     def on_device(self) -> RowMap:
-        """The same map of rows on the device to which they are sent; the same object if they are not sent."""
-        rows = resident(self.source)
+        """The same map of rows on the device to which they are copied; the same object if they are not copied."""
+        rows = source_on_device(self.source)
         if rows is self.source:
             return self
-        return replace(self, source=rows, function=placed_like(self.function, rows.empty(0)))
+        return replace(self, source=rows, function=moved_to_device(self.function, rows.empty(0)))
 
 
 def map_rows(X: Any, function: Function, *, takes_nan: bool = False, names: Names | None = None) -> Array:
@@ -65,7 +65,7 @@ def map_rows(X: Any, function: Function, *, takes_nan: bool = False, names: Name
     and no rows are read until it is computed; `names` returns the names of its columns.
     """
     source = open_source(X)
-    if source.traits.sent is not None:
+    if source.traits.to_device is not None:
         return _mapped_and_returned(RowMap(source, function, names or (lambda: ()), takes_nan).on_device())
     rows = rows_to_map(source, function)
     if source.traits.engine is not None:
@@ -109,7 +109,7 @@ def _mapped_on_device(source: Source, function: Function, rows: int) -> Array | 
 
 
 def _mapped_and_returned(there: RowMap) -> np.ndarray:
-    """The results of a map on a device, in main memory: those of one block return while the next one is sent."""
+    """The results of a map on a device, in main memory: those of one block return while the next one is copied."""
     rows, n = rows_to_map(there.source, there.function), there.source.shape[0]
     blocks = mapped_blocks(there.source, there.function, 0, rows, there.takes_nan)
     if n is None:

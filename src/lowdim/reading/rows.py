@@ -70,7 +70,7 @@ def windows(
         check_stop()
         if progress is not None:
             if not held:
-                # Each window is told as a pass of its own, since other passes may come between two of them.
+                # Each window is reported as a pass of its own, since other passes may come between two of them.
                 progress.begin("Window", None, size)
             progress.step()
         held.append((block, counts))

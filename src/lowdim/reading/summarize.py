@@ -13,12 +13,12 @@ import numpy as np
 
 from .._core import threads
 from .._core.arrays import Array, asarray_like, to_numpy
-from .._core.devices import placed_like, placed_on_host
+from .._core.devices import moved_to_device, moved_to_host
 from .._core.threads import Progress, watcher
 from ..errors import NonFiniteBlock, bad_weights, no_order
 from ..sources.base import Engine, Source, Tick, unusable_block_error, with_rows
 from ..sources.derived import in_order
-from ..sources.on_device import resident
+from ..sources.on_device import source_on_device
 from ..sources.opening import by_name, open_source
 from ..sources.spark_column import CarriedColumn
 from ..summaries.base import Names, Parcel, Summary, SummaryCodec, agreed_names, union
@@ -266,12 +266,12 @@ def summarize_source(
     names = column_names(source)
     if names is not None:
         summary.names = agreed_names(summary.names, names, "the table to be added")
-    if source.traits.sent is not None:
-        # The rows are summed up on the device to which they are sent, and the sums come back.
-        rows = resident(source)
-        there = placed_like(summary.fresh(), rows.empty(0))
+    if source.traits.to_device is not None:
+        # The rows are summed up on the device to which they are copied, and the sums come back.
+        rows = source_on_device(source)
+        there = moved_to_device(summary.fresh(), rows.empty(0))
         weights = None if weights is None else weights_for(rows, weights)
-        summary.merge(placed_on_host(summarize_source(rows, there, weights, progress, checkpoint)))
+        summary.merge(moved_to_host(summarize_source(rows, there, weights, progress, checkpoint)))
         return summary
     keeper = None if checkpoint is None else Keeper(checkpoint, source, weights, summary, progress)
     if source.traits.engine is not None:
@@ -444,7 +444,7 @@ def _add_remotely(
         along=weights,
         least=max(1, rows // 8),
         codec=SummaryCodec(),
-        told=None if progress is None else partial(progress.begin, type(summary).__name__),
+        on_start=None if progress is None else partial(progress.begin, type(summary).__name__),
         tick=None if progress is None else progress.step,
     )
     summary.merge(total)

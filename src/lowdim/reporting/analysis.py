@@ -272,7 +272,7 @@ class Analysis:
 
     @cached_property
     def n_explained(self) -> int:
-        """The number of components whose meaning is told: those of the model, but at least two and at most ten."""
+        """The number of components whose meaning is described: those of the model, but at least two and at most ten."""
         return min(self.n_mapped, max(2, int(getattr(self.model, "n_components_", 2))))
 
     @cached_property

@@ -36,7 +36,7 @@ class Chart:
     #: Unique within the page, of letters, digits and hyphens.
     key: str
     title: str
-    #: What a reader is told who does not see the chart.
+    #: The text for a reader who does not see the chart.
     alt: str
     data: Sequence[Mapping[str, Any]]
     layout: Mapping[str, Any] = field(default_factory=dict)

@@ -126,7 +126,7 @@ _FEWEST, _MOST = 10, 60
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
-#: The shares of the variance that are told.
+#: The shares of the variance that are reported.
 _SHARES = (0.8, 0.9, 0.95)
 #: Rules disagree widely if the largest answer is more than this many times the smallest one.
 _WIDELY = 4
@@ -245,7 +245,7 @@ def _rules(a: Analysis) -> Table:
         if answer.k is None:
             silent[answer.note].append(_called(answer.rule))
     notes = [f"No answer from {listed(names, 12)}: {why}." for why, names in silent.items()]
-    notes.append("What each assumes and where it fails is told in full below the numbers of the chart.")
+    notes.append("What each assumes and where it fails is said in full below the numbers of the chart.")
     names = [_called(answer.rule) for answer in answers]
     return Table(columns, names, title="What each rule says", notes=notes, row_name="rule")
 

@@ -187,8 +187,8 @@ def equal_rows(X: np.ndarray) -> int:
 
 #: The largest number of columns whose distributions are drawn.
 _DRAWN = 40
-#: Reasons of up to this many columns are told in a sentence, those of more in a table; and so are correlations.
-_TOLD = 3
+#: Reasons of up to this many columns are given in a sentence, those of more in a table; and so are correlations.
+_IN_SENTENCES = 3
 #: The largest number of sentences on rows and columns that repeat others.
 _GROUPS = 4
 
@@ -212,14 +212,14 @@ def _size(a: Analysis) -> Iterator[str]:
     """Rows, columns and kinds."""
     kinds = Counter(a.columns.kinds[j] for j in a.used)
     parts = [f"{n:,} {'holds' if n == 1 else 'hold'} {_KINDS[kind][1]}" for kind, n in kinds.most_common()]
-    told = f"Of these, {listed(parts)}"
+    sentence = f"Of these, {listed(parts)}"
     if len(kinds) == 1:
-        told = f"{'It' if a.p == 1 else 'All of them'} {parts[0].partition(' ')[2]}"
+        sentence = f"{'It' if a.p == 1 else 'All of them'} {parts[0].partition(' ')[2]}"
     which = f"{'which' if a.p == 1 else 'all of which'} {be(a.p)}"
     if a.p < a.opened.n_columns:
         which = f"of which {a.p:,} {be(a.p)}"
     yield f"The table has {count(a.n, 'row')} and {count(a.opened.n_columns, 'column')}, {which} analysed."
-    yield f"{told}."
+    yield f"{sentence}."
     groups = [
         f"{brief(grouping.name)} ({count(len(grouping.levels), 'group')})"
         for grouping in a.groupings
@@ -242,11 +242,11 @@ def _left_out(a: Analysis) -> list[Block]:
     same: defaultdict[str, list[str]] = defaultdict(list)
     for name, why in reasons.items():
         same[why].append(brief(name))
-    if len(reasons) > _TOLD:
+    if len(reasons) > _IN_SENTENCES:
         title = "Columns that are not analysed"
         table = Table({"why": list(reasons.values())}, list(reasons), title=title, row_name="column")
         why = max(same, key=lambda why: len(same[why]))
-        most = f" For {len(same[why]):,} of them, {why}." if len(same[why]) > _TOLD else ""
+        most = f" For {len(same[why]):,} of them, {why}." if len(same[why]) > _IN_SENTENCES else ""
         return [Prose(f"{count(len(reasons), 'column')} are not analysed.{most}"), Listing(table, shown=6)]
     return prose(
         f"{names[0]} is not analysed: {why}."
@@ -498,12 +498,14 @@ def _correlated(a: Analysis) -> Iterator[str]:
     if not found.strongest:
         yield "All columns have a correlation of 1 or -1 with each other."
         return
-    named = [(" and ".join(a.brief_names(pair)), r) for pair, r in found.strongest[:_TOLD]]
-    told = [f"{names} ({_correlation(r)})" for names, r in named if abs(r) > found.chance]
+    named = [(" and ".join(a.brief_names(pair)), r) for pair, r in found.strongest[:_IN_SENTENCES]]
+    strongest = [f"{names} ({_correlation(r)})" for names, r in named if abs(r) > found.chance]
     names, r = named[0]
-    if told:
-        verb = "The strongest correlation is that of" if len(told) == 1 else "The strongest correlations are those of"
-        yield f"{verb} {listed(told)}."
+    if strongest:
+        verb = (
+            "The strongest correlation is that of" if len(strongest) == 1 else "The strongest correlations are those of"
+        )
+        yield f"{verb} {listed(strongest)}."
         if found.beyond_half == found.pairs > 1:
             yield f"All {found.pairs:,} pairs have a correlation beyond 0.5 in size."
         else:
@@ -515,7 +517,7 @@ def _correlated(a: Analysis) -> Iterator[str]:
             yield "All are weak, so a few components can hold only a small part of the variance."
     else:
         yield f"The strongest correlation, that of {names}, is {_correlation(r)}, no more than chance could give."
-    if found.chance > 0.3 or not told:
+    if found.chance > 0.3 or not strongest:
         yield (
             f"With {count(a.n, 'row')} and {count(found.pairs, 'pair')}, correlations up to {number(found.chance, 2)} "
             "in size can be due to chance alone."

@@ -123,7 +123,7 @@ def equal_variances(values: np.ndarray, n: float) -> np.ndarray:
 def bootstrapped(
     model: Any, count: int, rows: Source, pieces: list[Moments] | None, weights: Any, seed: int
 ) -> Bootstrap | None:
-    """The bootstrap of PCA with `count` components, a few more than are told of, since these might mix with others.
+    """The bootstrap of PCA with `count` components, a few more than are described, since these might mix with others.
     None for too few rows, and for many rows and columns.
 
     Pieces of the rows of which the moments are known need no further pass.
@@ -160,12 +160,12 @@ def _unit(A: np.ndarray) -> np.ndarray:
 _SHARE, _FRACTION = 0.9, 0.15
 #: If more than a few columns are needed for this share of a component, none of them matters much.
 _FEW, _MOST = 6, 0.7
-#: The other end of such a component is told if its columns have this share of the weight.
+#: The other end of such a component is described if its columns have this share of the weight.
 _OTHER_END = 0.2
 #: Correlations from here on count when all columns rise together.
 _LEVEL = 0.25
-#: The share of the variance of a component between groups from which on its ends are told by groups, and the distance
-#: of a group from the mean, in deviations.
+#: The share of the variance of a component between groups from which on its ends are described by groups, and the
+#: distance of a group from the mean, in deviations.
 _BETWEEN, _AWAY = 0.3, 0.5
 #: Median angles in degrees from which on a direction is not well determined, and from which on it is hardly determined.
 _ROUGH, _LOOSE = 15.0, 30.0
@@ -173,7 +173,7 @@ _ROUGH, _LOOSE = 15.0, 30.0
 _TURNED = 2
 #: Variances of neighbouring components may be equal if a test of it has a larger p-value.
 _EQUAL = 0.01
-#: The share of the variance of a component that is due to a single row, from which on this is told.
+#: The share of the variance of a component that is due to a single row, from which on this is said.
 _ONE_ROW = 0.15
 #: Rows at each end, and the largest number of components as pictures.
 _ENDS, _PICTURES = 3, 12

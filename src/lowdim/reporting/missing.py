@@ -31,8 +31,8 @@ _MOST_TESTED, _MOST_ROWS = 200, 20_000
 LEVEL = 0.05
 #: The largest numbers of columns and of patterns that are drawn.
 _COLUMNS, _PATTERNS = 40, 12
-#: The number of differences that are told in sentences.
-_TOLD = 3
+#: The number of differences that are described in sentences.
+_IN_SENTENCES = 3
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def missing_blocks(a: Analysis) -> list[Block]:
         blocks.append(_pattern_picture(a, missing, repeated))
     blocks.append(Prose(_whether_random(a, missing)))
     found = missing.differences
-    if len(found) > _TOLD:
+    if len(found) > _IN_SENTENCES:
         columns = {
             "missing column": [a.names[each.column] for each in found],
             "other column": [a.names[each.other] for each in found],
@@ -232,21 +232,21 @@ def _whether_random(a: Analysis, missing: Missing) -> str:
             f"speaks against entries that are missing at random. {how} It is no proof: whether an entry is missing may "
             "depend on the entry itself, which no table can show."
         )
-    told = []
-    for found in missing.differences[:_TOLD]:
+    sentences = []
+    for found in missing.differences[:_IN_SENTENCES]:
         other, column = a.brief_names([found.other, found.column])
         medians = number(found.median_missing), number(found.median_observed)
         size = "smaller" if found.median_missing < found.median_observed else "larger"
         differs = f"{size} (median {medians[0]} against {medians[1]})"
         if medians[0] == medians[1]:
             differs = "distributed differently"
-        told.append(f"where {column} is missing, {other} is {differs}")
-    rest = len(missing.differences) - len(told)
+        sentences.append(f"where {column} is missing, {other} is {differs}")
+    rest = len(missing.differences) - len(sentences)
     more = f" There {be(rest)} {count(rest, 'further difference')}." if rest else ""
     return (
-        f"Do they look random? Not entirely: {'; '.join(told)}.{more} {how} Filling in takes such differences into "
-        "account as far as they are in the columns of the table; it cannot if an entry is missing because of its own "
-        "value."
+        f"Do they look random? Not entirely: {'; '.join(sentences)}.{more} {how} Filling in takes such differences "
+        "into account as far as they are in the columns of the table; it cannot if an entry is missing because of its "
+        "own value."
     )
 
 

@@ -29,9 +29,9 @@ from .passes import centred_rows, compact, floats
 if TYPE_CHECKING:
     from .analysis import Analysis
 
-#: The columns responsible are told of this many rows, and of each row this many columns.
+#: The columns responsible are listed for this many rows, and for each row this many columns.
 _EXPLAINED, _COLUMNS = 200, 12
-#: The rows that are told in words, and the columns of each.
+#: The rows that are described in words, and the columns of each.
 _WORST, _NAMED = 3, 3
 #: The row that fits worst stands at the top of the page if T2 or Q is so many times its limit.
 _CLEAR = 2.0
@@ -91,12 +91,12 @@ def _counts(a: Analysis) -> Iterator[str]:
         del beyond["Q"]
     expected = ALPHA * n
     by_chance = number(expected, 2) if expected < 10 else f"{expected:,.0f}"
-    told = [
+    counted = [
         f"{count(found, 'row')}{f' ({share(found / n)})' if found else ''} beyond the limit of {name}"
         for name, found in beyond.items()
     ]
     yield (
-        f"There {be(beyond['T2'])} {listed(told)}. Of Gaussian rows, about {by_chance} "
+        f"There {be(beyond['T2'])} {listed(counted)}. Of Gaussian rows, about {by_chance} "
         f"({ALPHA:.0%}) would be beyond {'it' if complete else 'each of them'} by chance."
     )
     if complete:

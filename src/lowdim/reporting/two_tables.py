@@ -347,7 +347,7 @@ def _rests_on(a: Analysis, r: Regression, certain: bool) -> str:
     j = int(np.argmax(r.r2))
     name, effect = r.pair.y_names[j], r.effect[j]
     if a.layout is not None:
-        # Of points of a curve and of pixels, the place is told.
+        # Of points of a curve and of pixels, the place is said.
         found = np.asarray(r.model.vip_)
         return (
             f"The prediction of {name} rests most on the columns around {a.names[int(np.argmax(found))]}: there the "
@@ -499,8 +499,8 @@ def _related(c: Canonical) -> str:
     numbers = f"the first pair of variates correlates {_digits(held)} in rows left out ({_digits(fit)} in the fit)"
     if c.test is not None and c.significant == 0:
         return (
-            f"The two tables have nothing in common that could be told from chance: {numbers}, and shuffled rows reach "
-            f"as much (p = {number(c.test.p_values[0], 2)})."
+            f"The two tables have nothing in common that could be distinguished from chance: {numbers}, and shuffled "
+            f"rows reach as much (p = {number(c.test.p_values[0], 2)})."
         )
     how = next((words for least, words in _RELATED if held >= least), "hardly related in rows left out")
     text = f"The two tables are {how}: {numbers}."

@@ -27,7 +27,7 @@ from ..linalg import (
     svd_thin,
 )
 from ..solvers.problem import Spectrum
-from ..summaries.base import require_seen
+from ..summaries.base import require_nonempty
 from ..summaries.gram import Gram, GramRoot
 from ..summaries.moments import Columns, Moments
 from ..summaries.triangle import Triangle
@@ -95,7 +95,7 @@ class Eigenvalues:
     ) -> Eigenvalues:
         """The eigenvalues of a summary: those of the scatter matrix of a Moments, or the squared singular values of the
         root of a Triangle, which are accurate also if they are small. Constant columns become zero."""
-        require_seen(summary)
+        require_nonempty(summary)
         mean = _to_float64(summary.mean)
         summary = summary if center else summary.about_zero()
         n = float(summary.weight)

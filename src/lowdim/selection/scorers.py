@@ -204,8 +204,8 @@ class PrincipalScorer(DensityScorer):
         if frame is not None:
             p = max(frame.n_columns, r)
         elif self.leaves_out_constant:
-            seen = [summary if center else summary.about_zero() for summary in (train, test)]
-            p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in seen) > 0.0)), r)
+            summaries = [summary if center else summary.about_zero() for summary in (train, test)]
+            p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in summaries) > 0.0)), r)
         scores = np.full(len(counts), -math.inf)
         # Directions below the rounding error of the products of rows are lost, and they may contain all the noise.
         lost = isinstance(train, Moments) and spectrum.status is Status.UNRESOLVED

@@ -500,7 +500,7 @@ class _LateErrors(io.FileIO):
     """A file whose errors are raised when they are asked for.
 
     The HDF5 library does not survive a write that fails: closing the file fails too, and the next file may end the
-    process. So it is told that all is well, and the file, of no use any more, is removed.
+    process. So no error is reported to it, and the file, of no use any more, is removed.
     """
 
     def __init__(self, path: str) -> None:

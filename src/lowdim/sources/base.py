@@ -66,15 +66,15 @@ class Engine(ABC):
 
     @abstractmethod
     def merged(
-        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, told: Any, tick: Tick
+        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, on_start: Any, tick: Tick
     ) -> Any:
         """The results of `task` for all partitions, merged by a tree of tasks, in the order of the partitions: each
         `merge` takes up to `FAN_IN` results, and only the last one is sent to this process.
 
         `along` is what belongs to all rows. Adjacent partitions with fewer than `least` rows may be one part. An engine
         that does not send objects sends results as the bytes of `codec.encode(result)`, of which `codec.decode(data)`
-        makes results again. `told`, if not None, is called with the number of parts before they are read, and `tick`
-        when one of them has been summed up.
+        makes results again. `on_start`, if not None, is called with the number of parts before they are read, and
+        `tick` when one of them has been summed up.
         """
 
     @abstractmethod
@@ -170,8 +170,8 @@ class Traits:
     itemsize: int = 8
     #: Blocks are parts of an array that is there anyway, so that large ones need no more memory than small ones.
     views: bool = False
-    #: The device to which rows in main memory or in files are sent (`on_device`); None if they stay where they are.
-    sent: Destination | None = None
+    #: The device to which rows in main memory or in files are copied (`on_device`); None if they stay where they are.
+    to_device: Destination | None = None
 
     @property
     def remote(self) -> bool:

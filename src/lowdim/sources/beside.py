@@ -32,18 +32,18 @@ def aligned(
     Blocks without rows are left out. Each reader is at most one block ahead of the result.
     """
     held: list[T | None] = [None] * len(readers)
-    seen = [0] * len(readers)
+    n_rows = [0] * len(readers)
     while True:
         for i, reader in enumerate(readers):
             if held[i] is None:
                 held[i] = block = next((block for block in reader if length(block)), None)
-                seen[i] += 0 if block is None else length(block)
+                n_rows[i] += 0 if block is None else length(block)
         blocks = [block for block in held if block is not None]
         if not blocks:
             return
         if len(blocks) < len(held):
             raise inconsistent_lengths(
-                tables, [n if block is None else None for n, block in zip(seen, held, strict=True)]
+                tables, [n if block is None else None for n, block in zip(n_rows, held, strict=True)]
             )
         lengths = [length(block) for block in blocks]
         n = min(lengths)
@@ -184,7 +184,7 @@ class BesideSource(Source):
             reading_bytes=sum(t.reading_bytes for t in traits),
             itemsize=4 if narrow else 8,
             views=not host and all(t.views and (t.itemsize == 4) == narrow for t in traits),
-            sent=next((t.sent for t in traits if t.sent is not None), None) if host else None,
+            to_device=next((t.to_device for t in traits if t.to_device is not None), None) if host else None,
         )
 
     @property

@@ -36,11 +36,11 @@ class DaskEngine(Engine):
     keeping = "X.persist()"
 
     def merged(
-        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, told: Any, tick: Tick
+        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, on_start: Any, tick: Tick
     ) -> Any:
         parts = source.parts(1, least)
-        if told is not None:
-            told(len(parts))
+        if on_start is not None:
+            on_start(len(parts))
         client = _client()
         if client is None:
             level = _tasks(parts, task, along)
@@ -143,7 +143,7 @@ def _with_threads(lazy: Any, level: Sequence[Any], tick: Tick) -> Any:
 
 # ---- On the workers of a cluster
 
-#: Where the ends of tasks are told, by the keys of the tasks. Keys differ each time, so all passes share this.
+#: Where the ends of tasks are reported, by the keys of the tasks. Keys differ each time, so all passes share this.
 _listening: dict[str, SimpleQueue[str | None]] = {}
 
 
@@ -212,7 +212,7 @@ def _with_workers(client: Any, lazy: Any, parts: Sequence[Source], level: Sequen
             future.add_done_callback(lambda _: ended.put(None))
             while ended.get() is not None:
                 silent -= 1
-                tick()  # type: ignore[misc] # only those who want ticks are told
+                tick()  # type: ignore[misc] # only called if there is one
             result = future.result()
         except KilledWorker as error:
             _require_lowdim(client)

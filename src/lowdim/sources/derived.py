@@ -77,13 +77,13 @@ class MappedSource(DerivedSource):
             start += block.shape[0]
             yield features, kept
 
-    def placed(self, place_rows: Callable[[Source], Source], place: Callable[..., Any]) -> Source:
-        """The features of the same rows somewhere else: `place_rows(source)` are the rows there, and
-        `place(value, like)` the function and the weights."""
-        rows = place_rows(self.parent)
+    def moved(self, move_rows: Callable[[Source], Source], move: Callable[..., Any]) -> Source:
+        """The features of the same rows on a device: `move_rows(source)` are the rows there, and
+        `move(value, like)` the function and the weights."""
+        rows = move_rows(self.parent)
         like = rows.empty(0)
-        weights = place(self._weights, like)
-        mapped = MappedSource(rows, place(self._function, like), weights, self._start, widen=self._widen)
+        weights = move(self._weights, like)
+        mapped = MappedSource(rows, move(self._function, like), weights, self._start, widen=self._widen)
         mapped.table = self.table
         return mapped
 
@@ -231,7 +231,7 @@ def _gathered(source: Source, purpose: str) -> Source:
         rows = concat_rows(blocks)
     held: Source = SparseSource(rows) if is_sparse(rows) else ArraySource(rows)
     held.transposed, held.origin = source.transposed, source
-    held.traits = replace(held.traits, sent=source.traits.sent)
+    held.traits = replace(held.traits, to_device=source.traits.to_device)
     return held
 
 

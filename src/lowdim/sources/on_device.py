@@ -1,7 +1,8 @@
-"""`on_device`: rows that are in main memory or in files, and are sent to a device block by block.
+"""`on_device`: rows that are in main memory or in files, and are copied to a device block by block.
 
-There are two views of such rows. `SentSource` is what models open: blocks are NumPy arrays, and its trait `sent` says
-where the work is to be done. `resident` gives the `DeviceSource`, whose blocks are on the device.
+There are two views of such rows. `ToDeviceSource` is what models open: blocks are NumPy arrays, and its trait
+`to_device` says where the work is to be done. `source_on_device` gives the `DeviceSource`, whose blocks are on the
+device.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from .._core.arrays import Array, dense, is_array, to_numpy
-from .._core.devices import Destination, find_destination, in_main_memory, name_of_device, placed_like, sender_to
+from .._core.devices import Destination, find_destination, in_main_memory, moved_to_device, name_of_device, sender_to
 from .base import Source, ViewSource, read_ahead
 from .derived import MappedSource
 
 
 @dataclass(frozen=True)
 class OnDevice:
-    """Rows, and the device to which they are sent when a model reads them, as `on_device` returns them."""
+    """Rows, and the device to which they are copied when a model reads them, as `on_device` returns them."""
 
     rows: Any
     to: Destination
@@ -31,7 +32,7 @@ class OnDevice:
 
 
 def on_device(X: Any, device: Any) -> OnDevice:
-    """Rows that are read on the host and worked on by a device, to which they are sent block by block.
+    """Rows that are read on the host and worked on by a device, to which they are copied block by block.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def on_device(X: Any, device: Any) -> OnDevice:
 
     Notes
     -----
-    Each pass over the rows sends all of them once. On a CUDA device, threads copy pieces of the next block into
+    Each pass over the rows copies all of them once. On a CUDA device, threads copy pieces of the next block into
     page-locked memory, from where the device fetches them while it computes with the block before. The device holds
     about four blocks of at most 1 GiB, and the host up to 256 MiB of page-locked memory. A model that needs all rows
     at once, such as an exact kernel PCA, has them all on the device.
@@ -67,8 +68,8 @@ def on_device(X: Any, device: Any) -> OnDevice:
     return OnDevice(X, find_destination(device))
 
 
-def open_sent(source: Source, to: Destination) -> Source:
-    """The rows of an opened source, which are sent to a device; an error if they cannot be."""
+def open_to_device(source: Source, to: Destination) -> Source:
+    """The rows of an opened source, which are copied to a device; an error if they cannot be."""
     table, traits = source.table, source.traits
     if traits.engine is not None:
         raise TypeError(
@@ -78,17 +79,17 @@ def open_sent(source: Source, to: Destination) -> Source:
         )
     if traits.sparse:
         raise TypeError(
-            f"{table} is sparse, and on_device sends dense rows. Pass it without on_device, since solvers on the host "
+            f"{table} is sparse, and on_device copies dense rows. Pass it without on_device, since solvers on the host "
             f"skip the zeros, or pass on_device({table}.toarray(), ...) if the dense table fits into memory."
         )
     if not traits.host:
         raise TypeError(
-            f"{table} is on the device {name_of_device(source.empty(0))} already, and on_device sends rows that are in "
-            f"main memory or in files; pass {table} as it is, or move it to another device with its own library."
+            f"{table} is on the device {name_of_device(source.empty(0))} already, and on_device copies rows that are "
+            f"in main memory or in files; pass {table} as it is, or move it to another device with its own library."
         )
     if source.kind == "objects":
-        raise TypeError(f"the rows of {table} are objects and no numbers, so they cannot be sent to a device.")
-    return SentSource(source, to)
+        raise TypeError(f"the rows of {table} are objects and no numbers, so they cannot be copied to a device.")
+    return ToDeviceSource(source, to)
 
 
 def rows_in_main_memory(X: Any) -> Any:
@@ -97,20 +98,24 @@ def rows_in_main_memory(X: Any) -> Any:
     return to_numpy(X) if is_array(X) and not lazy and in_main_memory(X) else X
 
 
-def resident(source: Source) -> Source:
-    """The source with its blocks on the device to which they are sent; the same source if they are not sent. Features
-    of rows are computed there."""
-    to = source.traits.sent
+def source_on_device(source: Source) -> Source:
+    """The source with its blocks on the device to which they are copied; the same source if they are not copied.
+    Features of rows are computed there."""
+    to = source.traits.to_device
     if to is None:
         return source
-    return source.placed(resident, placed_like) if isinstance(source, MappedSource) else DeviceSource(source, to)
+    return (
+        source.moved(source_on_device, moved_to_device)
+        if isinstance(source, MappedSource)
+        else DeviceSource(source, to)
+    )
 
 
-class SentSource(ViewSource):
+class ToDeviceSource(ViewSource):
     """The rows of another source, which summaries and maps are to work on in a device; its blocks are on the host."""
 
     def __init__(self, parent: Source, to: Destination) -> None:
-        super().__init__(parent, to, sent=to)
+        super().__init__(parent, to, to_device=to)
 
     def narrowed(self) -> Source | None:
         narrow = self.parent.narrowed()
@@ -120,7 +125,7 @@ class SentSource(ViewSource):
 class DeviceSource(ViewSource):
     """The rows of another source, one table or several side by side, on a device.
 
-    The next block is read and sent while the last one is in use. At most two blocks are ahead of it.
+    The next block is read and copied while the last one is in use. At most two blocks are ahead of it.
     """
 
     def __init__(self, parent: Source, to: Destination) -> None:
@@ -129,7 +134,7 @@ class DeviceSource(ViewSource):
         super().__init__(
             parent,
             to,
-            sent=None,
+            to_device=None,
             host=False,
             views=False,
             column_blocks=False,
@@ -150,10 +155,10 @@ class DeviceSource(ViewSource):
         # The thread that reads ahead ends before the sender does.
         with ExitStack() as stack:
             sender = stack.enter_context(closing(sender_to(self._to, self.dtype)))
-            for arrived, kept in stack.enter_context(closing(read_ahead(self._sent(sender, rows, names)))):
+            for arrived, kept in stack.enter_context(closing(read_ahead(self._copies(sender, rows, names)))):
                 yield arrived(), kept
 
-    def _sent(self, sender: Any, rows: int, names: Sequence[str]) -> Generator[tuple[Any, Any], None, None]:
+    def _copies(self, sender: Any, rows: int, names: Sequence[str]) -> Generator[tuple[Any, Any], None, None]:
         for block, kept in self.parent.blocks_keeping(rows, names):
             yield sender.send(dense(block)), kept
 

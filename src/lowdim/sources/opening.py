@@ -29,7 +29,7 @@ from .frame import (
     is_table,
     open_table,
 )
-from .on_device import OnDevice, open_sent, rows_in_main_memory
+from .on_device import OnDevice, open_to_device, rows_in_main_memory
 from .scan import Contents, Scan, is_path, names_file, require_columns, scan, with_columns
 from .stream import StreamSource
 
@@ -90,8 +90,8 @@ class SourceTable(Contents):
         return self.source(x), self.source(y)
 
 
-class SentTable:
-    """The columns of a table that is sent to a device. Weights, labels and other single columns stay on the host."""
+class ToDeviceTable:
+    """The columns of a table that is copied to a device. Weights, labels and other single columns stay on the host."""
 
     def __init__(self, table: Contents, to: Destination) -> None:
         self._table, self._to = table, to
@@ -106,7 +106,7 @@ class SentTable:
         first, second = self._table.pair(x, y)
         if isinstance(first, ColumnsSource) and isinstance(second, ColumnsSource):
             # Both are columns of one source, which is read once.
-            parent = open_sent(first.parent, self._to)
+            parent = open_to_device(first.parent, self._to)
             return first.of_other(parent), second.of_other(parent)
         return OnDevice(first, self._to), OnDevice(second, self._to)
 
@@ -199,10 +199,10 @@ _open_store_object = when_called("stores", "open_store_object")
 SOURCES: list[SourceKind] = [
     SourceKind(
         lambda X: isinstance(X, OnDevice),
-        lambda X: open_sent(open_source(rows_in_main_memory(X.rows)), X.to),
-        lambda X: None if (table := named_table(X.rows)) is None else SentTable(table, X.to),
-        target=lambda X: open_sent(_open_column(rows_in_main_memory(X.rows)), X.to),
-        keeping=lambda X, **how: open_sent(open_keeping(X.rows, **how), X.to),
+        lambda X: open_to_device(open_source(rows_in_main_memory(X.rows)), X.to),
+        lambda X: None if (table := named_table(X.rows)) is None else ToDeviceTable(table, X.to),
+        target=lambda X: open_to_device(_open_column(rows_in_main_memory(X.rows)), X.to),
+        keeping=lambda X, **how: open_to_device(open_keeping(X.rows, **how), X.to),
         once=lambda X: can_be_read_once(X.rows),
     ),
     SourceKind(lambda X: isinstance(X, np.ndarray), ArraySource),
@@ -435,7 +435,7 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y", wanted: Seque
 
 
 def hold_files(y: Any, wanted: Sequence[str] | None = None) -> Any:
-    """Responses in files as an array, and those that would be sent to a device as they are on the host; anything else
+    """Responses in files as an array, and those that would be copied to a device as they are on the host; anything else
     as it is."""
     if isinstance(y, OnDevice):
         return hold_files(y.rows, wanted)

@@ -241,7 +241,7 @@ class SparkEngine(Engine):
     ordered = False
 
     def merged(
-        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, told: Any, tick: Tick
+        self, source: Source, task: Task, merge: Merge, *, along: Any, least: int, codec: Any, on_start: Any, tick: Tick
     ) -> Any:
         from pyspark.sql import functions
 
@@ -252,8 +252,8 @@ class SparkEngine(Engine):
                 raise errors.no_order("entries of an array")
             others.append(along.column.cast("float" if base.layout.narrow else "double").alias(_WEIGHTS))
         n = n_tasks = base.n_tasks
-        if told is not None:
-            told(n)
+        if on_start is not None:
+            on_start(n)
         joined = n_tasks < base.counts.n_partitions
         if joined:
             others.append(functions.spark_partition_id().alias(_PARTITION))

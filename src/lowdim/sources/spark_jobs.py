@@ -58,15 +58,15 @@ def collected(frame: Any, n_tasks: int, tick: Tick = None, seconds: float | None
     thread = InheritableThread(target=work, session=session)
     thread.daemon = True
     thread.start()
-    told = 0
+    reported = 0
     try:
         while not wait([found], _LOOK if tick is not None else seconds).done:
             if tick is None:
                 raise TimeoutError
             now = finished.count()
-            for _ in range(told, now):
+            for _ in range(reported, now):
                 tick()
-            told = max(told, now)
+            reported = max(reported, now)
     except BaseException:
         session.interruptTag(tag)
         thread.join()
@@ -76,7 +76,7 @@ def collected(frame: Any, n_tasks: int, tick: Tick = None, seconds: float | None
     thread.join()
     rows = found.result()
     if tick is not None:
-        for _ in range(told, n_tasks):
+        for _ in range(reported, n_tasks):
             tick()
     return rows
 
@@ -86,7 +86,7 @@ def n_cores(session: Any) -> int:
     if is_remote(session):
         from pyspark.sql import functions
 
-        # A client of Spark Connect is not told, but a range has as many partitions as there are cores.
+        # A client of Spark Connect does not know it, but a range has as many partitions as there are cores.
         parts = session.range(_MANY).select(functions.spark_partition_id().alias("part"))
         return 1 + int(parts.agg(functions.max("part")).first()[0])
     return int(session.sparkContext.defaultParallelism)
@@ -98,13 +98,13 @@ def is_remote(session: Any) -> bool:
 
 
 class _Tasks:
-    """How many tasks of the stage with `n_tasks` of them are finished, as a session of this process tells it. Jobs are
-    found by their group, since Python cannot ask for those of a tag."""
+    """How many tasks of the stage with `n_tasks` of them are finished, as a session of this process reports it. Jobs
+    are found by their group, since Python cannot ask for those of a tag."""
 
     _group: str | None = None
 
     def __init__(self, session: Any, tag: str, n_tasks: int) -> None:
-        self._session, self._tag, self._n_tasks, self._told = session, tag, n_tasks, 0
+        self._session, self._tag, self._n_tasks, self._finished = session, tag, n_tasks, 0
 
     def begin(self) -> None:
         """Called by the thread of the job before it begins."""
@@ -123,15 +123,15 @@ class _Tasks:
                 for stage in () if known is None else known.stageIds:
                     info = self._tracker.getStageInfo(stage)
                     if info is not None:
-                        self._tell(info.numTasks, info.numCompletedTasks)
-        return self._told
+                        self._report(info.numTasks, info.numCompletedTasks)
+        return self._finished
 
     def close(self) -> None:
         """Called when the job has ended."""
 
-    def _tell(self, n_tasks: int, finished: int) -> None:
+    def _report(self, n_tasks: int, finished: int) -> None:
         if n_tasks == self._n_tasks:
-            self._told = max(self._told, finished)
+            self._finished = max(self._finished, finished)
 
 
 class _RemoteTasks(_Tasks):
@@ -145,7 +145,7 @@ class _RemoteTasks(_Tasks):
 
     def _hear(self, stages: Any = None, **others: Any) -> None:
         for stage in stages or ():
-            self._tell(stage.num_tasks, stage.num_completed_tasks)
+            self._report(stage.num_tasks, stage.num_completed_tasks)
 
 
 # Names of columns as Spark reads them.
@@ -352,7 +352,7 @@ class Form:
     width: int
     narrow: bool = False
     #: Whether columns of numbers are sent as one array.
-    together: bool = False
+    as_array: bool = False
     #: Whether arrays are the values of vectors, because all vectors are dense.
     of_vectors: bool = False
     #: The fraction of entries of vectors that are stored, if rows are CSR; otherwise None.
@@ -377,7 +377,7 @@ class Form:
         from pyspark.sql import functions
 
         kind = "float" if self.narrow else "double"
-        if self.together:
+        if self.as_array:
             # A single expression, because it takes about a millisecond to make one.
             entries = ", ".join(f"cast({quoted(name)} as {kind})" for name in self.columns)
             columns = [functions.expr(f"array({entries})")]
@@ -396,7 +396,7 @@ class Form:
 
     def open(self, batches: Iterator[Any]) -> Source:
         """The rows of batches of Arrow, which hold these columns; there is at least one batch."""
-        if self.kind == "numbers" and not self.together:
+        if self.kind == "numbers" and not self.as_array:
             import pyarrow as pa
 
             named = (pa.RecordBatch.from_arrays(batch.columns, self.names) for batch in batches)
@@ -459,8 +459,8 @@ def form_of(frame: Any) -> Form:
         kinds = [field.dataType for field in numbers]
         narrow = all(isinstance(kind, types.FloatType) for kind in kinds)
         # Whole numbers of 64 bits and decimals are looked at where they are converted.
-        together = not any(isinstance(kind, types.LongType | types.DecimalType) for kind in kinds)
-        return Form("numbers", tuple(field.name for field in numbers), len(numbers), narrow, together)
+        as_array = not any(isinstance(kind, types.LongType | types.DecimalType) for kind in kinds)
+        return Form("numbers", tuple(field.name for field in numbers), len(numbers), narrow, as_array)
     if len(in_one) != 1:
         columns = errors.list_names([f"{field.name} ({field.dataType.simpleString()})" for field in fields])
         raise ValueError(

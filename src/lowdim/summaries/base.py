@@ -248,14 +248,14 @@ def _check_complete(summary: Summary, layout: Layout) -> None:
     """Raise an error unless all sums are there if the summary has seen rows, and none of them if it has not."""
     sums = [name for name, shape in layout.items() if shape and name not in (*summary.parameters, *summary.options)]
     there = {name: getattr(summary, name) is not None for name in sums}
-    seen = any(there.values())
-    if seen and not all(there.values()):
+    filled = any(there.values())
+    if filled and not all(there.values()):
         missing = ", ".join(name for name, known in there.items() if not known)
         raise ValueError(f"{missing} is missing")
     for name in ("n_rows", "weight"):
-        count = getattr(summary, name, 0 if not seen else 1)
-        if (count > 0) != seen or count < 0:
-            raise ValueError(f"{name} is {count}, but the summary holds {'' if seen else 'no '}sums of rows")
+        count = getattr(summary, name, 0 if not filled else 1)
+        if (count > 0) != filled or count < 0:
+            raise ValueError(f"{name} is {count}, but the summary holds {'' if filled else 'no '}sums of rows")
     if not isinstance(getattr(summary, "n_rows", 0), int):
         raise ValueError(f"n_rows is {summary.n_rows!r}, and must be a whole number")  # type: ignore[attr-defined]
 
@@ -513,13 +513,13 @@ class Summary(ABC):
 
     def _layout(self) -> Layout:
         """The shape of each value in `state`. Values that are summaries or text are left out, and so are sums that this
-        summary was told not to make."""
+        summary does not make."""
         unmade, sizes = self._unmade(), self._sizes()
         axes = {name: letters for name, letters in self.state.items() if letters != "-" and name not in unmade}
         return {name: tuple(sizes.get(letter) for letter in letters) for name, letters in axes.items()}
 
     def _unmade(self) -> tuple[str, ...]:
-        """Names in `state` of what this summary was told not to make."""
+        """Names in `state` of what this summary does not make."""
         return ()
 
     @classmethod
@@ -539,7 +539,7 @@ def _held_bytes(value: Any) -> int:
     return int(getattr(value, "nbytes", 0)) or sys.getsizeof(value)
 
 
-def require_seen(summary: Any) -> None:
+def require_nonempty(summary: Any) -> None:
     """Raise an error if a summary of moments has seen no rows."""
     if summary.mean is None:
         raise ValueError(

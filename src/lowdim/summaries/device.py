@@ -1,7 +1,7 @@
 """Sums and products of the rows of a block on a device: a few large products, and one look at the results.
 
 A device works while the host prepares what comes next, unless the host asks for a number: then both wait for each
-other. So the sums of all slices are computed first, and vectors are sent to the host together. What is computed with
+other. So the sums of all slices are computed first, and vectors are copied to the host at once. What is computed with
 vectors is computed there, because a device takes as long to begin with an operation as the host to finish it.
 """
 

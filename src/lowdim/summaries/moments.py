@@ -373,7 +373,7 @@ class Moments(ScatterSummary):
     ) -> Changes:
         """What changes with rows of mean `shift + step` and scatter `P - loss loss^T` (`P` if `loss` is None).
 
-        Only matrices stay on a device: vectors come to the host, and the mean is sent back.
+        Only matrices stay on a device: vectors come to the host, and the mean is copied back.
         """
         xp = namespace(P)
         shift, step = to_host([shift, step])

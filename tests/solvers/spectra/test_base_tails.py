@@ -78,7 +78,7 @@ def test_the_dense_kernel_matrix_has_one_triangle(library):
 
 
 def test_a_pickle_has_each_array_once():
-    """Attributes that are sent to a device together are not parts of one array there."""
+    """Attributes that are copied to a device at once are not parts of one array there."""
     rows = np.random.default_rng(0).standard_normal((3000, 200))
     sizes = [len(pickle.dumps(PPCA(20).fit(X))) for X in (rows, namespace("torch").asarray(rows))]
     assert sizes[1] < 1.5 * sizes[0]

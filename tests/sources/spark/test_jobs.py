@@ -15,7 +15,7 @@ from lowdim.sources.spark_jobs import _plain
 from spark_process import run_with_spark
 
 
-class Told:
+class Calls:
     """Remembers what a pass says of its progress."""
 
     def __init__(self):
@@ -32,9 +32,9 @@ class Told:
 
 
 def test_progress_by_finished_tasks(numbers):
-    told = Told()
-    summarize(numbers, Moments, progress=told)
-    assert told.calls == [3, "step", "step", "step", "end"]
+    progress = Calls()
+    summarize(numbers, Moments, progress=progress)
+    assert progress.calls == [3, "step", "step", "step", "end"]
 
 
 @pytest.mark.parametrize(

@@ -412,7 +412,7 @@ class KernelMatrix:
         if self._host:
             V = math.sqrt(12.0) * (random.random((self.n, b)) - 0.5)
         else:
-            # Single bytes, which are drawn and sent in an eighth of the time.
+            # Single bytes, which are drawn and copied in an eighth of the time.
             drawn = np.frombuffer(random.bytes(self.n * b), np.int8).reshape(self.n, b)
             V = (math.sqrt(12.0) / 256.0) * (asarray_like(drawn, self.diagonal, dtype=self._dtype) + 0.5)
         K = self._corner.astype(np.float64) / self.unit

@@ -522,8 +522,8 @@ _BLIND = 20
 _AT_START = 4
 #: The gains of modules of the user grow faster than other parameters change, since all of a module waits for them.
 _GAIN_RATE = 30.0
-#: Rows that are evaluated together.
-_TOGETHER = 4096
+#: Rows that are evaluated at once.
+_EVALUATED = 4096
 
 
 class _Training:
@@ -612,7 +612,7 @@ class _Training:
         total = torch.zeros((), dtype=self._wide, device=self._like.device)
         weight = 0.0
         for examples in self._supply.epoch():
-            for index in self._told(list(self._batches(examples))):
+            for index in self._with_progress(list(self._batches(examples))):
                 check_stop()
                 V, known, counts = examples.take(index)
                 draws = self._draws(V.shape[0], isinstance(index, slice))
@@ -626,8 +626,8 @@ class _Training:
                 weight = weight + of_all
         return float(total) / float(weight) if float(weight) > 0.0 else math.nan
 
-    def _told(self, batches: list[Any]) -> Iterator[Any]:
-        """The batches, of which each is told to whoever watches."""
+    def _with_progress(self, batches: list[Any]) -> Iterator[Any]:
+        """The batches, each of which is reported as a step of the progress."""
         progress = watcher(self._progress)
         if progress is None:
             yield from batches
@@ -679,8 +679,8 @@ class _Training:
         with torch.no_grad():
             for examples in self._supply.judges:
                 weight += examples.total
-                for i in range(0, examples.length, _TOGETHER):
-                    V, known, counts = examples.take(slice(i, i + _TOGETHER))
+                for i in range(0, examples.length, _EVALUATED):
+                    V, known, counts = examples.take(slice(i, i + _EVALUATED))
                     losses = sum(self._coder.losses(V, known, point) for point in points).to(self._wide)
                     total += float(losses.sum() if counts is None else losses @ counts.to(self._wide))
         return total / weight / self._p / (1 if self._coder.log_noise is None else len(self._points))

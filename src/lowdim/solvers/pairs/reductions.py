@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._core.arrays import Array, asarray_like, astype, dense, namespace, smallest_normal, to_numpy
-from ..._core.devices import placed_on_host
+from ..._core.devices import moved_to_host
 from ...errors import choice, needs_columns, needs_memory
 from ...linalg import (
     FLOAT32_EPS,
@@ -27,7 +27,7 @@ from ...linalg import (
     require_size,
 )
 from ...sources.beside import BesideSource
-from ...summaries.base import check_squares, require_seen
+from ...summaries.base import check_squares, require_nonempty
 from ...summaries.gram import FeatureProducts, Gram, centred_features, feature_means
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
@@ -149,7 +149,7 @@ class Reduction(AnySolver):
 
     def solve_summary(self, summary: Any, request: TablesRequest) -> TablesSolution:
         """The components from a Moments or Triangle summary of the tables side by side."""
-        require_seen(summary)
+        require_nonempty(summary)
         n = len(summary.groups)
         names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
         return self._components(self.views_of_summary(summary, names, request.standardize, request.ddof), request)
@@ -188,7 +188,7 @@ class Reduction(AnySolver):
 def _on_host(summary: Any) -> tuple[Any, Any]:
     """A summary with NumPy arrays, and an array on the device on which it was; None if it was on the host."""
     there = summary.mean
-    return (summary, None) if isinstance(there, np.ndarray) else (placed_on_host(summary), there)
+    return (summary, None) if isinstance(there, np.ndarray) else (moved_to_host(summary), there)
 
 
 # Lifts, which map vectors in coordinates back to the columns of a table.

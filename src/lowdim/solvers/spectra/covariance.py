@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import summaries
 from ..._core.arrays import Array, asarray_like, astype, count_true, eps, namespace, to_device, to_host, to_numpy
-from ..._core.devices import placed_on_host
+from ..._core.devices import moved_to_host
 from ...features import affine
 from ...linalg import (
     FLOAT64_EPS,
@@ -249,17 +249,17 @@ class Covariance(Solver):
             require_rows(summary.n_rows, summary.weight, request.ddof, request.fixed_ddof)
             there = summary.scatter
             if not isinstance(there, np.ndarray) and summary.n_features <= _ON_HOST_UP_TO:
-                summary = placed_on_host(summary)
-            seen = summary.mean
+                summary = moved_to_host(summary)
+            sample_mean = summary.mean
             summary = request.about(summary)
             S, mean = summary.scatter, summary.mean
             xp = namespace(S)
             # Vectors are looked at on the host: a device would wait for each question.
-            squares, seen = to_host([xp.linalg.diagonal(S), seen])
-            require_size(squares, seen, summary.weight, each=request.standardize)
+            squares, sample_mean = to_host([xp.linalg.diagonal(S), sample_mean])
+            require_size(squares, sample_mean, summary.weight, each=request.standardize)
             scale = None
             if request.standardize:
-                origin = seen if request.center else np.zeros_like(seen)
+                origin = sample_mean if request.center else np.zeros_like(sample_mean)
                 scale = asarray_like(scales(squares, origin, summary.weight, request.ddof), S)
                 S = S / scale[:, None] / scale[None, :]
                 squares = to_numpy(xp.linalg.diagonal(S))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, Moments
-from lowdim._core.devices import placed_like, placed_on_host
+from lowdim._core.devices import moved_to_device, moved_to_host
 
 strict = pytest.importorskip("array_api_strict")
 ROWS = np.random.default_rng(0).standard_normal((60, 5))
@@ -24,10 +24,10 @@ def summary(xp):
 def test_a_summary_and_back(library):
     xp = pytest.importorskip(library, reason=f"{library} is not installed")
     there = summary(xp)
-    here = placed_on_host(there)
+    here = moved_to_host(there)
     for name in ("mean", "rest", "scatter"):
         assert isinstance(getattr(here, name), np.ndarray) and not isinstance(getattr(there, name), np.ndarray)
-        again = getattr(placed_like(here, there.mean), name)
+        again = getattr(moved_to_device(here, there.mean), name)
         assert type(again) is type(there.mean)
         np.testing.assert_array_equal(np.from_dlpack(again), getattr(here, name))
     np.testing.assert_allclose(here.scatter, summary(np).scatter, rtol=1e-12)
@@ -35,10 +35,10 @@ def test_a_summary_and_back(library):
 
 def test_dtypes_are_no_arrays():
     """Models of CuPy's arrays have NumPy's dtypes."""
-    here = placed_on_host({"dtype": np.float32, "mean": strict.asarray([1.0, 2.0]), "rest": strict.asarray([3.0])})
+    here = moved_to_host({"dtype": np.float32, "mean": strict.asarray([1.0, 2.0]), "rest": strict.asarray([3.0])})
     assert here["dtype"] is np.float32
     np.testing.assert_array_equal(here["mean"], [1.0, 2.0])
-    there = placed_like(here, strict.asarray(1.0))
+    there = moved_to_device(here, strict.asarray(1.0))
     assert there["dtype"] == strict.float32
 
 
@@ -47,8 +47,8 @@ def test_what_holds_no_array_is_the_same_object():
         __slots__ = ()
 
     for value in (Other(), {"a": 1, "b": Other()}, Moments(3)):
-        assert placed_on_host(value) is value
-        assert placed_like(value, strict.asarray(1.0)) is value
+        assert moved_to_host(value) is value
+        assert moved_to_device(value, strict.asarray(1.0)) is value
 
 
 @pytest.mark.parametrize("model", [PCA(2), PPCA(2)], ids=["PCA", "PPCA"])
