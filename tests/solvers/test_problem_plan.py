@@ -24,6 +24,10 @@ CHOICES = {
     "tall and also wide, few components": ((10_000, 5_000), 20, None, "krylov"),
     "sparse": ((50_000, 20_000), 20, SPARSE, "krylov"),
     "sparse, few columns": ((50_000, 100), 20, SPARSE, "covariance"),
+    "sparse, a third of the components": ((20_000, 1_500), 500, SPARSE, "covariance"),
+    # Cases of single cells: the covariance takes five times as long, because its products cannot use the zeros.
+    "sparse, 6% stored": ((20_000, 3_000), 50, Traits(sparse=True, stored=0.06, itemsize=4), "krylov"),
+    "sparse, 12% stored": ((20_000, 3_000), 50, Traits(sparse=True, stored=0.12, itemsize=4), "krylov"),
     "list of blocks": ((10_000, 100), 5, STREAM, "covariance"),
     "list of blocks, fewer rows than columns": ((50, 300), 5, STREAM, "triangle"),
     "list of wide blocks": ((10_000, 5_000), 20, STREAM, "krylov"),

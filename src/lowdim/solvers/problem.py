@@ -164,6 +164,9 @@ C = TypeVar("C", Moments, Triangle, Columns)
 
 #: A symmetric eigenproblem of size p costs about this many times p^3 multiplications of a matrix product.
 EIGH_WORK = 4.0
+#: Products of stored entries with one another cost about this many times those of a matrix product; the product of rows
+#: that store more is computed as a dense one.
+_SPARSE_WORK = 250.0
 #: `Plan.where` of rows in main memory.
 ON_HOST = "all on the host"
 
@@ -227,6 +230,11 @@ class Job:
     def rows(self) -> int:
         """The number of rows n, or a guess if it is unknown."""
         return 10 * self.p if self.n is None else self.n
+
+    def product_work(self, n: int, p: int) -> float:
+        """Multiplications for all products of p columns with one another, or of p rows, of n entries each."""
+        stored = self.traits.stored if self.traits.sparse else 1.0
+        return n * p * p * min(1.0, _SPARSE_WORK * stored**2)
 
     @property
     def memory(self) -> int:

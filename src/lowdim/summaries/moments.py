@@ -140,7 +140,7 @@ def row_at_mean(mean: Array, weight: float) -> Array:
 
 
 #: Sparse blocks that store more than this fraction of their entries are made dense, because that is then faster.
-_DENSE_FROM = 0.03
+_DENSE_FROM = 0.06
 #: A block is merged as a whole, but its products are computed in slices. A block has this many slices if they have half
 #: of the size that fits in the cache, which also has to hold the shifted rows.
 _SLICES = 8

@@ -331,7 +331,7 @@ class Covariance(Solver):
             if job.traits.rereadable
             else "the stream can be read only once"
         )
-        return Cost(n * p * p + EIGH_WORK * p**3, 1, 8 * p * (4 * p + max(2048, 2 * p)), why)
+        return Cost(job.product_work(n, p) + EIGH_WORK * p**3, 1, 8 * p * (4 * p + max(2048, 2 * p)), why)
 
     def finer(self, job: Job) -> Solver | None:
         if not self.wide and job.traits.itemsize < 8:

@@ -118,7 +118,7 @@ class Gram(Solver):
         k = min(n, p) if job.k is None else job.k
         known = job.traits.known_products
         state = "known" if known else f"cheapest for {n} rows of {p} columns"
-        products, why = 0 if known else n * n * p, f"inner products are {state}"
+        products, why = 0.0 if known else job.product_work(p, n), f"inner products are {state}"
         return Cost(products + EIGH_WORK * n**3, 2, 8 * (3 * n * n + (p + max(1024, 2 * n)) * max(k, n)), why)
 
     def refusal(self, job: Job) -> Exception | None:
