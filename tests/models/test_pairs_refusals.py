@@ -14,7 +14,6 @@ from inputs import table
 from lowdim import CCA, GCCA, PCR, PLSSVD, KernelCCA, PLSCanonical, PLSRegression
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
 from lowdim.solvers import REDUCTIONS
-from lowdim.solvers import problem as base
 
 #: Errors that are meant for users.
 OURS = (ValueError, MissingValues, NoVariance)
@@ -253,8 +252,8 @@ def assert_a_clear_error_or_finite_results(model, x, y):
         assert np.all(np.isfinite(value)), f"{what} = {value}"
 
 
-def test_more_memory_than_there_is_is_refused_with_numbers(monkeypatch):
-    monkeypatch.setattr(base, "memory_bytes", lambda: 2**16)
+def test_more_memory_than_there_is_is_refused_with_numbers(memory):
+    memory(2**16)
     x, y = RNG.standard_normal((60, 50)), RNG.standard_normal((60, 50))
     with pytest.raises(MemoryError, match=r"solver='covariance' on tables of 100 columns would need .* GiB"):
         PLSRegression(1).fit(x, y)

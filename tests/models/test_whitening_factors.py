@@ -102,9 +102,9 @@ def test_two_rows_with_many_columns_take_little_memory():
 
 
 @pytest.mark.parametrize("name", ["components_", "inverse_"])
-def test_a_matrix_that_does_not_fit_into_memory_says_how_large_it_is(monkeypatch, name):
+def test_a_matrix_that_does_not_fit_into_memory_says_how_large_it_is(memory, name):
     model = Whitening("zca", regularization=0.1).fit(rows())
-    monkeypatch.setattr(whitening, "memory_bytes", lambda: 1000)
+    memory(3 * 8 * P * P - 1)
     with pytest.raises(MemoryError, match=f"{name} of {P} x {P} numbers would need"):
         getattr(model, name)
     with pytest.raises(MemoryError, match="kind='cholesky' of 60 x 60"):

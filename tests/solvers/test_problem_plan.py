@@ -7,7 +7,6 @@ from scipy import sparse
 from inputs import INPUTS
 from lowdim import PCA, open_source, plan
 from lowdim.solvers import SOLVERS, Krylov, Plan
-from lowdim.solvers import problem as base
 from lowdim.solvers.spectra import sklearn_solver
 from lowdim.sources.base import Traits
 
@@ -167,8 +166,8 @@ def test_streams_are_gathered_by_the_model(name, solver):
     np.testing.assert_array_equal(model.components_, PCA(2, solver=solver).fit(rows).components_)
 
 
-def test_more_than_the_memory_there_is(monkeypatch):
-    monkeypatch.setattr(base, "memory_bytes", lambda: 2**30)
+def test_more_than_the_memory_there_is(memory):
+    memory(2**30)
     with pytest.raises(
         MemoryError, match=r"on 20000 columns would need .* GiB, this machine has 1\.0 GiB in total\. Pass n_comp"
     ):
@@ -177,8 +176,8 @@ def test_more_than_the_memory_there_is(monkeypatch):
     assert plan((500, 200_000), 10).solver.name in ("gram", "krylov")
 
 
-def test_memory_that_is_not_known_is_not_asked_about(monkeypatch):
-    monkeypatch.setattr(base, "memory_bytes", lambda: 0)
+def test_memory_that_is_not_known_is_not_asked_about(memory):
+    memory(0)
     assert plan((30_000, 20_000), None).solver.name == "covariance"
 
 

@@ -7,7 +7,6 @@ from inputs import blocks
 from lowdim import CCA, GCCA, PCR, PLSSVD, KernelCCA, Moments, PLSCanonical, PLSRegression, summarize
 from lowdim.solvers import REDUCTIONS, CovarianceReduction, GramReduction, Status, TriangleReduction
 from lowdim.solvers import pairs as tables
-from lowdim.solvers import problem as base
 from lowdim.solvers.pairs.reductions import TablesJob
 from lowdim.solvers.problem import EIGH_WORK
 from lowdim.sources.base import Traits
@@ -74,15 +73,15 @@ def rule(n, widths, columns, memory):
     return name if fits[name] else None
 
 
-@pytest.mark.parametrize("memory", [0, 2**12, 2**14, 2**16, 2**18, 2**40])
-def test_the_choice_is_the_rule(monkeypatch, memory):
-    monkeypatch.setattr(base, "memory_bytes", lambda: memory)
+@pytest.mark.parametrize("n_bytes", [0, 2**12, 2**14, 2**16, 2**18, 2**40])
+def test_the_choice_is_the_rule(memory, n_bytes):
+    memory(n_bytes)
     compared = 0
     for widths in [(1, 1), (7, 2), (30, 1), (30, 30), (200, 3), (60, 50, 40), (500, 400)]:
         for n in [None, 1, 2, 5, 20, 29, 30, 45, 60, 90, 150, 199, 200, 400, 499, 500, 1000]:
             for columns in [(True,) * len(widths), (False,) * len(widths), (True,) + (False,) * (len(widths) - 1)]:
                 of = (n, widths, (False,) * len(widths) if n is None else columns)
-                expected = rule(*of, memory)
+                expected = rule(*of, n_bytes)
                 if expected is not None:
                     assert tables.plan_job(job(*of)).solver.name == expected, of
                     compared += 1
@@ -92,28 +91,28 @@ def test_the_choice_is_the_rule(monkeypatch, memory):
     assert compared > 30
 
 
-def test_where_the_covariance_is_too_large_something_smaller_runs(monkeypatch):
-    monkeypatch.setattr(base, "memory_bytes", lambda: 40 * 100 * 70)
+def test_where_the_covariance_is_too_large_something_smaller_runs(memory):
+    memory(40 * 100 * 70)
     assert tables.plan_job(job(60, (50, 50), (False, False))).solver.name == "triangle"
     with pytest.raises(MemoryError, match=r"solver='covariance' on tables of 100 columns would need .* PCA first"):
         tables.plan_job(job(80, (50, 50), (False, False)))
 
 
 @pytest.mark.parametrize("name", list(REDUCTIONS))
-def test_a_reduction_that_was_asked_for_is_refused_where_memory_is_too_small(monkeypatch, name):
+def test_a_reduction_that_was_asked_for_is_refused_where_memory_is_too_small(memory, name):
     of = job(30, (50, 50), (True, True))
     needed = tables.plan_job(of, name).n_bytes
-    monkeypatch.setattr(base, "memory_bytes", lambda: needed)
+    memory(needed)
     assert tables.plan_job(of, name).why == "as requested"
-    monkeypatch.setattr(base, "memory_bytes", lambda: needed - 1)
+    memory(needed - 1)
     with pytest.raises(MemoryError, match=f"solver='{name}' on tables of 100 columns"):
         tables.plan_job(of, name)
     with pytest.raises(MemoryError, match=f"solver='{name}'"):
         PLSRegression(1, solver=name).plan(RNG.standard_normal((30, 50)), RNG.standard_normal((30, 50)))
 
 
-def test_blocks_that_do_not_fit_are_refused(monkeypatch):
-    monkeypatch.setattr(base, "memory_bytes", lambda: 100)
+def test_blocks_that_do_not_fit_are_refused(memory):
+    memory(100)
     with pytest.raises(MemoryError, match="solver='covariance' on tables of 8 columns"):
         PLSRegression(1).partial_fit(X, Y)
 
@@ -208,11 +207,11 @@ def test_kernel_cca_has_a_plan():
     assert not hasattr(KernelCCA(), "solver_")
 
 
-def test_kernel_matrices_that_do_not_fit_are_refused_before_they_are_made(monkeypatch):
+def test_kernel_matrices_that_do_not_fit_are_refused_before_they_are_made(memory):
     def kernel(a, b):
         raise AssertionError("a kernel was computed")
 
-    monkeypatch.setattr(base, "memory_bytes", lambda: 10_000)
+    memory(10_000)
     for act in (KernelCCA(1, kernel=kernel).plan, KernelCCA(1, kernel=kernel).fit):
         with pytest.raises(MemoryError, match=r"KernelCCA of 30 rows would need .* Fit to fewer rows"):
             act(X, Y)
