@@ -7,12 +7,10 @@ from scipy import sparse
 from inputs import INPUTS
 from lowdim import PCA, open_source, plan
 from lowdim.solvers import SOLVERS, Krylov, Plan
-from lowdim.solvers.spectra import sklearn_solver
-from lowdim.sources.base import Traits
 
-STREAM_ONCE = Traits(rereadable=False, by_feature=False)
-STREAM = Traits(by_feature=False)
-SPARSE = Traits(sparse=True, stored=0.01)
+STREAM_ONCE = open_source(iter([np.zeros((3, 2))])).traits
+STREAM = open_source([np.zeros((3, 2))]).traits
+SPARSE = open_source(sparse.random_array((100, 100), density=0.01)).traits
 
 #: README's "Which solver runs for which input".
 CHOICES = {
@@ -52,7 +50,7 @@ def test_what_is_planned_is_what_runs(shape, k):
 
 
 def test_it_is_pure():
-    a, b = (plan((1000, 300), 7, traits=Traits(n_bytes=8)) for _ in range(2))
+    a, b = (plan((1000, 300), 7, traits=open_source(np.zeros((2, 2))).traits) for _ in range(2))
     assert a == b
     assert isinstance(a, Plan)
     assert hash(a) == hash(b)
@@ -123,11 +121,11 @@ def test_other_things_are_refused(thing):
 
 
 def test_words_of_scikit_learn():
-    assert sklearn_solver("full") == "triangle"
+    assert PCA(svd_solver="full").plan(np.eye(3)).solver.name == "triangle"
     with pytest.raises(
         ValueError, match=r"svd_solver='lobpcg' is not one of 'auto', 'full', .*Options of a solver go into"
     ):
-        sklearn_solver("lobpcg")
+        PCA(svd_solver="lobpcg").plan(np.eye(3))
 
 
 # ---- What cannot be
