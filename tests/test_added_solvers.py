@@ -113,10 +113,7 @@ def test_a_name_that_is_not_in_the_table_is_refused_with_the_newcomer_in_the_lis
 # ---- A solver of another problem: a reduction, a latent solver
 
 
-TWO_TABLES = [name for name, row in examples.MODELS.items() if row.solvers == tuple(REDUCTIONS)]
-
-
-@pytest.mark.parametrize("name", TWO_TABLES)
+@pytest.mark.parametrize("name", examples.REDUCED)
 def test_a_reduction_in_every_model_of_tables(name, monkeypatch):
     monkeypatch.setitem(REDUCTIONS, RootReduction.name, RootReduction)
     seen, usual = examples.MODELS[name].seen, examples.fitted(name)

@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import make_circles
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from examples import MAPS, able
@@ -416,3 +421,24 @@ def test_clone_and_names():
     model = KernelPCA(2, kernel=Gaussian(2.0) + Linear(), solver=Nystrom(20, choose="k-means++"))
     assert clone(model).get_params() == model.get_params()
     assert list(model.fit(X).get_feature_names_out()) == ["PC1", "PC2"]
+
+
+# ---- The width
+
+
+def test_purpose_chooses_the_width_and_pre_images_do_not():
+    """As docs/kernel_pca.md says: the error of pre-images prefers the widest kernel."""
+    X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    X, new, y, new_y = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
+    median = KernelPCA(2, kernel="rbf").fit(X).kernel_.sigma
+    kernels = [Gaussian(sigma=share * median) for share in (2.0, 1.0, 0.5, 0.25, 0.125)]
+    errors = []
+    for kernel in kernels:
+        model = KernelPCA(2, kernel=kernel).fit(X)
+        errors.append(np.mean((model.inverse_transform(model.transform(new)) - new) ** 2))
+    assert np.argmin(errors) == 0
+    pipeline = make_pipeline(KernelPCA(2), StandardScaler(), LogisticRegression(C=1e3))
+    assert pipeline.set_params(kernelpca__kernel=kernels[0]).fit(X, y).score(new, new_y) < 0.7
+    search = GridSearchCV(pipeline, {"kernelpca__kernel": kernels}).fit(X, y)
+    assert search.best_params_["kernelpca__kernel"] in kernels[2:4]
+    assert search.score(new, new_y) > 0.95

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from examples import MODELS, REDUCED, make
 from inputs import blocks
-from lowdim import CCA, GCCA, PCR, PLSSVD, KernelCCA, Moments, PLSCanonical, PLSRegression, summarize
+from lowdim import CCA, PCR, KernelCCA, Moments, PLSCanonical, PLSRegression, summarize
 from lowdim.solvers import REDUCTIONS, CovarianceReduction, GramReduction, Status, TriangleReduction
 from lowdim.solvers import pairs as tables
 from lowdim.solvers.pairs.reductions import TablesJob
@@ -13,15 +14,7 @@ from lowdim.sources.base import Traits
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((30, 5)), RNG.standard_normal((30, 3))
-MODELS = {
-    "PCR": PCR,
-    "PLSRegression": PLSRegression,
-    "PLSCanonical": PLSCanonical,
-    "PLSSVD": PLSSVD,
-    "CCA": lambda k=None, **o: CCA(k, regularization=0.1, **o),
-    "GCCA": lambda k=None, **o: GCCA(k, regularization=0.1, **o),
-}
-each_model = pytest.mark.parametrize("kind", list(MODELS))
+each_model = pytest.mark.parametrize("kind", REDUCED)
 
 #: Columns of tables side by side cannot be read.
 SIDE_BY_SIDE = Traits(by_feature=False)
@@ -42,6 +35,11 @@ CHOICES = {
     "nearly as many rows as columns": (400, (500, 2), (True, True), "covariance"),
     "one row": (1, (2, 1), (True, True), "gram"),
 }
+
+
+def of_one(kind, **options):
+    """The model with one component, also of fewer rows than columns."""
+    return make(kind, **MODELS[kind].wide_options, n_components=1, **options)
 
 
 def job(n, widths, columns, traits=SIDE_BY_SIDE):
@@ -148,8 +146,8 @@ def test_a_plan_reads_no_rows_and_leaves_the_model_alone():
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 def test_what_is_planned_is_what_runs(kind, solver, shape):
     x = X if shape == "tall" else RNG.standard_normal((30, 80))
-    planned = MODELS[kind](1, solver=solver).plan(x, Y)
-    model = MODELS[kind](1, solver=solver).fit(x, Y)
+    planned = of_one(kind, solver=solver).plan(x, Y)
+    model = of_one(kind, solver=solver).fit(x, Y)
     assert model.plan_ == planned
     assert (model.solver_, model.n_passes_) == (planned.solver.name, planned.passes)
     assert model.status_ is Status.EXACT
@@ -157,12 +155,12 @@ def test_what_is_planned_is_what_runs(kind, solver, shape):
 
 @each_model
 def test_plans_of_streams_summaries_and_blocks(kind):
-    model = MODELS[kind](1).fit(lambda: iter(blocks(X)), lambda: iter(blocks(Y)))
+    model = of_one(kind).fit(lambda: iter(blocks(X)), lambda: iter(blocks(Y)))
     assert (model.plan_.solver.name, model.plan_.passes) == ("covariance", 1)
     seen = summarize(np.hstack([X, Y]), Moments(8, groups=(5, 3)))
-    from_summary = MODELS[kind](1).fit_summary(seen)
+    from_summary = of_one(kind).fit_summary(seen)
     assert (from_summary.plan_.passes, from_summary.plan_.why) == (0, "from a summary")
-    assert MODELS[kind](1).partial_fit(X, Y).plan_ == from_summary.plan_
+    assert of_one(kind).partial_fit(X, Y).plan_ == from_summary.plan_
 
 
 def test_the_plan_after_a_second_reading():
