@@ -8,10 +8,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from lowdim import ICA, PCA, open_source
-from lowdim.densities import Sech
+from lowdim import ICA, PCA
 from lowdim.errors import ConvergenceWarning, RankWarning
-from lowdim.reading.rows import Rows
 from lowdim.solvers import (
     ICA_SOLVERS,
     FixedPointICA,
@@ -20,9 +18,7 @@ from lowdim.solvers import (
     Plan,
     QuasiNewtonICA,
     Status,
-    ica,
 )
-from lowdim.solvers.ica.objective import IcaRequest
 from models.ica_mixes import gradient, mix
 from recorder import heard, passes_of
 
@@ -267,13 +263,6 @@ def test_sources_are_in_order(solver):
     assert model.stability_.shape == (4,)
     Z = (X - model.mean_) @ model.whitening_.T
     np.testing.assert_allclose(Z.T @ Z / len(X), np.eye(4), atol=1e-8)
-
-
-def test_a_request_without_a_whitener_is_for_plans():
-    rows = Rows(open_source(X))
-    assert ica.plan(rows, IcaRequest(Sech()), "quasi-newton").solver == QuasiNewtonICA()
-    with pytest.raises(TypeError, match="can be planned but not solved"):
-        ica.solve(rows, IcaRequest(Sech()))
 
 
 def test_progress_is_told_of_all_passes():
