@@ -126,7 +126,7 @@ def test_memory_in_words():
     for words, allowed in told.items():
         assert kernel_plan((50_000, 5), 10, memory=words).n_bytes == allowed
     for little in ("12345", 12345):
-        with pytest.raises(MemoryError, match="memory=0.0 MiB is allowed"):
+        with pytest.raises(MemoryError, match=r"memory=0\.0 MiB is allowed"):
             kernel_plan((500, 5), 3, memory=little)
     assert kernel_plan((500, 5), 3).n_bytes > 2**20
 
