@@ -5,19 +5,12 @@ import pytest
 
 from examples import MODELS, REDUCED, make
 from inputs import blocks
-from lowdim import CCA, PCR, KernelCCA, Moments, PLSCanonical, PLSRegression, summarize
-from lowdim.solvers import REDUCTIONS, CovarianceReduction, GramReduction, Status, TriangleReduction
-from lowdim.solvers import pairs as tables
-from lowdim.solvers.pairs.reductions import TablesJob
-from lowdim.solvers.problem import EIGH_WORK
-from lowdim.sources.base import Traits
+from lowdim import CCA, GCCA, PCR, KernelCCA, Moments, PLSCanonical, PLSRegression, open_source, summarize
+from lowdim.solvers import REDUCTIONS, CovarianceReduction, GramReduction, Job, Status, TriangleReduction
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((30, 5)), RNG.standard_normal((30, 3))
 each_model = pytest.mark.parametrize("kind", REDUCED)
-
-#: Columns of tables side by side cannot be read.
-SIDE_BY_SIDE = Traits(by_feature=False)
 
 #: Rows, widths of the tables, whether columns of each can be read, and what runs.
 CHOICES = {
@@ -42,14 +35,17 @@ def of_one(kind, **options):
     return make(kind, **MODELS[kind].wide_options, n_components=1, **options)
 
 
-def job(n, widths, columns, traits=SIDE_BY_SIDE):
-    return TablesJob(n, sum(widths), None, traits, tuple(widths), tuple(columns))
+def planned(n, widths, columns, solver="auto"):
+    """The plan for tables of zeros, which take no memory."""
+    zeros = [np.broadcast_to(0.0, (n or 3, p)) for p in widths]
+    given = [iter([A]) if n is None else A if by_column else [A] for A, by_column in zip(zeros, columns, strict=True)]
+    return PLSRegression(1, solver=solver).plan(*given) if len(given) == 2 else GCCA(1, solver=solver).plan(given)
 
 
 @pytest.mark.parametrize("what", list(CHOICES))
 def test_auto_chooses_as_the_table_says(what):
     *of, expected = CHOICES[what]
-    assert tables.plan_job(job(*of)).solver.name == expected
+    assert planned(*of).solver.name == expected
 
 
 def rule(n, widths, columns, memory):
@@ -66,7 +62,7 @@ def rule(n, widths, columns, memory):
     elif not all(columns) or not fits["gram"]:
         name = "triangle"
     else:
-        fewer = n * n * p + len(widths) * EIGH_WORK * n**3 < n * p * p + p**3
+        fewer = n * n * p + 4 * len(widths) * n**3 < n * p * p + p**3
         name = "gram" if fewer or not fits["covariance"] else "covariance"
     return name if fits[name] else None
 
@@ -81,32 +77,30 @@ def test_the_choice_is_the_rule(memory, n_bytes):
                 of = (n, widths, (False,) * len(widths) if n is None else columns)
                 expected = rule(*of, n_bytes)
                 if expected is not None:
-                    assert tables.plan_job(job(*of)).solver.name == expected, of
+                    assert planned(*of).solver.name == expected, of
                     compared += 1
                 elif n is not None and n < max(widths):
                     with pytest.raises(MemoryError, match=f"solver='triangle' on tables of {sum(widths)} columns"):
-                        tables.plan_job(job(*of))
+                        planned(*of)
     assert compared > 30
 
 
 def test_where_the_covariance_is_too_large_something_smaller_runs(memory):
     memory(40 * 100 * 70)
-    assert tables.plan_job(job(60, (50, 50), (False, False))).solver.name == "triangle"
+    assert planned(60, (50, 50), (False, False)).solver.name == "triangle"
     with pytest.raises(MemoryError, match=r"solver='covariance' on tables of 100 columns would need .* PCA first"):
-        tables.plan_job(job(80, (50, 50), (False, False)))
+        planned(80, (50, 50), (False, False))
 
 
 @pytest.mark.parametrize("name", list(REDUCTIONS))
 def test_a_reduction_that_was_asked_for_is_refused_where_memory_is_too_small(memory, name):
-    of = job(30, (50, 50), (True, True))
-    needed = tables.plan_job(of, name).n_bytes
+    of = (30, (50, 50), (True, True), name)
+    needed = planned(*of).n_bytes
     memory(needed)
-    assert tables.plan_job(of, name).why == "as requested"
+    assert planned(*of).why == "as requested"
     memory(needed - 1)
     with pytest.raises(MemoryError, match=f"solver='{name}' on tables of 100 columns"):
-        tables.plan_job(of, name)
-    with pytest.raises(MemoryError, match=f"solver='{name}'"):
-        PLSRegression(1, solver=name).plan(RNG.standard_normal((30, 50)), RNG.standard_normal((30, 50)))
+        planned(*of)
 
 
 def test_blocks_that_do_not_fit_are_refused(memory):
@@ -116,14 +110,13 @@ def test_blocks_that_do_not_fit_are_refused(memory):
 
 
 def test_what_is_finer():
-    once, narrow = Traits(rereadable=False), Traits(itemsize=4)
+    usual, narrow, once = (Job(30, 8, 1, open_source(rows).traits) for rows in (X, X.astype("f4"), iter([X])))
     wide = CovarianceReduction(wide=True)
-    assert CovarianceReduction().finer(job(30, (5, 3), (True, True), narrow)) == wide
-    assert wide.finer(job(30, (5, 3), (True, True), narrow)) == TriangleReduction()
-    assert CovarianceReduction().finer(job(30, (5, 3), (True, True))) == TriangleReduction()
-    assert GramReduction().finer(job(3, (5, 3), (True, True))) == TriangleReduction()
-    assert TriangleReduction().finer(job(30, (5, 3), (True, True))) is None
-    assert GramReduction().refusal(job(3, (5, 3), (True, True), once)) is not None
+    assert CovarianceReduction().finer(narrow) == wide
+    assert wide.finer(narrow) == TriangleReduction()
+    assert CovarianceReduction().finer(usual) == GramReduction().finer(usual) == TriangleReduction()
+    assert TriangleReduction().finer(usual) is None
+    assert GramReduction().refusal(once) is not None
 
 
 def test_a_plan_reads_no_rows_and_leaves_the_model_alone():
