@@ -36,6 +36,18 @@ def pytest_sessionstart():
             torch.backends.cuda.is_built = lambda: False
 
 
+@pytest.fixture
+def memory(monkeypatch):
+    """`memory(n)`: from here on, the machine has n bytes of memory in all; 0 if that is unknown."""
+    real = getattr(os, "sysconf", None)
+
+    def set_to(n_bytes):
+        told = {"SC_PHYS_PAGES": n_bytes, "SC_PAGE_SIZE": 1}
+        monkeypatch.setattr(os, "sysconf", lambda name: told[name] if name in told else real(name), raising=False)
+
+    return set_to
+
+
 #: A test with more cases than this is a grid. Of a grid, at least this many cases run, or this share of them.
 _FEWEST, _SHARE = 40, 0.1
 

@@ -90,6 +90,10 @@ MODELS: dict[str, Example] = {
 }
 
 
+#: Models of tables side by side, which are first reduced.
+REDUCED = [name for name, row in MODELS.items() if row.solvers == _TABLES]
+
+
 def make(name: str, **options: Any) -> Any:
     """The model of this name, as its row says, with further options."""
     return getattr(models, name)(**{**MODELS[name].options, **options})

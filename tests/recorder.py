@@ -1,5 +1,7 @@
 """Listeners for the progress of passes over rows."""
 
+from lowdim._core.threads import watched_by
+
 
 class RecordedProgress:
     """Records the reports of each pass: its name and number of blocks, each block, and its end."""
@@ -16,6 +18,14 @@ class RecordedProgress:
 
     def end(self):
         self.ended += 1
+
+
+def passes_of(call, *given, **options):
+    """The names of the passes over rows that a call makes, in order."""
+    progress = RecordedProgress()
+    with watched_by(progress):
+        call(*given, **options)
+    return [name for name, _ in progress.passes]
 
 
 class Recorder:

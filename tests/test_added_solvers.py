@@ -32,11 +32,12 @@ from lowdim import (
     kernel_plan,
     summarize,
 )
-from lowdim.densities import DENSITIES, CustomDensity, as_density, parse_density
+from lowdim.densities import DENSITIES, CustomDensity, as_density
 from lowdim.features import FEATURE_MAPS
 from lowdim.kernels import KERNELS, Gaussian
 from lowdim.solvers import ICA_SOLVERS, LATENT_SOLVERS, REDUCTIONS, SOLVERS, Cost, Newton, Nystrom, Status
 from lowdim.solvers.kernel.maps import LANDMARKS
+from lowdim.summaries import ScoreMoments
 
 # ---- A solver of spectra
 
@@ -113,10 +114,7 @@ def test_a_name_that_is_not_in_the_table_is_refused_with_the_newcomer_in_the_lis
 # ---- A solver of another problem: a reduction, a latent solver
 
 
-TWO_TABLES = [name for name, row in examples.MODELS.items() if row.solvers == tuple(REDUCTIONS)]
-
-
-@pytest.mark.parametrize("name", TWO_TABLES)
+@pytest.mark.parametrize("name", examples.REDUCED)
 def test_a_reduction_in_every_model_of_tables(name, monkeypatch):
     monkeypatch.setitem(REDUCTIONS, RootReduction.name, RootReduction)
     compared, usual = examples.MODELS[name].compared, examples.fitted(name)
@@ -174,7 +172,7 @@ def test_a_solver_of_factor_analysis(monkeypatch):
 
 @pytest.mark.parametrize("solver", list(ICA_SOLVERS))
 @pytest.mark.parametrize("extended", [True, False])
-def test_a_density_in_ica(solver, extended, monkeypatch):
+def test_a_density_in_ica(solver, extended, monkeypatch, tmp_path):
     monkeypatch.setitem(DENSITIES, Logistic.name, Logistic)
     density = Logistic()
     functions = CustomDensity(density.energy, density.score, density.slope)
@@ -185,7 +183,10 @@ def test_a_density_in_ica(solver, extended, monkeypatch):
     np.testing.assert_array_equal(by_name.components_, by_object.components_)
     close(by_name.components_, by_functions.components_, 1e-4)
     assert by_name.score(rows) == pytest.approx(by_functions.score(rows), abs=1e-6)
-    assert as_density("logistic") == density == parse_density(str(density))
+    assert as_density("logistic") == density
+    # A file names it.
+    lowdim.save(ScoreMoments(np.eye(1), np.zeros(1), density), tmp_path / "scores.summary")
+    assert lowdim.load(tmp_path / "scores.summary").density == density
     assert density.flipped is not None
 
 

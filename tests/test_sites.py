@@ -10,7 +10,6 @@ import pytest
 
 import lowdim
 from lowdim import CCA, PCA, PPCA, FactorAnalysis, Moments, PLSRegression
-from lowdim.summaries.base import union
 
 NAMES = ["a", "b", "c", "d", "u", "v"]
 RNG = np.random.default_rng(0)
@@ -52,7 +51,10 @@ def summaries(tmp_path_factory):
 
 
 def merged(paths):
-    return union([lowdim.load(path) for path in paths])
+    total, *others = map(lowdim.load, paths)
+    for other in others:
+        total.merge(other)
+    return total
 
 
 def test_the_summary_is_that_of_all_rows(summaries):

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn import decomposition
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import pairwise_kernels
 
 from lowdim.errors import NoVariance
 from lowdim.sklearn import KernelPCA
@@ -49,7 +50,9 @@ def test_rows_from_scores(case, alpha):
     back, expected = ours.inverse_transform(ours.transform(NEW)), theirs.inverse_transform(theirs.transform(NEW))
     np.testing.assert_allclose(back, expected, rtol=1e-6, atol=1e-8)
     # The coefficients solve the ridge regression of the rows on their scores.
-    K = ours._given_kernel()(ours.X_transformed_fit_) + alpha * np.eye(40)
+    parameters = {"gamma": ours.gamma_, "degree": ours.degree, "coef0": ours.coef0}
+    K = pairwise_kernels(ours.X_transformed_fit_, metric=ours.kernel, filter_params=True, **parameters)
+    K += alpha * np.eye(40)
     np.testing.assert_allclose(K @ ours.dual_coef_, X, atol=1e-8)
 
 

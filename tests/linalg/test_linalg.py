@@ -1,7 +1,8 @@
-"""The rules that are decided once: divisor, rank cut, resolution and sign."""
+"""The rules that are decided once: divisor, rank cut, resolution and sign; lengths and distances of rows."""
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from lowdim import PCA
 from lowdim.linalg import (
@@ -18,7 +19,9 @@ from lowdim.linalg import (
     require_rows,
     require_size,
     resolution,
+    row_lengths,
     signs,
+    squared_distances,
     underflows,
     with_sign,
 )
@@ -113,3 +116,21 @@ def test_the_sign_of_one_vector_is_that_of_a_row():
     for row in rows:
         np.testing.assert_array_equal(with_sign(row), fix_signs(row[None, :])[0])
     assert with_sign(np.zeros(0)).shape == (0,)
+
+
+# ---- Lengths and distances of rows of any size
+
+
+@pytest.mark.parametrize("unit", [2.0**-100, 2.0**70])
+def test_squared_distances_beyond_float32(unit):
+    rows = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
+    far = squared_distances(rows * np.float32(unit), rows[:4] * np.float32(unit))
+    direct = ((rows[:, None, :].astype(float) - rows[None, :4, :]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(far / unit**2, direct, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("unit", [1.0, 2.0**-700, 2.0**700])
+def test_lengths_of_rows_of_any_size(unit, stored):
+    rows = np.array([[3.0, 4.0], [0.0, 0.0], [5.0, 12.0], [0.0, -2.0]])
+    np.testing.assert_array_equal(row_lengths(stored(rows * unit)), np.array([5.0, 1.0 / unit, 13.0, 2.0]) * unit)

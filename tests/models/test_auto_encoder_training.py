@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import datasets
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lowdim
 from inputs import INPUTS, on_disk, to_numpy, with_missing
@@ -456,3 +457,22 @@ def test_a_parameter_that_is_changed_after_the_fit():
     model = quick().fit(X).set_params(variational=True)
     with pytest.raises(ValueError, match="was fitted with variational=False"):
         model.score(X)
+
+
+# ---- scikit-learn's checks of networks that are trained; test_base_estimators.py has those without hidden layers
+
+
+CHECKED = [
+    AutoEncoder(),
+    AutoEncoder(1, hidden=(8, 4), activation="tanh"),
+    AutoEncoder(1, hidden=(8,), activation="relu", variational=True),
+    AutoEncoder(1, hidden=(8,), solver=Adam(held_out=0.0, max_epochs=5, rate=1e-2)),
+]
+
+
+@parametrize_with_checks(CHECKED)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.RankWarning", "ignore::lowdim.errors.ConvergenceWarning")
+def test_checks_of_scikit_learn(estimator, check):
+    """No expected failures. Some checks have as few columns as components, or end after a few epochs, of which models
+    warn."""
+    check(estimator)

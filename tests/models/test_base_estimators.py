@@ -82,7 +82,7 @@ CHECKED = [
     GCCA(1, regularization=0.2),
     FeatureMapPCA(),
     FeatureMapPCA(1),
-    # Networks with hidden layers, which need torch, are in test_auto_encoder_checks.py.
+    # Networks with hidden layers, which need torch, are in test_auto_encoder_training.py.
     AutoEncoder(hidden=()),
     AutoEncoder(1, hidden=(), variational=True),
     ICA(),

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from examples import KERNEL_SOLVER_EXAMPLES, MODELS, X, Y, make, tables
+from inputs import to_numpy
 from lowdim import models
 from lowdim import sklearn as drop_in
-from lowdim._core.arrays import to_numpy
 from lowdim.solvers import EM
 
 #: Some rows count several times, and some not at all.

@@ -12,9 +12,8 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
 from inputs import INPUTS, Unreadable, namespace, table, to_numpy
-from lowdim import PCA, FeatureMapPCA, kernels, plan
+from lowdim import PCA, FeatureMapPCA, kernels, open_source, plan
 from lowdim.features import Polynomial
-from lowdim.sources.array import ArraySource
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((30, 3)), RNG.standard_normal((6, 3))
@@ -272,6 +271,6 @@ def test_a_plan_knows_the_number_of_features_without_reading_a_row(feature_map, 
     rows = np.random.default_rng(0).standard_normal((70, 4))
     model = FeatureMapPCA(2, feature_map=feature_map)
     planned = model.plan(Unreadable(rows))
-    assert planned.n_bytes == plan((70, width), 2, traits=replace(ArraySource(rows).traits, by_feature=False)).n_bytes
+    assert planned.n_bytes == plan((70, width), 2, traits=replace(open_source(rows).traits, by_feature=False)).n_bytes
     assert model.fit(rows).mean_.shape == (width,)
     assert model.plan_.n_bytes == planned.n_bytes

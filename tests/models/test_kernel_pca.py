@@ -1,9 +1,16 @@
 """Kernel PCA: identities, special cases, every solver, every kind of rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import make_circles
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from examples import MAPS, able
@@ -23,9 +30,8 @@ from lowdim.kernels import (
     ThinPlateSpline,
 )
 from lowdim.solvers import KERNEL_SOLVERS, KrylovKernel, Nystrom, Status
-from lowdim.solvers.iteration import Lanczos
 from oracles import tolerance
-from recorder import RecordedProgress
+from recorder import passes_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.IndefiniteWarning")
 RNG = np.random.default_rng(0)
@@ -260,7 +266,12 @@ def test_auto_never_gives_up(monkeypatch):
     """Where the iteration would, `auto` goes on with LAPACK."""
     rows = np.random.default_rng(4).standard_normal((600, 3))
     expected = KernelPCA(3, kernel=Gaussian(1.0), solver="dense").fit(rows)
-    monkeypatch.setattr(Lanczos, "_status", lambda self, *a, **k: Status.NOT_CONVERGED)
+
+    class GivesUp(KrylovKernel):
+        def solve(self, *given):
+            return replace(super().solve(*given), status=Status.NOT_CONVERGED)
+
+    monkeypatch.setitem(KERNEL_SOLVERS, "krylov", GivesUp())
     model = KernelPCA(3, kernel=Gaussian(1.0)).fit(rows)
     assert model.solver_ == "dense"
     assert "not_converged" in model.plan_.why
@@ -293,12 +304,9 @@ def test_options_of_a_solver():
 
 
 def test_progress_is_reported():
-    progress = RecordedProgress()
     rows = np.random.default_rng(6).standard_normal((1200, 4))
-    model = KernelPCA(3, kernel="rbf", solver="matrix-free")
-    model._check_parameters()
-    model._fit_rows(model._rows(model._open(rows, reset=True), None, progress))
-    assert [name for name, _ in progress.passes[:2]] == ["Sample", "KernelMatrix"]
+    made = passes_of(KernelPCA(3, kernel="rbf", solver="matrix-free").fit, rows)
+    assert made[:2] == ["Sample", "KernelMatrix"]
 
 
 # ---- Kinds of rows
@@ -413,3 +421,24 @@ def test_clone_and_names():
     model = KernelPCA(2, kernel=Gaussian(2.0) + Linear(), solver=Nystrom(20, choose="k-means++"))
     assert clone(model).get_params() == model.get_params()
     assert list(model.fit(X).get_feature_names_out()) == ["PC1", "PC2"]
+
+
+# ---- The width
+
+
+def test_purpose_chooses_the_width_and_pre_images_do_not():
+    """As docs/kernel_pca.md says: the error of pre-images prefers the widest kernel."""
+    X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    X, new, y, new_y = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
+    median = KernelPCA(2, kernel="rbf").fit(X).kernel_.sigma
+    kernels = [Gaussian(sigma=share * median) for share in (2.0, 1.0, 0.5, 0.25, 0.125)]
+    errors = []
+    for kernel in kernels:
+        model = KernelPCA(2, kernel=kernel).fit(X)
+        errors.append(np.mean((model.inverse_transform(model.transform(new)) - new) ** 2))
+    assert np.argmin(errors) == 0
+    pipeline = make_pipeline(KernelPCA(2), StandardScaler(), LogisticRegression(C=1e3))
+    assert pipeline.set_params(kernelpca__kernel=kernels[0]).fit(X, y).score(new, new_y) < 0.7
+    search = GridSearchCV(pipeline, {"kernelpca__kernel": kernels}).fit(X, y)
+    assert search.best_params_["kernelpca__kernel"] in kernels[2:4]
+    assert search.score(new, new_y) > 0.95

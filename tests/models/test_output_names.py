@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 import lowdim.sklearn
 from examples import MODELS, X, Y, make, tables
 from lowdim import CCA, GCCA, ICA, PCA, KernelCCA, PLSRegression, Whitening, bootstrap, permutation_test
-from lowdim.errors import GaussianWarning, LowdimWarning, without_warnings
+from lowdim.errors import GaussianWarning, LowdimWarning
 from lowdim.inspect import column_names, importance
 
 STEMS = {
@@ -36,7 +36,7 @@ STEMS = {
 
 
 def fitted(name, *given, **options):
-    with without_warnings(LowdimWarning):
+    with warnings.catch_warnings(action="ignore", category=LowdimWarning):
         return make(name, **options).fit(*(given or tables(name)))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.utils import get_tags
 
 import examples
 import lowdim
@@ -375,7 +376,7 @@ def test_what_cannot_be_kept(tmp_path):
 # ---- Errors, signatures
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if not getattr(lowdim, name)._takes_nan])
+@pytest.mark.parametrize("name", [name for name in MODELS if not get_tags(examples.make(name)).input_tags.allow_nan])
 def test_a_bad_entry_is_named_and_nothing_is_left(name, tmp_path):
     bad = X.copy()
     bad[80, 2] = np.nan

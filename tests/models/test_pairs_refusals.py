@@ -10,25 +10,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import NotFittedError
 
+from examples import REDUCED, make
 from inputs import table
 from lowdim import CCA, GCCA, PCR, PLSSVD, KernelCCA, PLSCanonical, PLSRegression
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
 from lowdim.solvers import REDUCTIONS
-from lowdim.solvers import problem as base
 
 #: Errors that are meant for users.
 OURS = (ValueError, MissingValues, NoVariance)
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((20, 4)), RNG.standard_normal((20, 3))
-MODELS = {
-    "PCR": PCR,
-    "PLSRegression": PLSRegression,
-    "PLSCanonical": PLSCanonical,
-    "PLSSVD": PLSSVD,
-    "CCA": CCA,
-    "GCCA": GCCA,
-}
-each_model = pytest.mark.parametrize("kind", list(MODELS))
+each_model = pytest.mark.parametrize("kind", REDUCED)
 
 
 def with_bad(A, value, row=7, column=2):
@@ -47,7 +39,7 @@ def test_bad_entries_are_named_with_their_table(kind, value, solver):
             rf"Input {name} contains {what}: column 2, first in row 7. (Complete rows of f|F)inite numbers are needed"
         )
         with pytest.raises(ValueError, match=message):
-            MODELS[kind](1, solver=solver).fit(x, y)
+            make(kind, n_components=1, solver=solver).fit(x, y)
 
 
 def test_missing_values_name_what_can_impute():
@@ -67,22 +59,22 @@ def test_named_columns_are_named():
 def test_entries_too_large_for_squares(kind, value):
     for x, y, name in ((with_bad(X, value), Y, "X"), (X, with_bad(Y, value), "y")):
         with pytest.raises(ValueError, match=f"Input {name} holds values too large for their squares"):
-            MODELS[kind](1).fit(x, y)
+            make(kind, n_components=1).fit(x, y)
 
 
 @each_model
 def test_tables_of_different_lengths(kind):
     with pytest.raises(ValueError, match="inconsistent numbers of samples: X has 20, y has 19 rows"):
-        MODELS[kind](1).fit(X, Y[:19])
+        make(kind, n_components=1).fit(X, Y[:19])
     for x, y in (([X[:10], X[10:]], iter([Y[:4], Y[4:15]])), (iter([X[:10]]), iter([Y]))):
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-            MODELS[kind](1).fit(x, y)
+            make(kind, n_components=1).fit(x, y)
 
 
 @each_model
 def test_y_is_needed(kind):
     with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
-        MODELS[kind](1).fit(X)
+        make(kind, n_components=1).fit(X)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +98,7 @@ def test_n_components_out_of_range(kind, k):
     with pytest.raises(
         ValueError, match=r"n_components=.* (must be a whole number between 1 and [34], or None|is not one of 'cv')"
     ):
-        MODELS[kind](k).fit(X, Y)
+        make(kind, n_components=k).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +118,7 @@ def test_n_components_out_of_range(kind, k):
 )
 def test_options_that_make_no_sense(kind, options, message):
     with pytest.raises(ValueError, match=message):
-        MODELS[kind](1, **options).fit(X, Y)
+        make(kind, n_components=1, **options).fit(X, Y)
 
 
 def test_streams_that_cannot_be_read_by_columns_or_again_are_gathered():
@@ -144,7 +136,7 @@ def test_streams_that_cannot_be_read_by_columns_or_again_are_gathered():
 
 @each_model
 def test_other_columns_than_those_of_the_fit(kind):
-    model = MODELS[kind](1).fit(X, Y)
+    model = make(kind, n_components=1).fit(X, Y)
     with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
         model.transform(X[:, :3])
     if kind != "GCCA":
@@ -159,13 +151,13 @@ def test_other_columns_than_those_of_the_fit(kind):
 @each_model
 def test_unfitted(kind):
     with pytest.raises(NotFittedError):
-        MODELS[kind](1).transform(X)
+        make(kind, n_components=1).transform(X)
 
 
 @each_model
 @pytest.mark.parametrize("bad", ["NaN in y", "short y", "no variance", "text"])
 def test_a_failed_fit_leaves_the_model_as_it_was(kind, bad):
-    model = MODELS[kind](1).fit(X, Y)
+    model = make(kind, n_components=1).fit(X, Y)
     before = copy.deepcopy(vars(model))
     args = {
         "NaN in y": (X, with_bad(Y, np.nan)),
@@ -176,7 +168,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(kind, bad):
     with pytest.raises(ValueError):
         model.fit(*args)
     assert vars(model).keys() == before.keys()
-    np.testing.assert_array_equal(model.transform(X), MODELS[kind](1).fit(X, Y).transform(X))
+    np.testing.assert_array_equal(model.transform(X), make(kind, n_components=1).fit(X, Y).transform(X))
 
 
 @each_model
@@ -185,7 +177,7 @@ def test_inputs_are_left_alone(kind):
     for A in (x, y, w):
         A.setflags(write=False)
     for solver in REDUCTIONS:
-        model = MODELS[kind](1, solver=solver).fit(x, y, sample_weight=w)
+        model = make(kind, n_components=1, solver=solver).fit(x, y, sample_weight=w)
         model.transform(x)
     np.testing.assert_array_equal(x, X)
 
@@ -253,8 +245,8 @@ def assert_a_clear_error_or_finite_results(model, x, y):
         assert np.all(np.isfinite(value)), f"{what} = {value}"
 
 
-def test_more_memory_than_there_is_is_refused_with_numbers(monkeypatch):
-    monkeypatch.setattr(base, "memory_bytes", lambda: 2**16)
+def test_more_memory_than_there_is_is_refused_with_numbers(memory):
+    memory(2**16)
     x, y = RNG.standard_normal((60, 50)), RNG.standard_normal((60, 50))
     with pytest.raises(MemoryError, match=r"solver='covariance' on tables of 100 columns would need .* GiB"):
         PLSRegression(1).fit(x, y)

@@ -16,9 +16,10 @@ def eigenvalues(X, standardize=False, ddof=1, summary=Moments, weights=None):
     return Eigenvalues.from_summary(summarize(X, summary, weights=weights), standardize, ddof)
 
 
-def ask(name, e):
-    options = {"n_draws": 20} if "n_draws" in RULES[name].options else {}
-    return RULES[name].function(e, **options)
+def ask(name, e, **options):
+    """K and the curve of the rule of this name; without options, simulations are few."""
+    few = {"n_draws": 20} if "n_draws" in RULES[name].options and not options else {}
+    return RULES[name].function(e, **few, **options)
 
 
 def with_signal(n, p, k, strength=3.0, seed=0):

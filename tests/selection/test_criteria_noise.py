@@ -9,11 +9,11 @@ from sklearn.datasets import load_wine
 
 from lowdim import Moments
 from lowdim.selection import Eigenvalues
-from lowdim.selection.criteria import gavish_donoho, hard_threshold, marchenko_pastur, median_of_law, velicer
-from lowdim.selection.parallel_analysis import parallel, simulate_eigenvalues
+from lowdim.selection.criteria import hard_threshold, median_of_law
+from lowdim.selection.parallel_analysis import simulate_eigenvalues
 
 #: All rules of eigenvalues.
-from selection.tables_drawn import TALL, UNITS, WIDE, eigenvalues, with_signal
+from selection.tables_drawn import TALL, UNITS, WIDE, ask, eigenvalues, with_signal
 
 # ---- Random matrices
 
@@ -89,17 +89,17 @@ def test_thresholds_in_terms_of_singular_values(X, sigma2, ddof):
     s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[: min(n - 1, p)]
     N, beta = max(n - 1, p), min(n - 1, p) / max(n - 1, p)
     unit = np.median(s) / math.sqrt(slow_median(beta)) if sigma2 is None else math.sqrt(N * sigma2)
-    for rule, factor in ((gavish_donoho, hard_threshold(beta)), (marchenko_pastur, 1 + math.sqrt(beta))):
-        k, curve = rule(eigenvalues(X, ddof=ddof), sigma2)
+    for rule, factor in (("gavish-donoho", hard_threshold(beta)), ("marchenko-pastur", 1 + math.sqrt(beta))):
+        k, curve = ask(rule, eigenvalues(X, ddof=ddof), noise_variance=sigma2)
         assert k == np.sum(s > factor * unit)
         np.testing.assert_allclose(np.sqrt(curve * (n - ddof)), factor * unit, rtol=1e-8)
 
 
 def test_noise_variance_must_be_positive():
     for bad in (0.0, -1.0, float("nan"), float("inf")):
-        for rule in (gavish_donoho, marchenko_pastur):
+        for rule in ("gavish-donoho", "marchenko-pastur"):
             with pytest.raises(ValueError, match="noise_variance"):
-                rule(eigenvalues(TALL), bad)
+                ask(rule, eigenvalues(TALL), noise_variance=bad)
 
 
 # ---- Simulations
@@ -124,24 +124,25 @@ def test_simulated_eigenvalues_are_those_of_simulated_rows(n, p, standardize):
 
 
 def test_parallel_finds_components_and_noise():
-    assert parallel(eigenvalues(with_signal(300, 10, 3), True))[0] == 3
+    assert ask("parallel", eigenvalues(with_signal(300, 10, 3), True), n_draws=100)[0] == 3
     noise = np.random.default_rng(2).standard_normal((300, 10)) * np.linspace(1, 5, 10)
-    assert parallel(eigenvalues(noise))[0] == parallel(eigenvalues(noise, True))[0] == 0
+    for standardize in (False, True):
+        assert ask("parallel", eigenvalues(noise, standardize), n_draws=100)[0] == 0
 
 
 def test_parallel_thresholds():
     e = eigenvalues(TALL, True)
-    mean, high = parallel(e, 200, "mean")[1], parallel(e, 200, 0.95)[1]
+    mean, high = (ask("parallel", e, n_draws=200, quantile=q)[1] for q in ("mean", 0.95))
     # Eigenvalues of correlations add up to p in every draw.
     assert mean.sum() == pytest.approx(9) and np.all(high > mean)
-    np.testing.assert_array_equal(high, parallel(e, 200, 0.95)[1])
-    assert np.any(parallel(e, 200, 0.95, seed=1)[1] != high)
+    np.testing.assert_array_equal(high, ask("parallel", e, n_draws=200)[1])
+    assert np.any(ask("parallel", e, n_draws=200, seed=1)[1] != high)
 
 
 def test_parallel_stops_at_the_first_that_is_not_above():
     covariance = np.diag([9.0, 1, 1, 1])
     e = Eigenvalues.from_summary(Moments.from_covariance(covariance, 1000))
-    k, thresholds = parallel(e)
+    k, thresholds = ask("parallel", e, n_draws=100)
     # The first is no more than its own column gives by chance; what comes after it does not matter.
     assert k == 0 and e.values[0] < thresholds[0]
 
@@ -151,7 +152,7 @@ def test_parallel_stops_at_the_first_that_is_not_above():
 )
 def test_parallel_refuses(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
-        parallel(eigenvalues(TALL), **bad)
+        ask("parallel", eigenvalues(TALL), **bad)
 
 
 # ---- Partial correlations
@@ -168,12 +169,12 @@ def test_velicers_map(X):
         left = Z - (U[:, :k] * s[:k]) @ Vt[:k]
         R = np.corrcoef(left.T)
         slow.append((R[~np.eye(p, dtype=bool)] ** 2).mean())
-    k, curve = velicer(eigenvalues(X))
+    k, curve = ask("map", eigenvalues(X))
     np.testing.assert_allclose(curve, slow, rtol=1e-6)
-    assert k == int(np.argmin(slow)) == velicer(eigenvalues(X, True))[0]
+    assert k == int(np.argmin(slow)) == ask("map", eigenvalues(X, True))[0]
 
 
 def test_map_ends_where_nothing_is_left_of_a_column():
     X = np.column_stack([TALL[:, :4], TALL[:, 0] * 2 + 1, np.zeros(120)])
-    k, curve = velicer(eigenvalues(X))
+    k, curve = ask("map", eigenvalues(X))
     assert len(curve) <= 4 and np.all(np.isfinite(curve)) and 0 <= k < len(curve)

@@ -12,10 +12,7 @@ from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, TimeSeri
 
 from lowdim import Moments, summarize
 from lowdim.selection.folds import folds_of, split_summaries
-from lowdim.sources.array import ArraySource
-from lowdim.sources.beside import BesideSource
 from lowdim.summaries import Labelled
-from lowdim.summaries.base import union
 
 N = 37
 random = np.random.default_rng(0)
@@ -87,16 +84,18 @@ def test_parts_are_the_rows_of_each_label_however_they_are_cut(labels, cuts, wei
 def test_all_but_one_is_a_merge_of_the_others():
     """Before and after, never a subtraction: a mean of 1e6 costs no digits."""
     folds = folds_of(5, N)
-    tables = BesideSource([ArraySource(X), ArraySource(folds.labels.astype(float))])
-    parts = summarize(tables, Labelled(Moments(3), folds.counts)).parts
+    parts = summarize(np.column_stack([X, folds.labels]), Labelled(Moments(3), folds.counts)).parts
     before = [part.scatter.copy() for part in parts[0]]
     for (train, test), (kept, left) in zip(split_summaries(parts, folds), KFold(5).split(X), strict=True):
         np.testing.assert_allclose(train.scatter, summarize(X[kept], Moments).scatter, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(test.scatter, summarize(X[left], Moments).scatter, rtol=1e-9, atol=1e-9)
         assert train.n_rows == len(kept)
-    np.testing.assert_allclose(union(parts[0]).scatter, summarize(X, Moments).scatter, rtol=1e-9, atol=1e-9)
     for part, scatter in zip(parts[0], before, strict=True):
         np.testing.assert_array_equal(part.scatter, scatter)
+    total = Moments(3)
+    for part in parts[0]:
+        total.merge(part)
+    np.testing.assert_allclose(total.scatter, summarize(X, Moments).scatter, rtol=1e-9, atol=1e-9)
 
 
 def test_other_labels_are_not_merged():

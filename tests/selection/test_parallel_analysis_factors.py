@@ -7,7 +7,6 @@ from sklearn.datasets import load_wine
 from lowdim import PCA, FactorAnalysis, Moments, choose_n_components, permutation_test
 from lowdim.selection import FACTOR_RULES, Eigenvalues
 from lowdim.selection import parallel_analysis as factor_parallel
-from lowdim.selection.parallel_analysis import parallel_factors, reduced_eigenvalues
 from selection.tables_drawn import eigenvalues
 
 RNG = np.random.default_rng(2)
@@ -30,18 +29,18 @@ def slow_reduced(X):
 @pytest.mark.parametrize("standardize", [False, True])
 def test_eigenvalues_of_the_reduced_correlations(standardize):
     units = np.geomspace(1e-3, 1e3, 12)
-    np.testing.assert_allclose(reduced_eigenvalues(eigenvalues(X * units, standardize)), slow_reduced(X), atol=1e-9)
-    with_constant = eigenvalues(np.insert(X, 3, 4.0, axis=1), standardize)
-    np.testing.assert_allclose(reduced_eigenvalues(with_constant), slow_reduced(X), atol=1e-9)
+    for table in (X * units, np.insert(X, 3, 4.0, axis=1)):
+        choice = choose_n_components(table, "parallel-factors", standardize=standardize)["parallel-factors"]
+        np.testing.assert_allclose(choice.eigenvalues, slow_reduced(X), atol=1e-9)
 
 
 def test_thresholds_are_those_of_simulated_rows():
     e = eigenvalues(X[:60, :6], True)
-    _, thresholds = parallel_factors(e, n_draws=2000, quantile="mean")
+    _, thresholds = FACTOR_RULES["parallel-factors"].function(e, n_draws=2000, quantile="mean")
     drawn = np.array([slow_reduced(RNG.standard_normal((60, 6))) for _ in range(2000)])
     error = drawn.std(axis=0) / np.sqrt(2000)
     assert np.all(np.abs(thresholds - drawn.mean(axis=0)) < 5 * error)
-    _, upper = parallel_factors(e, n_draws=2000)
+    _, upper = FACTOR_RULES["parallel-factors"].function(e, n_draws=2000)
     np.testing.assert_allclose(upper[:3], np.quantile(drawn, 0.95, axis=0)[:3], rtol=0.05)
 
 
@@ -64,9 +63,9 @@ def test_it_is_no_rule_for_components():
 def test_large_tables_take_the_leading_eigenvalues(monkeypatch):
     R = np.eye(80) + 0.1 * (1 - np.eye(80))
     e = Eigenvalues.from_summary(Moments.from_covariance(R, 500))
-    _, whole = parallel_factors(e, n_draws=100, quantile="mean")
+    _, whole = FACTOR_RULES["parallel-factors"].function(e, n_draws=100, quantile="mean")
     monkeypatch.setattr(factor_parallel, "_FACTORS_WHOLE_UP_TO", 0.0)
-    k, leading = parallel_factors(e, n_draws=100, quantile="mean")
+    k, leading = FACTOR_RULES["parallel-factors"].function(e, n_draws=100, quantile="mean")
     assert k == 1 and len(leading) < 80
     np.testing.assert_allclose(leading, whole[: len(leading)], rtol=0.01)
 
@@ -102,7 +101,7 @@ def test_permuted_columns():
     assert found.n_components == 3
     np.testing.assert_allclose(found.statistic, slow_reduced(X), atol=1e-9)
     # Gaussian columns: shuffles and simulations agree.
-    _, thresholds = parallel_factors(eigenvalues(X, True), n_draws=500, quantile="mean")
+    _, thresholds = FACTOR_RULES["parallel-factors"].function(eigenvalues(X, True), n_draws=500, quantile="mean")
     np.testing.assert_allclose(found.null.mean(axis=0)[:4], thresholds[:4], rtol=0.1)
     wine = load_wine().data
     same = permutation_test(FactorAnalysis(), np.insert(wine, 0, 1.0, axis=1), n_permutations=39, random_state=0)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from lowdim import choose_n_components
-from lowdim.selection import Eigenvalues
+from lowdim.selection import RULES, Eigenvalues
 from lowdim.selection import parallel_analysis as noise_spectrum
-from lowdim.selection import parallel_analysis as resampling
 from lowdim.selection.parallel_analysis import NoiseSpectrum
-from lowdim.summaries import GramRoot
+from recorder import passes_of
 
 DRAWS = 150
 
@@ -93,7 +92,7 @@ def test_parallel_analysis_of_large_tables_agrees_with_that_of_small_ones(standa
     X = structured()
     options = {"rules": "parallel", "standardize": standardize, "quantile": quantile, "n_draws": 60}
     whole = choose_n_components(X, **options)["parallel"]
-    monkeypatch.setattr(resampling, "_WHOLE_UP_TO", 0.0)
+    monkeypatch.setattr(noise_spectrum, "_WHOLE_UP_TO", 0.0)
     quick = choose_n_components(X, **options)["parallel"]
     assert quick.k == whole.k == 3
     # The curve ends soon after the first threshold that is not exceeded.
@@ -105,10 +104,10 @@ def test_parallel_analysis_of_large_tables_agrees_with_that_of_small_ones(standa
 
 
 def test_many_components_are_counted_to_the_end(monkeypatch):
-    monkeypatch.setattr(resampling, "_WHOLE_UP_TO", 0.0)
+    monkeypatch.setattr(noise_spectrum, "_WHOLE_UP_TO", 0.0)
     values = np.concatenate([np.full(30, 1e3), np.full(29, 1e-3)])
     e = Eigenvalues(values, 60.0, 200, 1, values.sum(), np.ones(200), None, False, np.ones(200, dtype=bool))
-    k, curve = resampling.parallel(e, n_draws=20)
+    k, curve = RULES["parallel"].function(e, n_draws=20)
     assert k == 30 and len(curve) > 30
 
 
@@ -133,17 +132,17 @@ def test_rules_of_a_wide_table_take_the_eigenvalues_of_the_covariance(standardiz
     assert e.total == pytest.approx(exact.sum(), rel=1e-12)
 
 
-def test_repeated_rows_are_not_read_again_for_eigenvalues_that_count_as_zero(monkeypatch):
+def test_repeated_rows_are_not_read_again_for_eigenvalues_that_count_as_zero():
     X = structured(40, 1200)
-    twice = np.vstack([X, X[:10]])
-    monkeypatch.setattr(GramRoot, "_product_of", None)
-    e = choose_n_components(twice, "kaiser").eigenvalues
-    assert e.rank == 39
+    made, once = (passes_of(choose_n_components, rows, "kaiser") for rows in (np.vstack([X, X[:10]]), X))
+    assert made == once == ["Columns", "Gram"]
+    assert choose_n_components(np.vstack([X, X[:10]]), "kaiser").eigenvalues.rank == 39
 
 
 def test_small_eigenvalues_that_count_are_still_found():
     X = structured(40, 1200)
     X[20] = X[21] + 1e-5 * np.random.default_rng(0).standard_normal(1200)
+    assert passes_of(choose_n_components, X, "kaiser") == ["Columns", "Gram", "GramRoot"]
     e = choose_n_components(X, "kaiser").eigenvalues
     exact = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:39] ** 2 / 39
     np.testing.assert_allclose(e.values, exact, rtol=1e-5)

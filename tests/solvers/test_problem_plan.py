@@ -7,13 +7,16 @@ from scipy import sparse
 from inputs import INPUTS
 from lowdim import PCA, open_source, plan
 from lowdim.solvers import SOLVERS, Krylov, Plan
-from lowdim.solvers import problem as base
-from lowdim.solvers.spectra import sklearn_solver
-from lowdim.sources.base import Traits
 
-STREAM_ONCE = Traits(rereadable=False, by_feature=False)
-STREAM = Traits(by_feature=False)
-SPARSE = Traits(sparse=True, stored=0.01)
+STREAM_ONCE = open_source(iter([np.zeros((3, 2))])).traits
+STREAM = open_source([np.zeros((3, 2))]).traits
+SPARSE = open_source(sparse.random_array((100, 100), density=0.01)).traits
+
+
+def cells(density):
+    """The traits of counts in float32, of which so many are stored."""
+    return open_source(sparse.random_array((100, 100), density=density, dtype=np.float32)).traits
+
 
 #: README's "Which solver runs for which input".
 CHOICES = {
@@ -26,8 +29,8 @@ CHOICES = {
     "sparse, few columns": ((50_000, 100), 20, SPARSE, "covariance"),
     "sparse, a third of the components": ((20_000, 1_500), 500, SPARSE, "covariance"),
     # Cases of single cells: the covariance takes five times as long, because its products cannot use the zeros.
-    "sparse, 6% stored": ((20_000, 3_000), 50, Traits(sparse=True, stored=0.06, itemsize=4), "krylov"),
-    "sparse, 12% stored": ((20_000, 3_000), 50, Traits(sparse=True, stored=0.12, itemsize=4), "krylov"),
+    "sparse, 6% stored": ((20_000, 3_000), 50, cells(0.06), "krylov"),
+    "sparse, 12% stored": ((20_000, 3_000), 50, cells(0.12), "krylov"),
     "list of blocks": ((10_000, 100), 5, STREAM, "covariance"),
     "list of blocks, fewer rows than columns": ((50, 300), 5, STREAM, "triangle"),
     "list of wide blocks": ((10_000, 5_000), 20, STREAM, "krylov"),
@@ -57,7 +60,7 @@ def test_what_is_planned_is_what_runs(shape, k):
 
 
 def test_it_is_pure():
-    a, b = (plan((1000, 300), 7, traits=Traits(n_bytes=8)) for _ in range(2))
+    a, b = (plan((1000, 300), 7, traits=open_source(np.zeros((2, 2))).traits) for _ in range(2))
     assert a == b
     assert isinstance(a, Plan)
     assert hash(a) == hash(b)
@@ -128,11 +131,11 @@ def test_other_things_are_refused(thing):
 
 
 def test_words_of_scikit_learn():
-    assert sklearn_solver("full") == "triangle"
+    assert PCA(svd_solver="full").plan(np.eye(3)).solver.name == "triangle"
     with pytest.raises(
         ValueError, match=r"svd_solver='lobpcg' is not one of 'auto', 'full', .*Options of a solver go into"
     ):
-        sklearn_solver("lobpcg")
+        PCA(svd_solver="lobpcg").plan(np.eye(3))
 
 
 # ---- What cannot be
@@ -171,8 +174,8 @@ def test_streams_are_gathered_by_the_model(name, solver):
     np.testing.assert_array_equal(model.components_, PCA(2, solver=solver).fit(rows).components_)
 
 
-def test_more_than_the_memory_there_is(monkeypatch):
-    monkeypatch.setattr(base, "memory_bytes", lambda: 2**30)
+def test_more_than_the_memory_there_is(memory):
+    memory(2**30)
     with pytest.raises(
         MemoryError, match=r"on 20000 columns would need .* GiB, this machine has 1\.0 GiB in total\. Pass n_comp"
     ):
@@ -181,8 +184,8 @@ def test_more_than_the_memory_there_is(monkeypatch):
     assert plan((500, 200_000), 10).solver.name in ("gram", "krylov")
 
 
-def test_memory_that_is_not_known_is_not_asked_about(monkeypatch):
-    monkeypatch.setattr(base, "memory_bytes", lambda: 0)
+def test_memory_that_is_not_known_is_not_asked_about(memory):
+    memory(0)
     assert plan((30_000, 20_000), None).solver.name == "covariance"
 
 

@@ -1,4 +1,4 @@
-"""ICA's plan, its solvers as objects with their own options, and the door that both go through."""
+"""ICA's plan, its solvers as objects with their own options, and what every solver finds."""
 
 import pickle
 
@@ -8,10 +8,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from lowdim import ICA, PCA, open_source
-from lowdim.densities import Sech
+from lowdim import ICA, PCA
 from lowdim.errors import ConvergenceWarning, RankWarning
-from lowdim.reading.rows import Rows
 from lowdim.solvers import (
     ICA_SOLVERS,
     FixedPointICA,
@@ -19,13 +17,10 @@ from lowdim.solvers import (
     Krylov,
     Plan,
     QuasiNewtonICA,
-    Request,
     Status,
-    ica,
-    spectra,
 )
-from lowdim.solvers.ica.objective import IcaRequest, make_whitener
 from models.ica_mixes import gradient, mix
+from recorder import heard, passes_of
 
 X, _ = mix("both", 2000)
 MANY, _ = mix("both", 48_000)
@@ -167,18 +162,19 @@ def test_a_plan_is_what_runs(solver, k, rows):
 
 def test_a_plan_of_whitening_and_unmixing():
     whitening, planned = PCA(3, ddof=0).plan(X), ICA(3, n_init=4).plan(X)
-    alone = ica.plan(Rows(open_source(X)), IcaRequest(Sech(), 3, n_init=4), "quasi-newton")
-    assert planned.passes == whitening.passes + alone.passes
-    assert planned.n_bytes == whitening.n_bytes + alone.n_bytes
-    assert alone.passes == 4 * ICA(3).plan(X).passes - 4 * whitening.passes
+    once = ICA(3).plan(X)
+    assert planned.passes - whitening.passes == 4 * (once.passes - whitening.passes)
+    # Starts are tried one after the other.
+    assert planned.n_bytes == once.n_bytes > whitening.n_bytes
 
 
 def test_a_sample_and_white_rows_take_memory():
-    def n_bytes(rows, k=3, **options):
-        return ica.plan(Rows(open_source(rows)), IcaRequest(Sech(), k, **options), "quasi-newton").n_bytes
+    def n_bytes(rows, **options):
+        """Beyond those of the whitening."""
+        return ICA(3, **options).plan(rows).n_bytes - PCA(3, ddof=0).plan(rows).n_bytes
 
     # A start that is given needs no sample.
-    assert n_bytes(MANY) > 8 * 5000 * 5 + n_bytes(MANY, start=np.eye(3))
+    assert n_bytes(MANY) > 8 * 5000 * 5 + n_bytes(MANY, w_init=np.eye(3))
     wide = np.random.default_rng(0).standard_normal((3000, 13))
     white = 8 * 3000 * 3
     assert n_bytes(wide) == white + n_bytes(wide[:, :12])
@@ -251,50 +247,36 @@ def test_weights_that_are_too_few():
         ICA().fit(X[:2], sample_weight=[0.0, 1.0])
 
 
-# ---- The door itself
+# ---- Results
 
 
 @pytest.mark.parametrize("solver", list(ICA_SOLVERS))
-def test_solve_gives_sources_in_order(solver):
-    rows = Rows(open_source(X))
-    spectrum, _ = spectra.solve(rows, Request(k=4, ddof=0))
-    whitener = make_whitener(rows, spectrum, 1e-6)
-    fit, plan = ica.solve(rows, IcaRequest(Sech(), n_init=3, seed=1, whitener=whitener), solver)
-    assert plan.passes == fit.passes
-    assert fit.best.status is Status.CONVERGED
-    assert np.all(np.diff(fit.sizes) <= 0)
-    np.testing.assert_allclose(fit.best.W @ whitener.matrix @ fit.mixing.T, np.eye(4), atol=1e-10)
-    assert fit.stability.shape == (4,)
-    Z = (X - whitener.mean) @ whitener.matrix.T
+def test_sources_are_in_order(solver):
+    model = ICA(4, n_init=3, random_state=1, solver=solver)
+    made = passes_of(model.fit, X)
+    # One pass for the whitening.
+    assert model.plan_.passes == model.n_passes_ == len(made)
+    assert model.status_ is Status.CONVERGED
+    assert np.all(np.diff(model.explained_variance_) <= 0)
+    np.testing.assert_allclose(model.components_, model.unmixing_ @ model.whitening_, atol=1e-12)
+    np.testing.assert_allclose(model.components_ @ model.mixing_, np.eye(4), atol=1e-10)
+    assert model.stability_.shape == (4,)
+    Z = (X - model.mean_) @ model.whitening_.T
     np.testing.assert_allclose(Z.T @ Z / len(X), np.eye(4), atol=1e-8)
 
 
-def test_a_request_without_a_whitener_is_for_plans():
-    rows = Rows(open_source(X))
-    assert ica.plan(rows, IcaRequest(Sech()), "quasi-newton").solver == QuasiNewtonICA()
-    with pytest.raises(TypeError, match="can be planned but not solved"):
-        ica.solve(rows, IcaRequest(Sech()))
-
-
 def test_progress_is_told_of_all_passes():
-    heard = []
-
-    class Listener:
-        def begin(self, what, n_blocks, block_rows=None):
-            heard.append(what)
-
-        def step(self):
-            pass
-
-        def end(self):
-            pass
-
     wide = np.column_stack([X, X @ np.random.default_rng(0).standard_normal((5, 20))])
-    for data in (X, wide, MANY):
-        heard.clear()
+    for data in (X, wide):
         model = ICA(3)
-        rows = Rows(open_source(data), None, Listener())
-        model._open_tables(data, None)
-        model._fit_rows(rows)
-        assert heard.count("ScoreMoments") + heard.count("Sample") == model.n_passes_ - 1
-        assert heard[0] == "Moments"
+        made = passes_of(model.fit, data)
+        assert made.count("ScoreMoments") + made.count("Sample") == model.n_passes_ - 1
+        assert made[0] == "Moments"
+
+
+def test_callbacks_are_told_of_the_passes_over_all_rows_and_not_of_those_over_a_sample():
+    pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9 or newer")
+    model = ICA(3)
+    told = heard(model, MANY).passes
+    assert told.count("ScoreMoments") + told.count("Sample") == model.n_passes_ - 1
+    assert told[:2] == ["Moments", "Sample"]

@@ -7,8 +7,8 @@ from examples import density
 from lowdim import open_source, summarize
 from lowdim.densities import DENSITIES, Sech
 from lowdim.reading.rows import Rows
-from lowdim.solvers import FixedPointICA, QuasiNewtonICA, Status
-from lowdim.solvers.ica.objective import Objective
+from lowdim.solvers import FixedPointICA, QuasiNewtonICA, Status, ica
+from lowdim.solvers.ica.objective import IcaRequest, Objective
 from lowdim.solvers.ica.quasi_newton import curvatures, preconditioned
 from lowdim.summaries import ScoreMoments
 from oracles import tolerance
@@ -171,3 +171,10 @@ def test_a_tolerance_below_rounding_ends():
     found = QuasiNewtonICA(1e-30, max_iter=500).run(objective(), W, np.zeros(K, bool), True)
     assert found.n_iter < 200
     assert found.gradient_norm < 1e-13
+
+
+def test_a_request_without_a_whitener_is_for_plans():
+    rows = Rows(open_source(X))
+    assert ica.plan(rows, IcaRequest(Sech()), "quasi-newton").solver == QuasiNewtonICA()
+    with pytest.raises(TypeError, match="can be planned but not solved"):
+        ica.solve(rows, IcaRequest(Sech()))

@@ -7,7 +7,7 @@ from lowdim import kernel_plan
 from lowdim.kernels import Gaussian, Polynomial, Sigmoid
 from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, KernelSolver, KrylovKernel, Nystrom
 from lowdim.solvers.kernel import matrix as kernel_matrix
-from lowdim.solvers.kernel.matrix import KernelJob, KernelMatrix, Tiles, memory_allowed
+from lowdim.solvers.kernel.matrix import KernelJob, KernelMatrix, Tiles
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((101, 3))
@@ -121,11 +121,14 @@ def test_plans_stay_within_the_memory():
 
 
 def test_memory_in_words():
-    assert memory_allowed("2 GiB") == 2 * 2**30
-    assert memory_allowed("1.5gb") == 1.5e9
-    assert memory_allowed("500 MB") == 500e6
-    assert memory_allowed("12345") == memory_allowed(12345) == 12345
-    assert memory_allowed(None) > 2**20
+    # As much of the matrix is kept as is allowed.
+    told = {"2 GiB": 2 * 2**30, "1.5gb": 1.5e9, "500 MB": 500e6, "700000000": 7e8, 7 * 10**8: 7e8}
+    for words, allowed in told.items():
+        assert kernel_plan((50_000, 5), 10, memory=words).n_bytes == allowed
+    for little in ("12345", 12345):
+        with pytest.raises(MemoryError, match=r"memory=0\.0 MiB is allowed"):
+            kernel_plan((500, 5), 3, memory=little)
+    assert kernel_plan((500, 5), 3).n_bytes > 2**20
 
 
 def test_every_solver_has_a_name_and_costs_something():

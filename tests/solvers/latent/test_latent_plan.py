@@ -9,9 +9,9 @@ from scipy import sparse
 import lowdim
 from inputs import with_missing
 from lowdim import PPCA, FactorAnalysis, Moments, open_source, summarize
-from lowdim.reading.rows import Rows
 from lowdim.solvers import EM, LATENT_SOLVERS, Newton, Status, latent
-from lowdim.solvers.latent.base import ClosedForm, LatentJob, LatentRequest
+from lowdim.solvers.latent.base import ClosedForm, LatentJob
+from recorder import passes_of
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((120, 2)) @ RNG.standard_normal((2, 6)) + 0.5 * RNG.standard_normal((120, 6)) + 4.0
@@ -53,18 +53,17 @@ def test_a_plan_does_not_look_for_missing_entries():
 
 
 @pytest.mark.parametrize("name", list(LATENT_SOLVERS))
-def test_the_door_for_rows_and_for_moments(name):
+def test_rows_and_their_moments(name):
     """Both ways lead to the same likelihood."""
     solver = LATENT_SOLVERS[name]()
-    request = LatentRequest(2, tied=False, floor=1e-6)
-    fit, plan = latent.solve(Rows(open_source(X)), request, solver)
-    again, from_summary = latent.solve_summary(summarize(X, Moments(6, wide=True)), request, name)
-    assert plan.solver == from_summary.solver == solver
-    assert (from_summary.passes, from_summary.why) == (0, "from a summary")
-    assert fit.status is again.status is Status.CONVERGED
-    assert again.loglike[-1] == pytest.approx(fit.loglike[-1], rel=1e-8)
-    newton, _ = latent.solve(Rows(open_source(X)), request, Newton())
-    assert fit.loglike[-1] == pytest.approx(newton.loglike[-1], rel=1e-6)
+    fit = FactorAnalysis(2, solver=solver).fit(X)
+    again = FactorAnalysis(2, solver=name).fit_summary(summarize(X, Moments(6, wide=True)))
+    assert fit.plan_.solver == again.plan_.solver == solver
+    assert (again.plan_.passes, again.plan_.why) == (0, "from a summary")
+    assert fit.status_ is again.status_ is Status.CONVERGED
+    assert again.loglike_[-1] == pytest.approx(fit.loglike_[-1], rel=1e-8)
+    newton = FactorAnalysis(2, solver=Newton()).fit(X)
+    assert fit.loglike_[-1] == pytest.approx(newton.loglike_[-1], rel=1e-6)
 
 
 @pytest.mark.parametrize("name", list(LATENT_SOLVERS))
@@ -140,13 +139,16 @@ def test_auto_compares_the_work_of_all_solvers_of_the_table(monkeypatch):
     assert PPCA(2).fit(X).solver_ == "covariance"
 
 
-def test_a_job_that_does_not_fit_is_refused_before_the_rows_are_summarized(monkeypatch):
+def test_a_job_that_does_not_fit_is_refused_before_the_rows_are_summarized(memory):
     """The first block is looked at before, since rows with missing entries need less memory."""
-    monkeypatch.setattr(LatentJob, "memory", 1000)
-    monkeypatch.setattr(Rows, "summarize", None)
-    for solver in ("auto", "newton", "em"):
+    memory(1000)
+
+    def refused(solver):
         with pytest.raises(MemoryError, match="on 6 columns"):
             FactorAnalysis(2, solver=solver).fit(X)
+
+    for solver in ("auto", "newton", "em"):
+        assert passes_of(refused, solver) == []
 
 
 def test_options_of_em_hold_for_rows_with_missing_entries():

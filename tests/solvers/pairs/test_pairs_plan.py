@@ -3,29 +3,14 @@
 import numpy as np
 import pytest
 
+from examples import MODELS, REDUCED, make
 from inputs import blocks
-from lowdim import CCA, GCCA, PCR, PLSSVD, KernelCCA, Moments, PLSCanonical, PLSRegression, summarize
-from lowdim.solvers import REDUCTIONS, CovarianceReduction, GramReduction, Status, TriangleReduction
-from lowdim.solvers import pairs as tables
-from lowdim.solvers import problem as base
-from lowdim.solvers.pairs.reductions import TablesJob
-from lowdim.solvers.problem import EIGH_WORK
-from lowdim.sources.base import Traits
+from lowdim import CCA, GCCA, PCR, KernelCCA, Moments, PLSCanonical, PLSRegression, open_source, summarize
+from lowdim.solvers import REDUCTIONS, CovarianceReduction, GramReduction, Job, Status, TriangleReduction
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((30, 5)), RNG.standard_normal((30, 3))
-MODELS = {
-    "PCR": PCR,
-    "PLSRegression": PLSRegression,
-    "PLSCanonical": PLSCanonical,
-    "PLSSVD": PLSSVD,
-    "CCA": lambda k=None, **o: CCA(k, regularization=0.1, **o),
-    "GCCA": lambda k=None, **o: GCCA(k, regularization=0.1, **o),
-}
-each_model = pytest.mark.parametrize("kind", list(MODELS))
-
-#: Columns of tables side by side cannot be read.
-SIDE_BY_SIDE = Traits(by_feature=False)
+each_model = pytest.mark.parametrize("kind", REDUCED)
 
 #: Rows, widths of the tables, whether columns of each can be read, and what runs.
 CHOICES = {
@@ -45,14 +30,22 @@ CHOICES = {
 }
 
 
-def job(n, widths, columns, traits=SIDE_BY_SIDE):
-    return TablesJob(n, sum(widths), None, traits, tuple(widths), tuple(columns))
+def of_one(kind, **options):
+    """The model with one component, also of fewer rows than columns."""
+    return make(kind, **MODELS[kind].wide_options, n_components=1, **options)
+
+
+def planned(n, widths, columns, solver="auto"):
+    """The plan for tables of zeros, which take no memory."""
+    zeros = [np.broadcast_to(0.0, (n or 3, p)) for p in widths]
+    given = [iter([A]) if n is None else A if by_column else [A] for A, by_column in zip(zeros, columns, strict=True)]
+    return PLSRegression(1, solver=solver).plan(*given) if len(given) == 2 else GCCA(1, solver=solver).plan(given)
 
 
 @pytest.mark.parametrize("what", list(CHOICES))
 def test_auto_chooses_as_the_table_says(what):
     *of, expected = CHOICES[what]
-    assert tables.plan_job(job(*of)).solver.name == expected
+    assert planned(*of).solver.name == expected
 
 
 def rule(n, widths, columns, memory):
@@ -69,64 +62,61 @@ def rule(n, widths, columns, memory):
     elif not all(columns) or not fits["gram"]:
         name = "triangle"
     else:
-        fewer = n * n * p + len(widths) * EIGH_WORK * n**3 < n * p * p + p**3
+        fewer = n * n * p + 4 * len(widths) * n**3 < n * p * p + p**3
         name = "gram" if fewer or not fits["covariance"] else "covariance"
     return name if fits[name] else None
 
 
-@pytest.mark.parametrize("memory", [0, 2**12, 2**14, 2**16, 2**18, 2**40])
-def test_the_choice_is_the_rule(monkeypatch, memory):
-    monkeypatch.setattr(base, "memory_bytes", lambda: memory)
+@pytest.mark.parametrize("n_bytes", [0, 2**12, 2**14, 2**16, 2**18, 2**40])
+def test_the_choice_is_the_rule(memory, n_bytes):
+    memory(n_bytes)
     compared = 0
     for widths in [(1, 1), (7, 2), (30, 1), (30, 30), (200, 3), (60, 50, 40), (500, 400)]:
         for n in [None, 1, 2, 5, 20, 29, 30, 45, 60, 90, 150, 199, 200, 400, 499, 500, 1000]:
             for columns in [(True,) * len(widths), (False,) * len(widths), (True,) + (False,) * (len(widths) - 1)]:
                 of = (n, widths, (False,) * len(widths) if n is None else columns)
-                expected = rule(*of, memory)
+                expected = rule(*of, n_bytes)
                 if expected is not None:
-                    assert tables.plan_job(job(*of)).solver.name == expected, of
+                    assert planned(*of).solver.name == expected, of
                     compared += 1
                 elif n is not None and n < max(widths):
                     with pytest.raises(MemoryError, match=f"solver='triangle' on tables of {sum(widths)} columns"):
-                        tables.plan_job(job(*of))
+                        planned(*of)
     assert compared > 30
 
 
-def test_where_the_covariance_is_too_large_something_smaller_runs(monkeypatch):
-    monkeypatch.setattr(base, "memory_bytes", lambda: 40 * 100 * 70)
-    assert tables.plan_job(job(60, (50, 50), (False, False))).solver.name == "triangle"
+def test_where_the_covariance_is_too_large_something_smaller_runs(memory):
+    memory(40 * 100 * 70)
+    assert planned(60, (50, 50), (False, False)).solver.name == "triangle"
     with pytest.raises(MemoryError, match=r"solver='covariance' on tables of 100 columns would need .* PCA first"):
-        tables.plan_job(job(80, (50, 50), (False, False)))
+        planned(80, (50, 50), (False, False))
 
 
 @pytest.mark.parametrize("name", list(REDUCTIONS))
-def test_a_reduction_that_was_asked_for_is_refused_where_memory_is_too_small(monkeypatch, name):
-    of = job(30, (50, 50), (True, True))
-    needed = tables.plan_job(of, name).n_bytes
-    monkeypatch.setattr(base, "memory_bytes", lambda: needed)
-    assert tables.plan_job(of, name).why == "as requested"
-    monkeypatch.setattr(base, "memory_bytes", lambda: needed - 1)
+def test_a_reduction_that_was_asked_for_is_refused_where_memory_is_too_small(memory, name):
+    of = (30, (50, 50), (True, True), name)
+    needed = planned(*of).n_bytes
+    memory(needed)
+    assert planned(*of).why == "as requested"
+    memory(needed - 1)
     with pytest.raises(MemoryError, match=f"solver='{name}' on tables of 100 columns"):
-        tables.plan_job(of, name)
-    with pytest.raises(MemoryError, match=f"solver='{name}'"):
-        PLSRegression(1, solver=name).plan(RNG.standard_normal((30, 50)), RNG.standard_normal((30, 50)))
+        planned(*of)
 
 
-def test_blocks_that_do_not_fit_are_refused(monkeypatch):
-    monkeypatch.setattr(base, "memory_bytes", lambda: 100)
+def test_blocks_that_do_not_fit_are_refused(memory):
+    memory(100)
     with pytest.raises(MemoryError, match="solver='covariance' on tables of 8 columns"):
         PLSRegression(1).partial_fit(X, Y)
 
 
 def test_what_is_finer():
-    once, narrow = Traits(rereadable=False), Traits(itemsize=4)
+    usual, narrow, once = (Job(30, 8, 1, open_source(rows).traits) for rows in (X, X.astype("f4"), iter([X])))
     wide = CovarianceReduction(wide=True)
-    assert CovarianceReduction().finer(job(30, (5, 3), (True, True), narrow)) == wide
-    assert wide.finer(job(30, (5, 3), (True, True), narrow)) == TriangleReduction()
-    assert CovarianceReduction().finer(job(30, (5, 3), (True, True))) == TriangleReduction()
-    assert GramReduction().finer(job(3, (5, 3), (True, True))) == TriangleReduction()
-    assert TriangleReduction().finer(job(30, (5, 3), (True, True))) is None
-    assert GramReduction().refusal(job(3, (5, 3), (True, True), once)) is not None
+    assert CovarianceReduction().finer(narrow) == wide
+    assert wide.finer(narrow) == TriangleReduction()
+    assert CovarianceReduction().finer(usual) == GramReduction().finer(usual) == TriangleReduction()
+    assert TriangleReduction().finer(usual) is None
+    assert GramReduction().refusal(once) is not None
 
 
 def test_a_plan_reads_no_rows_and_leaves_the_model_alone():
@@ -149,8 +139,8 @@ def test_a_plan_reads_no_rows_and_leaves_the_model_alone():
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 def test_what_is_planned_is_what_runs(kind, solver, shape):
     x = X if shape == "tall" else RNG.standard_normal((30, 80))
-    planned = MODELS[kind](1, solver=solver).plan(x, Y)
-    model = MODELS[kind](1, solver=solver).fit(x, Y)
+    planned = of_one(kind, solver=solver).plan(x, Y)
+    model = of_one(kind, solver=solver).fit(x, Y)
     assert model.plan_ == planned
     assert (model.solver_, model.n_passes_) == (planned.solver.name, planned.passes)
     assert model.status_ is Status.EXACT
@@ -158,12 +148,12 @@ def test_what_is_planned_is_what_runs(kind, solver, shape):
 
 @each_model
 def test_plans_of_streams_summaries_and_blocks(kind):
-    model = MODELS[kind](1).fit(lambda: iter(blocks(X)), lambda: iter(blocks(Y)))
+    model = of_one(kind).fit(lambda: iter(blocks(X)), lambda: iter(blocks(Y)))
     assert (model.plan_.solver.name, model.plan_.passes) == ("covariance", 1)
     seen = summarize(np.hstack([X, Y]), Moments(8, groups=(5, 3)))
-    from_summary = MODELS[kind](1).fit_summary(seen)
+    from_summary = of_one(kind).fit_summary(seen)
     assert (from_summary.plan_.passes, from_summary.plan_.why) == (0, "from a summary")
-    assert MODELS[kind](1).partial_fit(X, Y).plan_ == from_summary.plan_
+    assert of_one(kind).partial_fit(X, Y).plan_ == from_summary.plan_
 
 
 def test_the_plan_after_a_second_reading():
@@ -208,11 +198,11 @@ def test_kernel_cca_has_a_plan():
     assert not hasattr(KernelCCA(), "solver_")
 
 
-def test_kernel_matrices_that_do_not_fit_are_refused_before_they_are_made(monkeypatch):
+def test_kernel_matrices_that_do_not_fit_are_refused_before_they_are_made(memory):
     def kernel(a, b):
         raise AssertionError("a kernel was computed")
 
-    monkeypatch.setattr(base, "memory_bytes", lambda: 10_000)
+    memory(10_000)
     for act in (KernelCCA(1, kernel=kernel).plan, KernelCCA(1, kernel=kernel).fit):
         with pytest.raises(MemoryError, match=r"KernelCCA of 30 rows would need .* Fit to fewer rows"):
             act(X, Y)

@@ -7,9 +7,8 @@ import pytest
 from scipy import sparse
 
 from inputs import with_missing
-from lowdim import PPCA, open_source
+from lowdim import PPCA, summarize
 from lowdim.errors import ConvergenceWarning
-from lowdim.reading.rows import Rows
 from lowdim.solvers import EM, Status
 from lowdim.solvers.latent.acceleration import QuasiNewton, _Derivatives, steps_left
 from lowdim.solvers.latent.em import Iterate, MaximumLikelihood, iterate
@@ -37,7 +36,7 @@ def loglike(model):
 @pytest.mark.parametrize("tied", [True, False])
 def test_the_gradient_against_finite_differences(tied):
     x = np.random.default_rng(0).standard_normal((K + 1) * P + (1 if tied else P)) / 2
-    latent = Rows(open_source(INCOMPLETE)).summarize(Latent(model_of(x, tied), informed=True))
+    latent = summarize(INCOMPLETE, Latent(model_of(x, tied), informed=True))
     # The mean is a step from where the model is.
     h = 1e-5
     expected = [
@@ -50,7 +49,7 @@ def test_the_information_of_complete_rows_is_that_of_fisher():
     """(S^{-1})_dd W S^{-1} W^T for each row, to which a share of the information of complete data is added."""
     model = model_of(np.random.default_rng(1).standard_normal((K + 1) * P + 1) / 2, True)
     X = rows()
-    latent = Rows(open_source(X)).summarize(Latent(model, informed=True))
+    latent = summarize(X, Latent(model, informed=True))
     precision = np.linalg.inv(model.loadings.T @ model.loadings + np.diag(model.noise))
     inside = model.loadings @ precision @ model.loadings.T
     found = _Derivatives(latent, True)._information
@@ -65,15 +64,14 @@ def test_the_information_of_complete_rows_is_that_of_fisher():
 @pytest.mark.parametrize("tied", [True, False])
 def test_it_ends_where_plain_steps_end(tied):
     start = model_of(np.random.default_rng(2).standard_normal((K + 1) * P + (1 if tied else P)) / 2, tied)
-    source = Rows(open_source(INCOMPLETE))
     step, floor = MaximumLikelihood(tied, 1e-10), 1e-10
     outcomes = [
         iterate(
             EM(tol=1e-8, max_iter=5000),
             Iterate(start),
             step,
-            lambda model: source.summarize(Latent(model, informed=True)),
-            source.summarize(Observed(P)),
+            lambda model: summarize(INCOMPLETE, Latent(model, informed=True)),
+            summarize(INCOMPLETE, Observed(P)),
             accelerate,
         )[1]
         for accelerate in (None, lambda at: QuasiNewton(at, tied, floor))

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import ICA, PCA, Moments, Triangle, Whitening, summarize
-from lowdim.solvers import Request, Status, spectra
-
-SOLVERS = ["covariance", "triangle", "gram"]
+from examples import FINDS_ALL, SUMMARIZES
+from lowdim import ICA, PCA, Whitening, summarize
+from lowdim.solvers import SOLVERS, Request, Status
 
 
 def texts(n=80, p=600, seed=0):
@@ -19,7 +18,7 @@ def texts(n=80, p=600, seed=0):
     return sparse.csr_array(X / np.linalg.norm(X, axis=1)[:, None])
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", FINDS_ALL)
 @pytest.mark.parametrize("share", [0.3, 0.9])
 def test_it_is_the_beginning_of_the_full_solve(solver, share):
     X = texts(p=60 if solver == "covariance" else 600)
@@ -40,11 +39,12 @@ def test_small_eigenvalues_that_nobody_asks_for_lead_to_no_second_solve():
     assert PCA(0.99).fit(X).solver_ == "covariance"
 
 
-@pytest.mark.parametrize("kind", [Moments, Triangle])
-def test_a_summary_gives_one_pair_more_than_the_share_needs(kind):
+@pytest.mark.parametrize("solver", SUMMARIZES)
+def test_a_summary_gives_one_pair_more_than_the_share_needs(solver):
     X = np.random.default_rng(0).standard_normal((50, 8)) * np.arange(1, 9)
-    everything, _ = spectra.solve_summary(summarize(X, kind), Request())
-    some, _ = spectra.solve_summary(summarize(X, kind), Request(share=0.6))
+    summary = summarize(X, SOLVERS[solver].starts_from)
+    everything = SOLVERS[solver]().solve_summary(summary, Request())
+    some = SOLVERS[solver]().solve_summary(summary, Request(share=0.6))
     needed = np.count_nonzero(np.cumsum(everything.values) < 0.6 * everything.total) + 1
     assert len(some.values) == needed + 1
     assert some.total == pytest.approx(everything.total, rel=1e-12)

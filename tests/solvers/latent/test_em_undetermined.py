@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from lowdim import PPCA, open_source
+from lowdim import PPCA, summarize
 from lowdim.errors import ConvergenceWarning
-from lowdim.reading.rows import Rows
 from lowdim.solvers import Status
 from lowdim.solvers.latent.em import too_few_entries
 from lowdim.summaries import Observed
@@ -19,8 +18,8 @@ def sparse_rows(n, p, missing, seed=0):
     return X
 
 
-def observed(X, k):
-    return Rows(open_source(X)).summarize(Observed(X.shape[1], components=k))
+def observed(X, k, weights=None):
+    return summarize(X, Observed(X.shape[1], components=k), weights=weights)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7])
@@ -36,8 +35,7 @@ def test_equal_weights_change_nothing(n, weight):
     """The same planes fit the rows exactly, whatever their weight is."""
     X = np.random.default_rng(0).standard_normal((n, 6))
     for k in range(1, 6):
-        weighted = Rows(open_source(X), np.full(n, weight)).summarize(Observed(6, components=k))
-        assert (too_few_entries(weighted, k) is not None) == (n <= k + 1)
+        assert (too_few_entries(observed(X, k, np.full(n, weight)), k) is not None) == (n <= k + 1)
 
 
 def test_without_noise_the_likelihood_has_no_maximum():
