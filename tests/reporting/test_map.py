@@ -88,7 +88,7 @@ def test_of_many_columns_those_with_most_weight_are_offered():
     # A map holds at most 600,000 entries, 200 of each of these rows.
     rows = np.random.default_rng(5).standard_normal((3000, 203))
     rows[:, [7, 99]] *= [90.0, 80.0]
-    shown = values(_section(rows, n_components=2, standardize=False))
+    shown = values(_section(rows, model=PPCA(2)))
     assert [column["name"] for column in shown["columns"][:2]] == ["x8", "x100"] and len(shown["columns"]) == 200
     assert shown["note"].startswith("Of 203 columns, the 200 with most weight")
     few = values(_section(pictures(), n_components=2))
