@@ -27,7 +27,7 @@ def only(*keys):
 
 
 def report_of(X, *keys, **options):
-    """What `lowdim.report` returns, with only the sections with these keys. The file, whose page is empty, is removed."""
+    """What `lowdim.report` returns, with only the sections with these keys. Its file is empty, and removed."""
     with only(*keys), pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(build, "render", lambda document: "")
         return lowdim.report(X, os.path.join(folder, "report.html"), **options)

@@ -1,4 +1,4 @@
-"""Rules and cross-validation from pieces of the rows, rules that are left out of large tables, and which is followed."""
+"""Rules and cross-validation from pieces of the rows, rules that large tables leave out, and which is followed."""
 
 import numpy as np
 import pytest

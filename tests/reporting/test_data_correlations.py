@@ -1,7 +1,6 @@
 """Correlations against NumPy, for rows in memory, in files and with weights; clusters, copies and chance."""
 
 import numpy as np
-import pytest
 from scipy import stats
 
 from reporting.tables import charts, listings, prose, section_of

@@ -163,7 +163,9 @@ def test_intervals_are_those_of_the_bootstrap():
     section = _section(X, n_components=2, standardize=False)
     draws = bootstrap(PCA(4), named(X), n_boot=200, random_state=0)
     low, high = draws.interval("loadings")[:, :, :2]
-    for k, (table, chart) in enumerate(zip(_loadings(section, NAMES), menus(section)["loadings"].values(), strict=True)):
+    for k, (table, chart) in enumerate(
+        zip(_loadings(section, NAMES), menus(section)["loadings"].values(), strict=True)
+    ):
         assert "95% of 200 bootstrap samples" in chart.caption
         np.testing.assert_allclose(table["low"], low[:, k], atol=1e-12)
         np.testing.assert_allclose(table["high"], high[:, k], atol=1e-12)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.datasets import load_iris, make_circles
-
 from sklearn.neighbors import NearestNeighbors
 
 from lowdim import PCA
