@@ -88,6 +88,12 @@ def test_the_user_knows_better():
             _layout(rows, image_shape=wrong)
 
 
+@pytest.mark.parametrize("shape", [(2, 1, 4), (8,), (-2, -4), 8])
+def test_pictures_of_a_report_are_grey_or_have_three_colours(shape):
+    with pytest.raises(ValueError, match="must be"):
+        _layout(RANDOM.standard_normal((30, 8)), image_shape=shape)
+
+
 def test_a_few_rows_tell_nothing():
     assert _layout(pictures(12))[0] is None
 
