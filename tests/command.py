@@ -60,6 +60,18 @@ def invoke(*arguments, folder, stdin=None, check=True, **more):
     return _checked(Done(done.exit_code, done.stdout, done.stderr), check)
 
 
+def commands():
+    """The names of all commands, as tuples: ("report",), ("fit", "pca")."""
+
+    def below(group, path=()):
+        found = [(*path, command.name) for command in group.registered_commands]
+        for each in group.registered_groups:
+            found += below(each.typer_instance, (*path, each.name))
+        return found
+
+    return below(_application())
+
+
 @cache
 def _application():
     return application()

@@ -24,7 +24,8 @@ def numbers(wine):
 
 @pytest.fixture(scope="module")
 def pca(files):
-    run("fit", "pca", "wine.csv", "-c", "numeric", "-k", "3", "--standardize", "-o", "p.model", folder=files)
+    fit = "fit pca wine.csv -c numeric -k 3 --standardize -o p.model --overwrite"
+    run(*fit.split(), folder=files)
     return lowdim.load(files / "p.model")
 
 

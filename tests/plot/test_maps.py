@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 from sklearn.exceptions import NotFittedError
 
 import lowdim
@@ -61,6 +62,84 @@ def test_groups_have_points_outlines_and_a_legend():
     assert all(any(np.allclose(corner, row) for row in Z[GROUPS == "a", :2]) for corner in corners)
     with pytest.raises(ValueError, match="outline='box' is not one of 'ellipse', 'hull'"):
         PCA3.plot.scores(X, groups=GROUPS, outline="box")
+
+
+def groups_of(values):
+    """The groups in the order of the legend, with the numbers of their rows; and their colours and markers."""
+    ax = PCA3.plot.scores(X[: len(values)], groups=np.asarray(values))
+    found = {}
+    for points in ax.collections:
+        offsets = np.asarray(points.get_offsets())
+        found[points.get_label()] = [int(np.argmin(np.abs(Z[:, :2] - at).sum(axis=1))) for at in offsets]
+    looks = [(tuple(points.get_facecolor()[0]), points.get_paths()[0].vertices.tobytes()) for points in ax.collections]
+    return found, looks
+
+
+@pytest.mark.parametrize("kind", [object, "U1"])
+def test_groups_are_sorted_and_told_apart_by_colour_and_marker(kind):
+    found, looks = groups_of(np.array(["b", "a", "b", "c"], dtype=kind))
+    assert list(found.items()) == [("a", [1]), ("b", [0, 2]), ("c", [3])]
+    assert len({colour for colour, _ in looks}) == len({marker for _, marker in looks}) == 3
+
+
+def test_groups_of_any_kind():
+    found, _ = groups_of(np.array([1, "a", None, float("nan"), 1], dtype=object))
+    assert found == {"1": [0, 4], "a": [1], "no group": [2, 3]}
+    assert [len(points.get_offsets()) for points in PCA3.plot.scores(X[:7]).collections] == [7]
+
+
+def test_groups_of_several_types_keep_their_order():
+    assert list(groups_of(np.array(["a", 1, "a"], dtype=object))[0].items()) == [("a", [0, 2]), ("1", [1])]
+
+
+def test_numbers_form_groups_in_their_order():
+    assert list(groups_of(np.array([0.5, np.nan, -1.0]))[0].items()) == [("-1.0", [2]), ("0.5", [0]), ("no group", [1])]
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA])
+def test_rows_without_a_group(nothing):
+    found, _ = groups_of(np.array(["b", nothing, "a", "b"], dtype=object))
+    assert list(found.items()) == [("a", [2]), ("b", [0, 3]), ("no group", [1])]
+    found, _ = groups_of(np.array([2, nothing, 1, nothing], dtype=object))
+    assert list(found.items()) == [("1", [2]), ("2", [0]), ("no group", [1, 3])]
+    assert groups_of(np.array([nothing, nothing], dtype=object))[0] == {"no group": [0, 1]}
+
+
+POINTS = RNG.standard_normal((500, 2)) @ np.array([[2.0, 1.0], [0.0, 0.5]]) + [3.0, -1.0]
+
+
+def outlines(points, **options):
+    """The outlines of a group of points in the plane."""
+    identity = PCA(2).fit(POINTS)
+    rows = identity.inverse_transform(np.asarray(points, dtype=float))
+    return [patch.get_xy() for patch in identity.plot.scores(rows, groups=["one"] * len(rows), **options).patches]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_all_points_of_an_ellipse_have_the_same_distance(level):
+    """The squared Mahalanobis distance is the quantile of chi-square with two degrees of freedom."""
+    (found,) = outlines(POINTS, level=level)
+    away, inverse = found - POINTS.mean(axis=0), np.linalg.inv(np.cov(POINTS.T))
+    distances = np.einsum("ij,jk,ik->i", away, inverse, away)
+    np.testing.assert_allclose(distances, stats.chi2(2).ppf(level))
+    # So an ellipse holds its fraction of Gaussian points.
+    away = POINTS - POINTS.mean(axis=0)
+    inside = np.einsum("ij,jk,ik->i", away, inverse, away) < distances.mean()
+    assert abs(np.mean(inside) - level) < 0.05
+
+
+def test_all_points_are_on_one_side_of_every_edge_of_a_hull():
+    (found,) = outlines(POINTS, outline="hull")
+    corners = found[:-1] if np.allclose(found[0], found[-1]) else found
+    for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        turn = np.cross(np.append(b - a, 0.0), np.column_stack([POINTS - a, np.zeros(len(POINTS))]))[:, 2]
+        assert np.all(turn >= -1e-9)
+
+
+@pytest.mark.parametrize("outline", ["hull", "ellipse"])
+@pytest.mark.parametrize("points", [POINTS[:1], POINTS[:2], np.outer(np.arange(5.0), [1.0, 2.0]), np.ones((6, 2))])
+def test_no_outline_of_few_points_or_points_on_a_line(outline, points):
+    assert outlines(points, outline=outline) == []
 
 
 def test_groups_of_one_row_have_no_outline():

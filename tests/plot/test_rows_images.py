@@ -54,7 +54,18 @@ def test_images_in_colour():
     assert found.shape[-1] == 4 and np.all(found[..., 3] == 1.0)
 
 
-@pytest.mark.parametrize("shape", [None, (3, 3), (6,), (1, 2, 3, 1), (1, 3, 2)])
+def test_images_with_four_colours_are_refused():
+    rows = RNG.random((15, 8))
+    with pytest.raises(ValueError, match=r"must be \(height, width\).* columns, 8"):
+        PCA(3).fit(rows).plot.reconstructions(rows, (2, 1, 4))
+
+
+def test_a_shape_may_be_a_list():
+    found = tiles(MODEL.plot.reconstructions(X[:2], [2, 3], n_components=[1]), 2, 2, 3)
+    np.testing.assert_allclose(found[0, 0].ravel(), X[0])
+
+
+@pytest.mark.parametrize("shape", [None, (3, 3), (2, 4), (6,), 6, (1, 2, 3, 1), (1, 3, 2), (3, 1, 2), (-2, -3)])
 def test_shapes_that_do_not_fit(shape):
     with pytest.raises(ValueError, match=r"must be \(height, width\).* columns, 6"):
         MODEL.plot.reconstructions(X, shape)

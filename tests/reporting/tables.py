@@ -1,10 +1,72 @@
-"""Tables for tests of the report, and their analysis."""
+"""Tables for tests of the report, their reports, and what these show.
+
+Tests of sections read what `lowdim.report` returns. Only this file and `conftest.py` know how a report is put together,
+to make single sections; `analysis` is for tests of what the sections are computed from.
+"""
+
+import os
+import tempfile
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
+import pytest
 
+import lowdim
+from lowdim.reporting import build
 from lowdim.reporting.analysis import Analysis, Request
 from lowdim.reporting.columns import OpenedTable
+
+
+@contextmanager
+def only(*keys):
+    """Reports have only the sections with these keys, and the last one, which takes most of their time away."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "SECTIONS", {key: build.SECTIONS[key] for key in keys})
+        yield
+
+
+def report_of(X, *keys, **options):
+    """What `lowdim.report` returns, with only the sections with these keys. Its file is empty, and removed."""
+    with only(*keys), pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(build, "render", lambda document: "")
+        return lowdim.report(X, os.path.join(folder, "report.html"), **options)
+
+
+def section_of(X, key, **options):
+    """One section of the report of a table; None if it has nothing to say of it."""
+    return {section.key: section for section in report_of(X, key, **options).sections}.get(key)
+
+
+# What a section shows.
+
+
+def prose(section):
+    """The paragraphs of a section, one in each line."""
+    return "\n".join(block.text for block in section.blocks if hasattr(block, "text"))
+
+
+def listings(section):
+    """The tables that a section shows as such."""
+    return [block.table for block in section.blocks if hasattr(block, "shown")]
+
+
+def menus(section):
+    """The menus of a section, each a dictionary of charts, by their keys."""
+    return {block.key: dict(block.charts) for block in section.blocks if hasattr(block, "charts")}
+
+
+def charts(section):
+    """All charts of a section, also those of its menus, by their keys."""
+    found = [block for block in section.blocks if hasattr(block, "data")]
+    found += [chart for menu in menus(section).values() for chart in menu.values()]
+    return {chart.key: chart for chart in found}
+
+
+def values(section):
+    """The values of the chart with controls of a section."""
+    (found,) = (block.values for block in section.blocks if hasattr(block, "values"))
+    return found
 
 
 def analysis(X, *, labels=None, ids=None, sample_weight=None, supplementary=None, **request):

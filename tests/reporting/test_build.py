@@ -1,59 +1,61 @@
-"""The function that writes a report: what it refuses, what it returns, and that nothing is left after an error."""
+"""The function that writes a report: what it refuses and returns, and that nothing is left after an error; and its last
+section: versions, the model as a file, what the page holds, and references."""
 
 import os
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
+import sklearn
 from sklearn.datasets import load_iris
 
 import lowdim
-from lowdim.reporting import build
-from lowdim.reporting.blocks import Section
-from lowdim.reporting.build import Report, call_of
+from reporting.tables import listings, only, prose, report_of, values
 
 IRIS = load_iris(as_frame=True)
 NAMED = IRIS.data.assign(species=IRIS.target_names[IRIS.target])
+KEYS = ["data", "how-many", "map", "meaning", "misfits", "rebuilding", "two-tables", "missing", "beyond", "computed"]
 
 
 @pytest.fixture
-def sections(monkeypatch):
-    """One section, which says something at the top of the page; the others take their time."""
-    made = {
-        "data": lambda a: Section("data", "The data", "What there is.", [], summary=f"There are {a.n} rows."),
-        "nothing": lambda a: None,
-    }
-    monkeypatch.setattr(build, "SECTIONS", made)
-    return made
+def unread():
+    """Rows that must not be read."""
+
+    def rows():
+        raise AssertionError("the table was read")
+        yield
+
+    return rows()
 
 
 @pytest.fixture
-def not_computed(monkeypatch):
-    """Fails if a table is opened."""
-
-    def opened(*args, **more):
-        raise AssertionError("the table was opened")
-
-    monkeypatch.setattr(build, "OpenedTable", opened)
+def short():
+    """Reports have their first and last section only."""
+    with only("data"):
+        yield
 
 
-def test_the_result_says_what_was_written(sections, tmp_path):
+def test_the_result_says_what_was_written(short, tmp_path):
     path = tmp_path / "iris.html"
     made = lowdim.report(NAMED, path, labels="species", title="Iris")
-    assert isinstance(made, Report) and made.path == str(path) and made.n_bytes == path.stat().st_size
+    said = "The report is about 150 rows and 4 columns of numbers; no entry is missing."
+    assert made.path == str(path) and made.n_bytes == path.stat().st_size
     assert [section.key for section in made.sections] == ["data", "computed"]
-    assert made.summary == ("There are 150 rows.",)
+    assert made.summary == (said,) and made.sections[0].summary == said
     assert isinstance(made.model, lowdim.PCA) and made.model.n_samples_ == 150
-    assert str(made).splitlines() == ["There are 150 rows.", f"written to {path} ({made.n_bytes / 1e6:.1f} MB)"]
+    assert str(made).splitlines() == [said, f"written to {path} ({made.n_bytes / 1e6:.1f} MB)"]
     assert repr(made) == f"Report({str(path)!r}: data, computed)"
     text = path.read_text(encoding="utf-8")
-    assert "<title>Iris" in text and "There are 150 rows." in text and "150 rows, 4 columns" in text
+    assert "<title>Iris" in text and said in text and "150 rows, 4 columns" in text
 
 
 def test_a_whole_report(tmp_path):
     made = lowdim.report(NAMED, tmp_path / "iris.html", labels="species", response="sepal length (cm)")
     keys = [section.key for section in made.sections]
-    assert keys == [key for key in (*build.SECTIONS, "computed") if key in keys]
+    assert keys == [key for key in KEYS if key in keys]
     assert {"map", "two-tables", "beyond", "computed"} <= set(keys) and made.summary
     assert all(sentence.endswith(".") and sentence == sentence.strip() for sentence in made.summary)
 
@@ -63,7 +65,25 @@ def test_a_table_of_any_scale(scale, tmp_path):
     X = IRIS.data * scale
     X.iloc[::20, 1] = np.nan
     made = lowdim.report(X, tmp_path / "a.html", response=X.columns[0], other=scale * IRIS.data.iloc[:, 1:3].to_numpy())
-    assert {"map", "missing", "two-tables", "beyond"} <= {section.key for section in made.sections}
+    assert [section.key for section in made.sections] == KEYS
+    # The methods of all sections are described somewhere.
+    text = prose(made.sections[-1])
+    for author in [
+        "Horn",
+        "Gabriel",
+        "Efron",
+        "Jackson",
+        "Wold",
+        "Breiman",
+        "Hotelling",
+        "Vinod",
+        "Winkler",
+        "Tipping",
+        "Scholkopf",
+        "Hyvarinen",
+        "Venna",
+    ]:
+        assert author in text
 
 
 @pytest.mark.parametrize("standardize", [False, True])
@@ -75,15 +95,15 @@ def test_a_model_that_was_fitted_to_a_constant_column(standardize, tmp_path):
         made.model.report(np.ones((20, 5)), tmp_path / "b.html")
 
 
-def test_a_file_is_replaced_only_if_that_is_asked_for(not_computed, tmp_path):
+def test_a_file_is_replaced_only_if_that_is_asked_for(unread, tmp_path):
     path = tmp_path / "a.html"
     path.write_text("mine")
     with pytest.raises(FileExistsError, match="exists already"):
-        lowdim.report(NAMED, path)
+        lowdim.report(unread, path)
     assert path.read_text() == "mine"
 
 
-def test_a_file_is_replaced(sections, tmp_path):
+def test_a_file_is_replaced(short, tmp_path):
     path = tmp_path / "a.html"
     path.write_text("mine")
     lowdim.report(NAMED, path, overwrite=True)
@@ -98,10 +118,10 @@ def test_a_file_is_replaced(sections, tmp_path):
         (3, TypeError, "must be a string or a Path"),
     ],
 )
-def test_places_that_cannot_be_written(not_computed, tmp_path, monkeypatch, path, error, message):
+def test_places_that_cannot_be_written(unread, tmp_path, monkeypatch, path, error, message):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(error, match=message):
-        lowdim.report(NAMED, path)
+        lowdim.report(unread, path)
 
 
 @pytest.mark.parametrize(
@@ -117,9 +137,9 @@ def test_places_that_cannot_be_written(not_computed, tmp_path, monkeypatch, path
         ({"standardize": "yes"}, ValueError, "standardize='yes'"),
     ],
 )
-def test_arguments_that_are_wrong_for_any_table(not_computed, tmp_path, options, error, message):
+def test_arguments_that_are_wrong_for_any_table(unread, tmp_path, options, error, message):
     with pytest.raises(error, match=message):
-        lowdim.report(NAMED, tmp_path / "a.html", **options)
+        lowdim.report(unread, tmp_path / "a.html", **options)
 
 
 @pytest.mark.parametrize(
@@ -146,20 +166,24 @@ def test_what_does_not_go_with_the_table(tmp_path, table, options, message):
     assert os.listdir(tmp_path) == []
 
 
-def test_an_interruption_leaves_nothing_and_harms_nothing(sections, tmp_path, monkeypatch):
+def test_an_interruption_leaves_nothing_and_harms_nothing(short, tmp_path, monkeypatch):
     path = tmp_path / "a.html"
     path.write_text("mine")
+    written = []
 
-    def interrupted(document):
+    def interrupted(self, text, **options):
+        self.write_bytes(text[:1000].encode())
+        written.append(self)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(build, "render", interrupted)
+    monkeypatch.setattr(Path, "write_text", interrupted)
     with pytest.raises(KeyboardInterrupt):
         lowdim.report(NAMED, path, overwrite=True)
+    assert len(written) == 1 and written != [path]
     assert path.read_text() == "mine" and os.listdir(tmp_path) == ["a.html"]
 
 
-def test_a_model_reports_itself(sections, tmp_path):
+def test_a_model_reports_itself(short, tmp_path):
     pca = lowdim.PCA(3).fit(IRIS.data.iloc[:, 1:])
     made = pca.report(NAMED, tmp_path / "a.html")
     assert made.model is pca
@@ -168,47 +192,138 @@ def test_a_model_reports_itself(sections, tmp_path):
     assert lowdim.PCA.report is lowdim.reporting.of_model and "X" in str(lowdim.PCA(1).report.__doc__)
 
 
-def test_a_model_of_two_tables_is_fitted_to_the_response(sections, tmp_path):
-    made = lowdim.PLSRegression(2).report(NAMED, tmp_path / "a.html", response="petal width (cm)")
+def test_a_model_of_two_tables_is_fitted_to_the_response():
+    made = report_of(NAMED, model=lowdim.PLSRegression(2), response="petal width (cm)")
     expected = lowdim.PLSRegression(2).fit(IRIS.data.iloc[:, :3], IRIS.data.iloc[:, 3])
     assert np.allclose(made.model.coef_, expected.coef_)
 
 
-def test_missing_packages_are_named_before_the_work(not_computed, tmp_path, monkeypatch):
-    def missing(name):
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr("lowdim.reporting.page.import_module", missing)
-    with pytest.raises(ImportError, match=r"pip install 'lowdim\[report\]'"):
-        lowdim.report(NAMED, tmp_path / "a.html")
+@pytest.mark.parametrize("package", ["jinja2", "plotly"])
+def test_missing_packages_are_named_before_the_work(unread, tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"{package}.*pip install 'lowdim\[report\]'"):
+        lowdim.report(unread, tmp_path / "a.html")
 
 
-def test_the_call_is_written_down(tmp_path):
-    defaults = {"labels": None, "n_components": None, "response": None}
-    given = {"labels": ["a", "b"], "n_components": 3, "response": np.ones(3)}
-    assert call_of("t.csv", "r.html", given, defaults) == (
-        "lowdim.report('t.csv', 'r.html', labels=['a', 'b'], n_components=3, response=response)"
-    )
-    assert call_of(np.ones(3), "r.html", defaults, defaults) == "lowdim.report(X, 'r.html')"
-    path = tmp_path / "t.csv"
-    pd.DataFrame({"a": [1.0], "b": [2.0]}).to_csv(path, index=False)
-    scan = lowdim.scan(path, columns=["a", "b"], exclude=["b"])
-    assert call_of(scan, "r.html", defaults, defaults) == (
-        f"lowdim.report(lowdim.scan({str(path)!r}, columns=['a', 'b'], exclude=['b']), 'r.html')"
-    )
+def _call(made):
+    (said,) = (line for line in prose(made.sections[-1]).splitlines() if line.startswith("The same page is made by: "))
+    return said.removeprefix("The same page is made by: ")
+
+
+def test_the_call_is_written_down(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    NAMED.rename(columns={"petal width (cm)": "w", "sepal width (cm)": "v"}).to_csv("t.csv", index=False)
+    with only():
+        made = lowdim.report("t.csv", "r.html", labels=["species", "w"], n_components=3, response=np.arange(150.0))
+        assert _call(made) == (
+            "lowdim.report('t.csv', 'r.html', labels=['species', 'w'], n_components=3, response=response)"
+        )
+        made = lowdim.report(IRIS.data.to_numpy(), Path("r.html"), overwrite=True)
+        assert _call(made) == "lowdim.report(X, 'r.html')"
+        scan = lowdim.scan("t.csv", columns="numeric", exclude=["w"])
+        assert _call(lowdim.report(scan, "s.html")) == (
+            "lowdim.report(lowdim.scan('t.csv', columns='numeric', exclude=['w']), 's.html')"
+        )
 
 
 def test_the_call_in_the_report_makes_the_same_report(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     NAMED.to_csv("iris.csv", index=False)
     first = lowdim.report("iris.csv", "first.html", labels="species", n_components=3, random_state=5)
-    (call,) = (
-        block.text.removeprefix("The same page is made by: ")
-        for block in first.sections[-1].blocks
-        if getattr(block, "text", "").startswith("The same page is made by: ")
-    )
+    call = _call(first)
     assert call == "lowdim.report('iris.csv', 'first.html', labels='species', n_components=3, random_state=5)"
     again = eval(call.replace("first.html", "again.html"), {"lowdim": lowdim})
     assert again.summary == first.summary
     for one, two in zip(first.sections[:-1], again.sections[:-1], strict=True):
         assert one.lead == two.lead and [str(b) for b in one.blocks] == [str(b) for b in two.blocks]
+
+
+# The last section.
+
+
+def _computed(X=IRIS.data, *keys, **options):
+    return report_of(X, *keys, **{"n_components": None if "model" in options else 2, **options}).sections[-1]
+
+
+def test_what_was_used():
+    section = _computed(IRIS.data, "data", random_state=7, command="lowdim report iris.csv")
+    facts, times = listings(section)
+    found = dict(zip(facts.rows, facts["value"], strict=True))
+    assert facts.title == "What was used" and times.title == "How long the parts took"
+    assert found["rows"] == "150" and found["columns analysed"] == "4 of 4" and found["seed"] == "7"
+    assert (found["NumPy"], found["SciPy"]) == (np.__version__, scipy.__version__)
+    assert (found["scikit-learn"], found["lowdim"]) == (sklearn.__version__, lowdim.__version__)
+    assert int(found["plotly.js"].split(".")[0]) >= 3
+    text = prose(section)
+    assert "PCA with 2 components, of 4 columns." in text and "solved directly, to rounding" in text
+    assert "The same page is made by: lowdim report iris.csv" in text
+    assert times.rows == ["reading the table", "The data"] and np.all(times["seconds"] >= 0)
+
+
+def test_the_model_can_be_saved_and_read(tmp_path):
+    section = _computed()
+    (download,) = section.downloads
+    path = tmp_path / download.name
+    path.write_bytes(download.content)
+    expected = lowdim.PCA(2).fit(IRIS.data)
+    model = lowdim.load(path)
+    assert np.allclose(model.components_, expected.components_) and list(model.feature_names_in_) == list(IRIS.data)
+    assert "holds rows" not in prose(section)
+
+
+def test_a_model_that_holds_rows_says_so():
+    section = _computed(model=lowdim.KernelPCA(2, kernel="rbf"))
+    assert len(section.downloads) == 1 and "It holds rows of the table" in prose(section)
+    # The rows of this table take more than 1 MiB.
+    many = np.random.default_rng(0).standard_normal((300, 500))
+    section = _computed(many, model=lowdim.KernelPCA(2, kernel="rbf"))
+    assert not section.downloads and "The model is not part of the page: it holds rows of the table" in prose(section)
+
+
+def test_a_model_that_cannot_be_stored():
+    section = _computed(model=lowdim.KernelPCA(2, kernel=lambda x, y: x @ y.T))
+    assert not section.downloads and "cannot be stored" in prose(section)
+
+
+def test_what_the_page_holds_of_the_table():
+    labels = np.repeat(["u", "v"], 75)
+    assert (
+        "For all 150 rows it holds their positions on the map, their entries in 4 columns and their category (label)."
+        in prose(_computed(IRIS.data, "map", labels=labels))
+    )
+    many = pd.DataFrame(np.random.default_rng(0).standard_normal((7000, 2)), columns=["a", "b"])
+    made = report_of(many, "map", ids=np.arange(7000), n_components=2)
+    shown = len(values(made.sections[0])["numbers"])
+    assert shown < 7000
+    assert (
+        f"For {shown:,} of the 7,000 rows it holds their positions on the map, their entries in 2 columns and their "
+        "names." in prose(made.sections[-1])
+    )
+
+
+def test_references_are_those_of_what_was_used():
+    other = IRIS.data.iloc[:, 2:].to_numpy()
+    assert "Hotelling" in prose(_computed(IRIS.data.iloc[:, :2], other=other))
+    assert "Hotelling" not in prose(_computed(IRIS.data.iloc[:, :2], response=other))
+    X = IRIS.data.mask(np.random.default_rng(0).random(IRIS.data.shape) < 0.05)
+    # The model and the section on missing entries have the same reference.
+    text = prose(_computed(X, "missing", model=lowdim.PPCA(2)))
+    assert text.count("Tipping, Bishop (1999)") == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "author"),
+    [
+        (lowdim.PCA(2), "Jolliffe"),
+        (lowdim.PPCA(2), "Tipping"),
+        (lowdim.FactorAnalysis(1), "Joreskog"),
+        (lowdim.ICA(2), "Hyvarinen"),
+        (lowdim.KernelPCA(2), "Scholkopf"),
+        (lowdim.Whitening(), ""),
+    ],
+)
+def test_other_models(model, author):
+    section = _computed(model=model)
+    text = prose(section)
+    assert f"The report is about {type(model).__name__}" in text and len(section.downloads) == 1
+    assert author in text.partition("are described in:")[2]

@@ -1,38 +1,22 @@
-"""The rules that count components, from rows and from pieces, against choose_n_components; and which is followed."""
+"""Rules and cross-validation from pieces of the rows, rules that large tables leave out, and which is followed."""
 
 import numpy as np
 import pytest
 
 from lowdim import PPCA, Moments, choose_n_components, summarize
 from lowdim.reporting import choosing_k
-from lowdim.reporting import columns as report_columns
 from lowdim.selection import RULES
 from reporting.tables import analysis
 
 RANDOM = np.random.default_rng(8)
-#: Three strong components, in columns of different units.
+#: Three strong components, in columns of the same units and of different ones.
 LOADINGS = RANDOM.uniform(0.5, 1.5, (3, 10)) * RANDOM.choice([-1, 1], (3, 10))
 X = RANDOM.normal(size=(600, 3)) @ LOADINGS + 0.5 * RANDOM.normal(size=(600, 10))
 UNITS = X * 10.0 ** np.arange(-2, 8)
 
 
-@pytest.fixture
-def streamed(monkeypatch):
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
-
-
 @pytest.mark.parametrize("table", [X, UNITS], ids=["same units", "different units"])
-def test_rows_in_memory(table):
-    a = analysis(table)
-    assert a.standardize == (table is UNITS)
-    expected = choose_n_components(table, standardize=a.standardize, random_state=0)
-    assert {rule: a.choices[rule].k for rule in a.choices} == {rule: expected[rule].k for rule in expected}
-    assert list(a.choices) == list(RULES)
-    assert a.k == a.choices["parallel"].k == 3
-
-
-@pytest.mark.parametrize("table", [X, UNITS], ids=["same units", "different units"])
-def test_pieces_give_the_answers_of_the_rows(streamed, table):
+def test_pieces_give_the_answers_of_the_rows(not_held, table):
     a = analysis(table)
     expected = choose_n_components(table, standardize=a.standardize, random_state=0)
     np.testing.assert_allclose(a.choices.eigenvalues.values, expected.eigenvalues.values, rtol=1e-8)
@@ -40,7 +24,6 @@ def test_pieces_give_the_answers_of_the_rows(streamed, table):
         assert a.choices[rule].k == expected[rule].k
         np.testing.assert_allclose(a.choices[rule].curve, expected[rule].curve, rtol=1e-6)
     assert list(a.choices) == list(RULES)
-    assert a.k == 3
 
 
 @pytest.mark.parametrize("standardize", [False, True])
@@ -70,18 +53,6 @@ def test_many_columns_leave_out_the_slow_rules(monkeypatch):
     assert choices["parallel"].k == 3
 
 
-def test_what_was_asked_for_comes_first():
-    assert analysis(X, n_components=7).k == 7
-    assert analysis(X[:5], n_components=7).k == 4
-    assert analysis(X, model=PPCA(2).fit(X)).k == 2
-
-
-def test_there_is_always_a_component():
-    a = analysis(RANDOM.normal(size=(200, 6)))
-    assert a.choices["parallel"].k == 0
-    assert a.k == 1
-
-
 def test_without_parallel_analysis_the_next_rule_is_followed():
     choices = analysis(X).choices
     found = {answer.rule: answer for answer in choices.answers}
@@ -91,12 +62,3 @@ def test_without_parallel_analysis_the_next_rule_is_followed():
         assert choosing_k.followed(left).rule == second
     found.pop("proportion")
     assert choosing_k.followed(type(choices)(choices.eigenvalues, tuple(found.values()))) is None
-
-
-def test_weights_repeat_rows():
-    weights = RANDOM.integers(1, 4, 600)
-    a = analysis(X, sample_weight=weights.astype(float))
-    expected = choose_n_components(np.repeat(X, weights, axis=0), ["bic", "kaiser", "proportion"])
-    for rule in expected:
-        assert a.choices[rule].k == expected[rule].k
-    np.testing.assert_allclose(a.choices.eigenvalues.values, expected.eigenvalues.values, rtol=1e-9)

@@ -1,13 +1,14 @@
 """The table of a report: columns of every kind of input, labels, ids, and what is refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
-from lowdim import scan
-from lowdim.reporting import columns as report_columns
-from lowdim.reporting.columns import OpenedTable
+from lowdim import CCA, PCA, report, scan
+from reporting.tables import listings, only, prose, report_of, section_of, values
 
 N = 12
 NUMBERS = {"a": np.arange(N) * 1.5, "b": np.cos(np.arange(N)), "c": np.arange(N) % 5}
@@ -21,8 +22,18 @@ def csv(tmp_path):
     return path
 
 
-def _array(source):
-    return np.concatenate([np.asarray(block) for block in source.blocks(5)])
+def _shown(X, **options):
+    """What a report makes of a table: names and rows of its columns, labels by their names, ids, and its prose."""
+    data, drawn, computed = report_of(X, "data", "map", n_components=2, standardize=False, **options).sections
+    points = values(drawn)
+    names = listings(data)[0].rows
+    labels = {each["name"]: np.array([*each["levels"], None])[each["codes"]].tolist() for each in points["groups"]}
+    rows = np.column_stack([column["values"] for column in points["columns"][: len(names)]])
+    held = listings(computed)[0].row("rows in memory")["value"]
+    return names, rows, labels, points["ids"], f"{prose(data)}\nrows in memory: {held}"
+
+
+HELD, NOT_HELD = "rows in memory: yes", "rows in memory: no"
 
 
 def _inputs(csv):
@@ -32,80 +43,106 @@ def _inputs(csv):
 
 @pytest.mark.parametrize("kind", ["csv", "text path", "pandas", "polars"])
 def test_numbers_are_rows_and_text_names_or_colours_them(csv, kind):
-    opened = OpenedTable(_inputs(csv)[kind])
-    assert opened.names == list(NUMBERS) and opened.n_columns == 6 and opened.held
-    np.testing.assert_allclose(_array(opened.rows), np.column_stack(list(NUMBERS.values())), rtol=1e-15)
-    assert list(opened.groups) == ["kind"] and opened.groups["kind"].tolist() == TEXT["kind"]
-    assert opened.ids.tolist() == TEXT["who"]
-    assert list(opened.left_out) == list(TEXT)
+    names, rows, labels, ids, text = _shown(_inputs(csv)[kind])
+    assert names == list(NUMBERS) and "12 rows and 6 columns, of which 3 are analysed" in text and HELD in text
+    np.testing.assert_allclose(rows, np.column_stack(list(NUMBERS.values())), rtol=1e-6)
+    # The map has fewer digits than the table.
+    facts = listings(section_of(_inputs(csv)[kind], "data"))[0]
+    for fact, of_column in (("lowest", np.min), ("highest", np.max), ("mean", np.mean)):
+        np.testing.assert_allclose(facts[fact], [of_column(column) for column in NUMBERS.values()], rtol=1e-14)
+    assert labels == {"kind": TEXT["kind"]} and ids == TEXT["who"]
+    assert "kind is not analysed: its entries are not numbers, but they tell groups of rows apart." in text
+    assert "who and note are not analysed: for each of them, its entries are not numbers." in text
 
 
-def test_dask(csv):
+def test_dask():
     dask = pytest.importorskip("dask.dataframe")
     frame = dask.from_pandas(pd.DataFrame({**TEXT, **NUMBERS}), npartitions=3)
-    opened = OpenedTable(frame, labels="kind")
-    assert opened.names == list(NUMBERS) and opened.groups["kind"].tolist() == TEXT["kind"]
-    np.testing.assert_allclose(_array(opened.rows), np.column_stack(list(NUMBERS.values())))
+    names, rows, labels, _, _ = _shown(frame, labels="kind")
+    assert names == list(NUMBERS) and labels == {"kind": TEXT["kind"]}
+    np.testing.assert_allclose(rows, np.column_stack(list(NUMBERS.values())), rtol=1e-6)
 
 
 def test_an_array_has_numbered_columns_and_vectors_for_labels():
     X = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
-    opened = OpenedTable(X, labels=TEXT["kind"], ids=TEXT["who"], sample_weight=np.arange(N))
-    assert opened.names == ["x1", "x2", "x3"] and opened.label == "a table"
-    assert opened.groups["label"].tolist() == TEXT["kind"] and opened.ids.tolist() == TEXT["who"]
-    np.testing.assert_array_equal(opened.weights, np.arange(N))
-    np.testing.assert_array_equal(_array(opened.rows), X.astype(float))
+    made = report_of(X, "map", labels=TEXT["kind"], ids=TEXT["who"], sample_weight=np.arange(N), n_components=2)
+    # The first row has no weight, and is not seen.
+    names, rows, labels, ids, _ = _shown(X, labels=TEXT["kind"], ids=TEXT["who"], sample_weight=np.arange(N))
+    assert names == ["x1", "x2", "x3"]
+    assert labels == {"label": TEXT["kind"][1:]} and ids == TEXT["who"][1:]
+    np.testing.assert_array_equal(rows, X[1:])
+    expected = PCA(2).fit(np.repeat(X.astype(float), np.arange(N), axis=0))
+    np.testing.assert_allclose(made.model.mean_, expected.mean_)
+    np.testing.assert_allclose(made.model.explained_variance_, expected.explained_variance_)
+
+
+def test_the_page_is_called_like_the_file(csv, tmp_path):
+    for X, title in ((csv, "people.csv"), (scan(csv, columns=["b", "a"]), "people.csv"), (np.eye(4), "a table")):
+        with only():
+            made = report(X, tmp_path / "r.html", overwrite=True)
+        assert f"<title>{title}</title>" in Path(made.path).read_text(encoding="utf-8")
 
 
 def test_columns_that_are_named_for_a_purpose_are_no_rows(csv):
-    opened = OpenedTable(csv, labels=["kind", "c"], ids="note", sample_weight="a")
-    assert opened.names == ["b"] and list(opened.groups) == ["kind", "c"]
-    assert opened.ids.tolist() == TEXT["note"]
-    np.testing.assert_allclose(opened.weights, NUMBERS["a"])
+    frame = pd.read_csv(csv).assign(d=np.sin(np.arange(N)))
+    names, _, labels, ids, text = _shown(frame, labels=["kind", "c"], ids="note", sample_weight="a")
+    assert names == ["b", "d"] and "Rows are counted by their weights." in text
+    assert labels == {"kind": TEXT["kind"][1:], "c": [str(c) for c in NUMBERS["c"][1:]]}
+    assert ids == TEXT["note"][1:]
 
 
-def test_a_response_and_another_table_are_read_from_columns_or_files(csv, tmp_path):
-    opened = OpenedTable(csv, response=["b", "c"], other=np.ones((N, 2)))
-    assert opened.names == ["a"] and opened.response.names == ["b", "c"]
-    np.testing.assert_allclose(_array(opened.response)[:, 0], NUMBERS["b"])
-    assert opened.other.shape == (N, 2)
+def test_a_response_and_another_table_are_read_from_columns_or_files(csv):
+    frame = pd.read_csv(csv).assign(d=np.sin(np.arange(N)))
+    made = report_of(
+        frame, "data", "two-tables", response=["b", "c"], other=np.column_stack([NUMBERS["b"], NUMBERS["c"]])
+    )
+    data, two, _ = made.sections
+    assert listings(data)[0].rows == ["a", "d"]
+    responses, pairs = listings(two)
+    assert responses.rows == ["b", "c"] and len(pairs) == 2
+    deviations = [np.std(NUMBERS[name], ddof=1) for name in ("b", "c")]
+    np.testing.assert_allclose(responses["std. deviation"], deviations)
+    np.testing.assert_allclose(pairs["fit"], CCA().fit(frame[["a", "d"]], frame[["b", "c"]]).correlations_)
 
 
 def test_the_choice_of_a_scan_is_kept(csv):
-    opened = OpenedTable(scan(csv, columns=["b", "kind", "a"]))
-    assert opened.names == ["b", "a"] and list(opened.groups) == ["kind"]
-    assert opened.label == "people.csv"
+    names, _, labels, _, _ = _shown(scan(csv, columns=["b", "kind", "a"]))
+    assert names == ["b", "a"] and list(labels) == ["kind"]
 
 
 def test_columns_that_are_nearly_numbers_say_why(tmp_path):
     path = tmp_path / "t.csv"
-    lines = [f"{i},{i * 2}" for i in range(40)]
-    lines[30] = "30,?"
-    path.write_text("\n".join(["a,b", *lines]))
-    opened = OpenedTable(path)
-    assert opened.names == ["a"]
-    assert list(opened.left_out) == ["b"] and "?" in opened.left_out["b"]
+    lines = [f"{i / 2},{i * 2},{i % 7}" for i in range(40)]
+    lines[30] = "15,?,2"
+    path.write_text("\n".join(["a,b,c", *lines]))
+    section = section_of(path, "data")
+    assert listings(section)[0].rows == ["a", "c"]
+    (said,) = (line for line in prose(section).splitlines() if "not analysed" in line)
+    assert said.startswith("b is not analysed: not all of its entries are numbers") and "?" in said
 
 
 def test_the_index_of_a_frame_names_the_rows():
     frame = pd.DataFrame(NUMBERS, index=TEXT["who"])
-    assert OpenedTable(frame).ids.tolist() == TEXT["who"]
+    assert _shown(frame)[3] == TEXT["who"]
 
 
-def test_a_stream_is_held_and_a_large_file_is_not(csv, monkeypatch):
+def test_a_stream_is_held():
     blocks = np.random.default_rng(0).normal(size=(4, 6, 3))
-    opened = OpenedTable(iter(blocks))
-    assert opened.held
-    np.testing.assert_array_equal(_array(opened.rows), blocks.reshape(24, 3))
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", 10)
-    assert not OpenedTable(csv).held
-    assert not OpenedTable(np.ones((N, 3))).held
+    _, rows, _, _, text = _shown(iter(blocks))
+    assert HELD in text
+    np.testing.assert_allclose(rows, blocks.reshape(24, 3), rtol=1e-6)
+
+
+def test_a_large_file_is_not_held(csv, not_held):
+    assert NOT_HELD in _shown(csv)[4]
+    assert NOT_HELD in _shown(np.column_stack(list(NUMBERS.values())))[4]
 
 
 def test_supplementary_rows_are_found_by_name(csv):
     more = pd.DataFrame({"c": [1.0, 2.0], "a": [3.0, 4.0], "b": [5.0, 6.0], "further": [0, 0]})
-    opened = OpenedTable(csv, supplementary=more)
-    np.testing.assert_array_equal(_array(opened.supplementary), [[3, 5, 1], [4, 6, 2]])
+    _, rows, _, ids, _ = _shown(csv, supplementary=more)
+    np.testing.assert_array_equal(rows[-2:], [[3, 5, 1], [4, 6, 2]])
+    assert ids[-2:] == ["supplementary 0", "supplementary 1"]
 
 
 @pytest.mark.parametrize(
@@ -123,24 +160,24 @@ def test_supplementary_rows_are_found_by_name(csv):
 )
 def test_what_does_not_fit_is_refused_with_its_name(csv, options, said):
     with pytest.raises(ValueError, match=said):
-        OpenedTable(csv, **options)
+        report_of(csv, **options)
 
 
 @pytest.mark.parametrize("argument", ["labels", "ids", "response", "other"])
 def test_names_without_columns_are_refused(argument):
     with pytest.raises(ValueError, match=f"{argument}='kind' names a column, and the columns of X have no names"):
-        OpenedTable(np.ones((3, 2)), **{argument: "kind"})
+        report_of(np.ones((3, 2)), **{argument: "kind"})
 
 
 def test_a_table_without_numbers_is_refused():
     with pytest.raises(ValueError, match="kind"):
-        OpenedTable(pd.DataFrame(TEXT))
+        report_of(pd.DataFrame(TEXT))
 
 
 def test_labels_that_are_called_like_columns_are_still_labels():
-    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 7.0]})
-    opened = OpenedTable(frame, labels=["a", "b", "a"])
-    assert opened.names == ["a", "b"] and opened.groups["label"].tolist() == ["a", "b", "a"]
+    frame = pd.DataFrame({"a": [1.5, 2.0, 3.0], "b": [4.0, 5.0, 7.0]})
+    names, _, labels, _, _ = _shown(frame, labels=["a", "b", "a"])
+    assert names == ["a", "b"] and labels == {"label": ["a", "b", "a"]}
 
 
 @pytest.mark.parametrize(
@@ -153,18 +190,17 @@ def test_labels_that_are_called_like_columns_are_still_labels():
 def test_labels_must_be_a_vector_of_categories(labels, error, message):
     for name in ("labels", "ids"):
         with pytest.raises(error, match=f"{name} {message}"):
-            OpenedTable(np.eye(3), **{name: labels})
+            report_of(np.eye(3), **{name: labels})
 
 
 def test_rows_without_a_name_are_called_by_their_numbers():
-    opened = OpenedTable(np.eye(4), ids=["a", None, np.nan, pd.NA])
-    assert opened.ids.tolist() == ["a", "row 1", "row 2", "row 3"]
+    assert _shown(np.eye(4), ids=["a", None, np.nan, pd.NA])[3] == ["a", "row 1", "row 2", "row 3"]
 
 
 def test_columns_of_lists_are_left_out():
     frame = pd.DataFrame(np.eye(4), columns=list("abcd")).assign(e=[[1]] * 4)
-    opened = OpenedTable(frame)
-    assert list(opened.left_out) == ["e"] and not opened.groups and opened.ids is None
+    names, _, labels, ids, text = _shown(frame)
+    assert names == list("abcd") and "e is not analysed" in text and not labels and ids is None
 
 
 @pytest.mark.parametrize(
@@ -178,13 +214,48 @@ def test_columns_of_lists_are_left_out():
 )
 def test_weights_must_be_frequencies(weights, message):
     with pytest.raises(ValueError, match=f"sample_weight must .*{message}"):
-        OpenedTable(np.eye(3), sample_weight=weights)
+        report_of(np.eye(3), sample_weight=weights)
 
 
 @pytest.mark.parametrize("names", [["a", "b", "a"], [1, "b", "1"]])
 def test_columns_of_the_same_name_are_refused(names):
     frame = pd.DataFrame(np.eye(3), columns=names)
     with pytest.raises(ValueError, match=r"X has several columns with the name '[a1]'"):
-        OpenedTable(frame)
+        report_of(frame)
     with pytest.raises(ValueError, match="other has several columns"):
-        OpenedTable(np.eye(3), other=frame)
+        report_of(np.eye(3), other=frame)
+
+
+def _labelled(labels):
+    """What the map has of labels: groups, and the columns behind those of the table."""
+    X = np.random.default_rng(0).normal(size=(len(labels), 2))
+    shown = values(section_of(X, "map", labels=labels, n_components=2))
+    return shown["groups"], shown["columns"][2:]
+
+
+def test_categories_become_groups():
+    (group,), _ = _labelled(np.array(["oak", None, "ash", "oak"], dtype=object))
+    assert (group["name"], group["levels"], group["codes"].tolist()) == ("label", ["ash", "oak"], [1, -1, 0, 1])
+
+
+def test_rare_categories_become_one_group():
+    counts = np.arange(1, 41)
+    names = np.array([f"kind {i:02d}" for i in range(40)], dtype=object)
+    (group,), _ = _labelled(np.repeat(names, counts))
+    assert len(group["levels"]) == 30 and group["levels"][-1] == "11 others"
+    np.testing.assert_array_equal(np.bincount(group["codes"]), [*counts[11:], counts[:11].sum()])
+    assert group["levels"][:-1] == names[11:].tolist()
+
+
+def test_numbers_with_many_values_are_measured_and_form_no_groups():
+    octane = np.array([*np.linspace(80, 90, 60), np.nan, None], dtype=object)
+    groups, (column,) = _labelled(octane)
+    assert groups == [] and column["name"] == "label"
+    np.testing.assert_allclose(column["values"][:60], np.linspace(80, 90, 60), rtol=1e-6)
+    assert np.isnan(column["values"][60:]).all()
+    (group,), columns = _labelled(np.array([3, 1, 3, 2] * 10, dtype=object))
+    assert columns == [] and group["levels"] == ["1", "2", "3"]
+
+
+def test_labels_that_are_all_missing_form_no_groups():
+    assert _labelled(np.array([None] * 4, dtype=object)) == ([], [])

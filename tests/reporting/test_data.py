@@ -4,10 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim.reporting import columns as report_columns
-from lowdim.reporting import data
-from lowdim.reporting.blocks import Chart, Listing, Prose
-from reporting.tables import analysis, pictures
+from reporting.tables import charts, listings, pictures, prose, section_of
 
 RANDOM = np.random.default_rng(10)
 N = 200
@@ -26,20 +23,12 @@ TABLE = pd.DataFrame(
 
 
 def _section(*args, **more):
-    return data.section(analysis(*args, **more))
-
-
-def _text(section):
-    return "\n".join(block.text for block in section.blocks if isinstance(block, Prose))
-
-
-def _charts(section):
-    return {block.key: block for block in section.blocks if isinstance(block, Chart)}
+    return section_of(*args, "data", **more)
 
 
 def test_sizes_kinds_and_what_was_left_out():
     section = _section(TABLE)
-    text = _text(section)
+    text = prose(section)
     assert "200 rows and 7 columns, of which 5 are analysed" in text
     assert "4 hold decimal numbers and 1 holds a few different whole numbers" in text
     assert "country is not analysed: its entries are not numbers, but they tell groups of rows apart" in text
@@ -48,7 +37,7 @@ def test_sizes_kinds_and_what_was_left_out():
 
 
 def test_scales_and_logarithm():
-    text = _text(_section(TABLE))
+    text = prose(_section(TABLE))
     deviations = TABLE.select_dtypes("number").drop(columns="planet").std()
     low, high = deviations.idxmin(), deviations.idxmax()
     assert (low, high) == ("children", "income")
@@ -61,36 +50,36 @@ def test_scales_and_logarithm():
 
 def test_why_columns_are_rescaled_or_not():
     alike = RANDOM.normal(size=(50, 3))
-    assert "no sign of different units, so the columns are not rescaled" in _text(_section(alike))
-    assert "As was asked for, each column is divided" in _text(_section(alike, standardize=True))
-    assert "pixels of a picture, which have the same units" in _text(_section(pictures()))
+    assert "no sign of different units, so the columns are not rescaled" in prose(_section(alike))
+    assert "As was asked for, each column is divided" in prose(_section(alike, standardize=True))
+    assert "pixels of a picture, which have the same units" in prose(_section(pictures()))
 
 
 def test_correlations_and_columns_that_repeat_others():
     section = _section(TABLE)
-    text = _text(section)
+    text = prose(section)
     r = np.corrcoef(TABLE["height"], TABLE["weight"])[0, 1]
     assert f"height and weight ({r:.2f})" in text
     assert "height and inches are the same up to shift and scale" in text
-    picture = _charts(section)["correlations"]
+    picture = charts(section)["correlations"]
     assert sorted(picture.data[0]["x"]) == sorted(["height", "weight", "inches", "income", "children"])
     assert picture.table.shape == (5, 5)
 
 
 def test_unrelated_columns_are_not_said_to_be_related():
-    assert "no more than chance could give" in _text(_section(RANDOM.normal(size=(40, 5))))
+    assert "no more than chance could give" in prose(_section(RANDOM.normal(size=(40, 5))))
 
 
 def test_rows_that_repeat_others():
     table = pd.concat([TABLE, TABLE.head(3)])
-    assert "3 rows (1.5%) are equal to an earlier row" in _text(_section(table))
+    assert "3 rows (1.5%) are equal to an earlier row" in prose(_section(table))
 
 
 def test_identifiers():
-    text = _text(_section(TABLE.assign(visit=np.cumsum(RANDOM.integers(2, 9, N)), year=np.arange(N) + 1800)))
+    text = prose(_section(TABLE.assign(visit=np.cumsum(RANDOM.integers(2, 9, N)), year=np.arange(N) + 1800)))
     assert "visit holds different whole numbers that grow from row to row" in text
     assert "year grows by one from row to row" in text
-    assert "id is not analysed: it just counts the rows, from 1 to 200" in _text(
+    assert "id is not analysed: it just counts the rows, from 1 to 200" in prose(
         _section(TABLE.assign(id=range(1, 201)))
     )
 
@@ -101,7 +90,7 @@ def test_missing_entries():
     table.loc[late & (RANDOM.random(N) < 0.5), ["weight", "income"]] = np.nan
     table["day"] = np.arange(N) + RANDOM.normal(size=N)
     section = _section(table)
-    text = _text(section)
+    text = prose(section)
     missing = table.isna()
     share = 100 * missing.to_numpy().mean()
     assert f"{missing.to_numpy().sum()} entries ({share:.1f}%) are missing, in 2 columns of 4" in text
@@ -111,27 +100,27 @@ def test_missing_entries():
     )
     medians = [table.loc[some, "day"].median() for some in (missing["weight"], ~missing["weight"])]
     assert f"where weight is missing, day is larger (median {medians[0]:.3g} against {medians[1]:.3g})" in text
-    charts = _charts(section)
-    bars = charts["missing-by-column"].data[0]
+    drawn = charts(section)
+    bars = drawn["missing-by-column"].data[0]
     np.testing.assert_allclose(bars["x"], [100 * missing[name].mean() for name in bars["y"]])
-    assert charts["missing-patterns"].table["rows"].sum() == N
+    assert drawn["missing-patterns"].table["rows"].sum() == N
 
 
 def test_missing_entries_at_random_are_said_not_to_contradict_chance():
     X = np.where(RANDOM.random((100, 4)) < 0.1, np.nan, RANDOM.normal(size=(100, 4)))
-    assert "No column tells where entries of another one are missing" in _text(_section(X))
+    assert "No column tells where entries of another one are missing" in prose(_section(X))
 
 
-def test_rows_that_are_not_in_memory_give_the_same_sentences(monkeypatch):
-    held = _text(_section(TABLE))
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
+def test_rows_that_are_not_in_memory_give_the_same_sentences(request):
+    held = prose(_section(TABLE))
+    request.getfixturevalue("not_held")
     section = _section(TABLE)
     # Categories are looked for in tables in memory only.
-    assert _text(section) == held.replace(", but they tell groups of rows apart", "")
+    assert prose(section) == held.replace(", but they tell groups of rows apart", "")
 
 
 def test_quantiles():
-    chart = _charts(_section(TABLE))["distributions"]
+    chart = charts(_section(TABLE))["distributions"]
     for name in ("height", "income"):
         expected = TABLE[name].quantile([0.01, 0.25, 0.5, 0.75, 0.99])
         np.testing.assert_allclose(list(chart.table.row(name).values()), expected, rtol=1e-9)
@@ -141,8 +130,8 @@ def test_names_that_are_long_or_look_like_tags_are_harmless():
     long = "<b>" + "x" * 10_000
     table = pd.DataFrame(RANDOM.normal(size=(60, 3)), columns=[long + "1", long + "2", "<i>"])
     section = _section(table)
-    assert max(len(block.text) for block in section.blocks if isinstance(block, Prose)) < 600
-    for chart in _charts(section).values():
+    assert max(map(len, prose(section).splitlines())) < 600
+    for chart in charts(section).values():
         for trace in chart.data:
             names = [name for key in ("x", "y") for name in trace.get(key, ()) if isinstance(name, str)]
             assert all("<" not in name for name in names)
@@ -152,8 +141,7 @@ def test_names_that_are_long_or_look_like_tags_are_harmless():
 @pytest.mark.parametrize("p", [2, 200])
 def test_many_columns(p):
     section = _section(RANDOM.normal(size=(50, p)))
-    charts = _charts(section)
-    assert len(charts["distributions"].data[0]["x"]) == min(p, 40)
-    assert charts["correlations"].data[0]["z"].shape == (min(p, 150),) * 2
-    tables = [block.table for block in section.blocks if isinstance(block, Listing)]
-    assert len(tables[0]) == p
+    drawn = charts(section)
+    assert len(drawn["distributions"].data[0]["x"]) == min(p, 40)
+    assert drawn["correlations"].data[0]["z"].shape == (min(p, 150),) * 2
+    assert len(listings(section)[0]) == p

@@ -1,14 +1,14 @@
 """Facts of columns, against NumPy, SciPy and pandas, and on columns made to be of each kind."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from lowdim import PCA
-from lowdim.reporting import columns as report_columns
-from lowdim.reporting.data import equal_rows
-from reporting.tables import analysis
+from reporting.tables import listings, prose, report_of, section_of
 
 RANDOM = np.random.default_rng(5)
 N = 400
@@ -26,40 +26,51 @@ TABLE = pd.DataFrame(
 )
 
 
-def _kinds(a):
-    return dict(zip(a.opened.names, a.columns.kinds, strict=True))
+def _columns(section):
+    """The table of the columns that are analysed."""
+    return next(table for table in listings(section) if table.title == "The columns that are analysed")
 
 
-def test_kinds():
+def _left_out(section):
+    """The sentences about columns that are not analysed, by their names."""
+    sentences = re.split(r"\n|(?<=\.) (?=[\w ]+ is not analysed: )", prose(section))
+    parts = (sentence.partition(" is not analysed: ") for sentence in sentences)
+    return {name: why for name, said, why in parts if said}
+
+
+def test_kinds(held):
     expected = {
         "decimal": "decimal",
-        "grades": "few",
+        "grades": "few whole numbers",
         "counts": "counts",
-        "whole": "whole",
-        "switch": "0/1",
-        "same": "constant",
-        "nothing": "empty",
+        "whole": "whole numbers",
+        "switch": "0 or 1",
         "huge": "decimal",
     }
-    a = analysis(TABLE)
-    assert _kinds(a) == expected
-    assert set(a.names) == set(TABLE.columns) - {"same", "nothing"}
-    assert a.left_out == {"same": "all its entries are 3.5", "nothing": "all its entries are missing"}
+    section = section_of(TABLE, "data")
+    table = _columns(section)
+    assert dict(zip(table.rows, table["kind"], strict=True)) == expected
+    assert _left_out(section) == {"same": "all its entries are 3.5.", "nothing": "all its entries are missing."}
 
 
-def test_kinds_of_rows_that_are_not_in_memory(monkeypatch):
-    expected = _kinds(analysis(TABLE))
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
-    a = analysis(TABLE)
-    assert not a.opened.held
-    assert _kinds(a) == expected
+def test_kinds_of_columns_that_a_model_was_fitted_to():
+    """A model may have columns that are constant or empty in this table."""
+    random = np.random.default_rng(0)
+    model = PCA(2).fit(pd.DataFrame(random.normal(size=(50, 4)), columns=["decimal", "grades", "same", "switch"]))
+    table = _columns(section_of(TABLE, "data", model=model))
+    assert dict(zip(table.rows, table["kind"], strict=True)) == {
+        "decimal": "decimal",
+        "grades": "few whole numbers",
+        "same": "constant",
+        "switch": "0 or 1",
+    }
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e150, 1e-150])
 def test_skewness_is_the_third_standardized_moment(factor):
     X = np.column_stack([RANDOM.normal(size=N), RANDOM.gamma(1.0, size=N), -RANDOM.lognormal(size=N)])
     X[RANDOM.random(X.shape) < 0.1] = np.nan
-    found = analysis(X * factor).columns.skewness
+    found = _columns(section_of(X * factor, "data"))["skewness"]
     np.testing.assert_allclose(found, stats.skew(X, axis=0, nan_policy="omit"), rtol=1e-9)
 
 
@@ -75,13 +86,13 @@ def test_a_logarithm_is_proposed_where_it_removes_the_skewness():
     )
     assert (X["with zeros"] == 0).any() and (X["of both signs"] < 0).any()
     assert stats.skew(X["one outlier"]) > 2
-    a = analysis(X)
-    assert [a.opened.names[j] for j in np.flatnonzero(a.columns.for_logarithm)] == ["incomes", "with zeros"]
+    text = prose(section_of(X, "data"))
+    (said,) = (line for line in text.splitlines() if "strongly skewed" in line)
+    assert said.startswith(("incomes and with zeros are never", "with zeros and incomes are never"))
+    assert "their logarithms (that of 1 + x, for the zeros)" in said
 
 
-@pytest.mark.parametrize("limit", [1 << 30, 0])
-def test_columns_that_identify_rows(monkeypatch, limit):
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", limit)
+def test_columns_that_identify_rows(held):
     grows = np.cumsum(RANDOM.integers(1, 4, N))
     X = pd.DataFrame(
         {
@@ -94,37 +105,39 @@ def test_columns_that_identify_rows(monkeypatch, limit):
             "value": RANDOM.normal(size=N),
         }
     )
-    a = analysis(X)
-    assert set(a.left_out) == {"first", "from zero", "patient_id"}
-    assert "it identifies the rows" in a.left_out["patient_id"]
-    names = np.array(a.opened.names)
-    assert names[a.columns.suspects].tolist() == ["steps"]
-    assert names[a.columns.sequences].tolist() == ["year"]
-    assert a.names == ["steps", "year", "humid", "value"]
+    section = section_of(X, "data")
+    left_out = _left_out(section)
+    assert set(left_out) == {"first", "from zero", "patient_id"}
+    assert "it identifies the rows" in left_out["patient_id"]
+    text = prose(section)
+    assert "steps holds different whole numbers that grow from row to row" in text
+    assert "year grows by one from row to row" in text
+    assert _columns(section).rows == ["steps", "year", "humid", "value"]
 
 
 def test_a_count_within_groups_identifies_rows_if_its_name_says_so():
     count = np.tile(np.arange(50) + 1, 8)
     X = pd.DataFrame({"index": count, "day": count, "case": RANDOM.integers(0, 2, N), "value": RANDOM.normal(size=N)})
-    a = analysis(X)
-    assert a.names == ["day", "case", "value"]
-    (why,) = a.left_out.values()
-    assert why == "by its name and its entries, it counts the rows of each group, from 1 to 50"
+    section = section_of(X, "data")
+    assert _columns(section).rows == ["day", "case", "value"]
+    why = "by its name and its entries, it counts the rows of each group, from 1 to 50."
+    assert _left_out(section) == {"index": why}
 
 
 def test_a_column_named_row_that_grows_by_one_identifies_few_rows():
     X = pd.DataFrame({"row": np.arange(16) + 1947, "year": np.arange(16) + 1947, "value": RANDOM.normal(size=16)})
-    assert analysis(X).left_out == {"row": "it just counts the rows, from 1947 to 1962"}
+    assert _left_out(section_of(X, "data")) == {"row": "it just counts the rows, from 1947 to 1962."}
 
 
 def test_columns_that_a_fitted_model_does_not_use():
     X = pd.DataFrame(RANDOM.normal(size=(N, 3)), columns=["a", "b", "c"])
-    a = analysis(X, model=PCA(1).fit(X[["a", "b"]]))
-    assert a.left_out == {"c": "the model does not use it"}
+    section = section_of(X, "data", model=PCA(1).fit(X[["a", "b"]]))
+    assert _left_out(section) == {"c": "the model does not use it."}
 
 
 def test_a_table_of_nothing_but_a_count_is_analysed_all_the_same():
-    assert analysis(pd.DataFrame({"id": np.arange(50), "same": np.ones(50)})).names == ["id"]
+    X = pd.DataFrame({"id": np.arange(50), "index": np.arange(50) + 1, "same": np.ones(50)})
+    assert list(report_of(X).model.feature_names_in_) == ["id", "index"]
 
 
 def test_equal_rows_are_those_that_pandas_finds():
@@ -134,14 +147,14 @@ def test_equal_rows_are_those_that_pandas_finds():
     X[4, 0] = 0.0
     expected = int(pd.DataFrame(X).duplicated().sum())
     assert 0 < expected < 500
-    assert equal_rows(X) == expected
-    assert equal_rows(RANDOM.normal(size=(300, 3))) == 0
+    assert f"{expected} rows ({expected / 5:.1f}%) are equal to an earlier row" in prose(section_of(X, "data"))
+    assert "equal to an earlier row" not in prose(section_of(RANDOM.normal(size=(300, 3)), "data"))
 
 
 def test_columns_that_vary_only_in_rows_without_weight_are_left_out():
     X = np.random.default_rng(0).normal(size=(20, 3))
     X[:10, 1] = 5.0
-    a = analysis(X, sample_weight=np.arange(20) < 10)
-    assert a.names == ["x1", "x3"]
-    (why,) = a.left_out.values()
+    section = section_of(X, "data", sample_weight=np.arange(20) < 10)
+    assert _columns(section).rows == ["x1", "x3"]
+    (why,) = _left_out(section).values()
     assert why.startswith("it does not vary among the rows that have a weight")

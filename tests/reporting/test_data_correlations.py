@@ -1,12 +1,9 @@
 """Correlations against NumPy, for rows in memory, in files and with weights; clusters, copies and chance."""
 
 import numpy as np
-import pytest
 from scipy import stats
 
-from lowdim.reporting import columns as report_columns
-from lowdim.reporting import data as module
-from reporting.tables import analysis
+from reporting.tables import charts, listings, prose, section_of
 
 RANDOM = np.random.default_rng(6)
 FACTORS = RANDOM.normal(size=(300, 3))
@@ -14,39 +11,46 @@ FACTORS = RANDOM.normal(size=(300, 3))
 X = FACTORS[:, [0, 1, 2] * 4] * ([1, -1] * 6) + 0.3 * RANDOM.normal(size=(300, 12)) + 1e6
 
 
-def _matrix(found):
-    """The correlations in the order of the columns."""
-    R = np.empty_like(found.matrix)
-    R[np.ix_(found.shown, found.shown)] = found.matrix
-    return R
+def _picture(section):
+    """The columns of the picture of the correlations, by their positions, and the correlations in their own order."""
+    chart = charts(section)["correlations"]
+    (trace,) = chart.data
+    np.testing.assert_allclose(chart.table.values, trace["z"], atol=1e-7)
+    shown = np.array([int(name.removeprefix("x")) - 1 for name in trace["x"]])
+    R = np.full((shown.max() + 1,) * 2, np.nan)
+    R[np.ix_(shown, shown)] = chart.table.values
+    return shown, R
 
 
-@pytest.mark.parametrize("limit", [1 << 30, 0])
-def test_matrix_and_strongest_pairs(monkeypatch, limit):
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", limit)
-    found = analysis(X).correlations
+def _strongest(section):
+    """The pairs in the list of the strongest correlations, and these."""
+    table = next(table for table in listings(section) if table.title == "The strongest correlations")
+    pairs = [tuple(int(table[name][i][1:]) - 1 for name in ("first", "second")) for i in range(len(table))]
+    return pairs, table["correlation"]
+
+
+def test_matrix_and_strongest_pairs(held):
+    section = section_of(X, "data")
     expected = np.corrcoef(X, rowvar=False)
-    np.testing.assert_allclose(_matrix(found), expected, atol=1e-9)
+    np.testing.assert_allclose(_picture(section)[1], expected, atol=1e-9)
     sizes = np.sort(np.abs(expected[np.triu_indices(12, 1)]))[::-1]
-    np.testing.assert_allclose([abs(r) for _, r in found.strongest], sizes[:12], atol=1e-9)
-    for pair, r in found.strongest:
-        assert r == pytest.approx(expected[pair], abs=1e-9)
-    assert found.pairs == 66
-    assert found.beyond_half == np.count_nonzero(sizes > 0.5)
+    pairs, strongest = _strongest(section)
+    np.testing.assert_allclose(np.abs(strongest), sizes[:12], atol=1e-9)
+    np.testing.assert_allclose(strongest, [expected[pair] for pair in pairs], atol=1e-9)
+    beyond = np.count_nonzero(sizes > 0.5)
+    assert f"{beyond} pairs of 66 ({100 * beyond / 66:.1f}%) have a correlation beyond 0.5 in size." in prose(section)
 
 
 def test_columns_of_a_group_lie_side_by_side():
-    shown = analysis(X).correlations.shown
+    shown, _ = _picture(section_of(X, "data"))
     assert sorted(shown.tolist()) == list(range(12))
     assert np.count_nonzero(np.diff(shown % 3)) == 2
 
 
-@pytest.mark.parametrize("limit", [1 << 30, 0])
-def test_weights_repeat_rows(monkeypatch, limit):
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", limit)
+def test_weights_repeat_rows(held):
     weights = RANDOM.integers(1, 4, 300)
-    found = analysis(X, sample_weight=weights.astype(float)).correlations
-    np.testing.assert_allclose(_matrix(found), np.corrcoef(np.repeat(X, weights, axis=0), rowvar=False), atol=1e-9)
+    _, found = _picture(section_of(X, "data", sample_weight=weights.astype(float)))
+    np.testing.assert_allclose(found, np.corrcoef(np.repeat(X, weights, axis=0), rowvar=False), atol=1e-9)
 
 
 def test_copies_and_columns_that_are_the_same_up_to_shift_and_scale():
@@ -54,30 +58,42 @@ def test_copies_and_columns_that_are_the_same_up_to_shift_and_scale():
     table[:, 3] = table[:, 0]
     table[:, 5] = 32 - 1.8 * table[:, 1]
     table[:, 6] = table[:, 2] + 1e-4 * RANDOM.normal(size=100)
-    found = analysis(table).correlations
-    assert found.copies == [[0, 3]]
-    assert found.rescaled == [[1, 5]]
-    assert found.strongest[0][0] == (2, 6)
+    section = section_of(table, "data")
+    text = prose(section)
+    assert "x1 and x4 are equal in all rows, so what they have in common counts twice." in text
+    assert "x2 and x6 are the same up to shift and scale" in text
+    assert text.count("are equal in all rows") == text.count("up to shift and scale") == 1
+    assert _strongest(section)[0][0] == (2, 6)
 
 
-def test_of_many_columns_those_with_the_largest_correlations_are_shown(monkeypatch):
-    monkeypatch.setattr(module, "_SHOWN", 6)
-    table = RANDOM.normal(size=(200, 20))
-    related = [2, 3, 11, 12, 17, 19]
-    table[:, related] += 2 * RANDOM.normal(size=(200, 1))
-    found = analysis(table).correlations
-    assert sorted(found.shown.tolist()) == related
-    assert found.matrix.shape == (6, 6)
-    monkeypatch.setattr(module, "_COMPUTED", 5)
-    found = analysis(table).correlations
-    assert found.among.tolist() == [0, 5, 10, 14, 19]
-    assert sorted(found.shown.tolist()) == [0, 5, 10, 14, 19]
+def test_of_many_columns_those_with_the_largest_correlations_are_shown():
+    table = RANDOM.normal(size=(60, 180))
+    related = np.sort(RANDOM.permutation(180)[:150])
+    table[:, related] += 2 * RANDOM.normal(size=(60, 1))
+    section = section_of(table, "data", n_components=2)
+    shown, _ = _picture(section)
+    assert sorted(shown.tolist()) == related.tolist()
+    said = "The 150 columns are those with the largest squared correlations."
+    assert said in charts(section)["correlations"].caption
+
+
+def test_of_very_many_columns_some_at_equal_distances_are_compared():
+    table = RANDOM.normal(size=(25, 2999))
+    table[:, ::100] += 3 * RANDOM.normal(size=(25, 1))
+    section = section_of(table, "data", n_components=2, image_shape=False)
+    among = set(np.linspace(0, 2998, 2000).round().astype(int).tolist())
+    shown, _ = _picture(section)
+    assert len(shown) == 150 and set(shown.tolist()) <= among
+    assert set(range(0, 2999, 100)) & among <= set(shown.tolist())
+    assert "squared correlations of 2,000 columns at equal distances" in charts(section)["correlations"].caption
 
 
 def test_chance_exceeds_the_bound_in_about_five_of_a_hundred_tables():
     n, p = 40, 6
-    bound = analysis(RANDOM.normal(size=(n, p))).correlations.chance
+    (line,) = (line for line in prose(section_of(RANDOM.normal(size=(n, p)), "data")).splitlines() if "chance" in line)
+    assert "With 40 rows and 15 pairs, correlations up to " in line
+    bound = float(line.partition("correlations up to ")[2].partition(" in size")[0])
     largest = [np.abs(np.corrcoef(RANDOM.normal(size=(n, p)), rowvar=False) - np.eye(p)).max() for _ in range(2000)]
     times = int(np.sum(np.array(largest) > bound))
-    # Bonferroni's bound is never exceeded more often, and with few pairs not much less often.
+    # Bonferroni's bound is never exceeded more often, and with few pairs not much less often. The section rounds it.
     assert stats.binomtest(times, 2000, 0.05).pvalue > 1e-4

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
-from lowdim.reporting import columns as report_columns
 from lowdim.reporting.data import correlations_of_rows
-from reporting.tables import analysis, clusters, pictures
+from reporting.tables import clusters, pictures, prose, report_of, values
 
 RANDOM = np.random.default_rng(5)
 WAVES = np.linspace(0, 3, 96)
@@ -25,6 +24,16 @@ def _scales_in_blocks(n=400):
     return np.repeat(factors, 6, axis=1) + 0.7 * RANDOM.standard_normal((n, 36))
 
 
+def _layout(X, **options):
+    """What the columns of a table are found to be: the shape of a picture, "curve" or None; and the model."""
+    made = report_of(X, "data", "rebuilding", n_components=2, **options)
+    data, rebuilding, _ = made.sections
+    shape = values(rebuilding)["shape"]
+    if shape is not None:
+        return tuple(shape), made.model
+    return "curve" if "points of a curve" in prose(data) else None, made.model
+
+
 TABLES = {
     "iris": load_iris().data,
     "wine": load_wine().data,
@@ -38,56 +47,60 @@ TABLES = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_have_no_layout(name):
-    assert analysis(TABLES[name]).layout is None
+    assert _layout(TABLES[name])[0] is None
 
 
 @pytest.mark.parametrize("shape", [(6, 9), (9, 6), (12, 5), (7, 8, 3)])
 def test_the_shape_of_pictures_is_found(shape):
-    assert analysis(pictures(shape=shape)).image_shape == shape
+    assert _layout(pictures(shape=shape))[0] == shape
 
 
 def test_digits_are_pictures_although_some_pixels_are_constant():
-    a = analysis(load_digits().data)
-    assert a.image_shape == (8, 8) and a.p < 64
-    assert not a.standardize
+    shape, model = _layout(load_digits().data)
+    assert shape == (8, 8) and model.n_features_in_ < 64
+    assert not model.standardize
 
 
 def test_spectra_are_curves_and_not_standardized():
     spectra = _spectra()
-    a = analysis(spectra)
-    assert a.is_curve and a.image_shape is None and not a.standardize
+    found, model = _layout(spectra)
+    assert found == "curve" and not model.standardize
     # A column of other units beside them is no point of the curve.
-    assert analysis(np.column_stack([100 * RANDOM.standard_normal(len(spectra)), spectra])).layout is None
+    assert _layout(np.column_stack([100 * RANDOM.standard_normal(len(spectra)), spectra]))[0] is None
     # The order of the columns is what makes a curve.
-    assert analysis(spectra[:, RANDOM.permutation(96)]).layout is None
+    assert _layout(spectra[:, RANDOM.permutation(96)])[0] is None
 
 
 def test_random_walks_and_waves_are_no_pictures():
     walks = np.cumsum(RANDOM.standard_normal((300, 100)), axis=1)
-    assert analysis(walks).is_curve
+    assert _layout(walks)[0] == "curve"
     waves = np.sin(8 * WAVES + RANDOM.uniform(0, 6, (300, 1))) + 0.3 * RANDOM.standard_normal((300, 96))
-    assert analysis(waves).image_shape is None
+    assert _layout(waves)[0] in (None, "curve")
 
 
 def test_the_user_knows_better():
     rows = pictures()
-    assert analysis(rows, image_shape=False).image_shape is None
-    assert analysis(rows, image_shape=(9, 6)).image_shape == (9, 6)
-    assert analysis(TABLES["noise"], image_shape=[8, 8]).image_shape == (8, 8)
+    assert _layout(rows, image_shape=False)[0] is None
+    assert _layout(rows, image_shape=(9, 6))[0] == (9, 6)
+    assert _layout(TABLES["noise"], image_shape=[8, 8])[0] == (8, 8)
     for wrong in ((7, 9), (54,), (3, 9, 2)):
         with pytest.raises(ValueError, match="number of columns, 54"):
-            analysis(rows, image_shape=wrong).layout  # noqa: B018 # the error comes when it is computed
+            _layout(rows, image_shape=wrong)
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 4), (8,), (-2, -4), 8])
+def test_pictures_of_a_report_are_grey_or_have_three_colours(shape):
+    with pytest.raises(ValueError, match="must be"):
+        _layout(RANDOM.standard_normal((30, 8)), image_shape=shape)
 
 
 def test_a_few_rows_tell_nothing():
-    assert analysis(pictures(12)).layout is None
+    assert _layout(pictures(12))[0] is None
 
 
-def test_rows_that_are_not_in_memory(monkeypatch, tmp_path):
+def test_rows_that_are_not_in_memory(not_held, tmp_path):
     np.save(tmp_path / "pictures.npy", pictures())
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
-    a = analysis(tmp_path / "pictures.npy")
-    assert not a.opened.held and a.image_shape == (6, 9)
+    assert _layout(tmp_path / "pictures.npy")[0] == (6, 9)
 
 
 def test_correlations_are_those_of_the_columns_that_vary():

@@ -1,12 +1,12 @@
-"""What components mean: sentences about columns that were put together on purpose, and charts of the loadings."""
+"""What components mean: sentences about columns that were put together on purpose, and charts of the loadings, against
+eigenvectors, correlations and the bootstrap."""
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from lowdim import PCA
-from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
-from lowdim.reporting.loadings import in_words, section
-from reporting.tables import analysis, clusters, named, pictures
+from lowdim import ICA, PCA, FactorAnalysis, KernelPCA, bootstrap
+from reporting.tables import charts, clusters, listings, menus, named, pictures, prose, section_of
 
 X, GROUPS = clusters(300)
 
@@ -18,50 +18,68 @@ def _common(loadings, n=400, noise=0.3, seed=0):
     return pd.DataFrame(rows, columns=list("abcdefghijklmnop")[: len(loadings)])
 
 
-def _charts(found):
-    charts = [block for block in found.blocks if isinstance(block, Chart)]
-    return charts + [chart for block in found.blocks if isinstance(block, Menu) for chart in block.charts.values()]
+def _section(rows, **options):
+    return section_of(rows, "meaning", **options)
+
+
+def _in_words(section, k):
+    """What is said of a component; nothing if nothing is."""
+    return next((line for line in prose(section).splitlines() if line.startswith(f"PC{k + 1} ")), "")
+
+
+def _first(rows, standardize=False):
+    """What is said of the first component."""
+    return _in_words(_section(rows, n_components=2, standardize=standardize), 0)
+
+
+def _loadings(section, names):
+    """Tables of the charts of the loadings, by component, with the columns in the order of their names."""
+    tables = [chart.table for chart in menus(section)["loadings"].values()]
+    return [{name: table[name][[table.rows.index(each) for each in names]] for name in table} for table in tables]
+
+
+NAMES = [f"x{j}" for j in range(1, 7)]
 
 
 def test_columns_that_rise_together():
-    text = in_words(analysis(_common([3, 2.9, 2.8, 0, 0.1]), n_components=2, standardize=False), 0)
+    text = _first(_common([3, 2.9, 2.8, 0, 0.1]))
     assert "rises with a, b and c together" in text
 
 
 def test_a_contrast():
-    text = in_words(analysis(_common([3, 2.9, -2.8, 0, 0]), n_components=2, standardize=False), 0)
+    text = _first(_common([3, 2.9, -2.8, 0, 0]))
     assert "contrasts a and b (at its high end) with c (at its low end)" in text
 
 
 def test_an_overall_level():
-    text = in_words(analysis(_common([1, 1.1, 1, 0.9]), n_components=2, standardize=True), 0)
+    text = _first(_common([1, 1.1, 1, 0.9]), standardize=True)
     assert "is an overall level: all 4 columns rise with it" in text
 
 
 def test_many_columns():
     random = np.random.default_rng(3)
     rows = _common(random.choice([-1, 1], 16) * random.uniform(0.8, 1.2, 16))
-    a = analysis(rows, n_components=2, standardize=False)
-    text = in_words(a, 0)
-    half = int(np.searchsorted(np.cumsum(np.sort(a.meaning.weights[:, 0])[::-1]), 0.5)) + 1
+    text = _first(rows)
+    weights = PCA(1).fit(rows).components_[0] ** 2
+    half = int(np.searchsorted(np.cumsum(np.sort(weights)[::-1]), 0.5)) + 1
     assert f"spread over many columns (half of its weight lies on {half} of them)" in text
 
 
 def test_signs_that_are_uncertain_are_hedged():
     random = np.random.default_rng(4)
     rows = pd.DataFrame(random.standard_normal((12, 4)), columns=list("abcd"))
-    a = analysis(rows, n_components=2, standardize=True)
-    assert a.meaning.uncertain.any()
-    text = " ".join(in_words(a, k) for k in range(2))
-    assert "uncertain" in text
+    section = _section(rows, n_components=2, standardize=True)
+    assert any(np.any(table["low"] * table["high"] <= 0) for table in _loadings(section, list("abcd")))
+    assert "uncertain" in _in_words(section, 0) + _in_words(section, 1)
 
 
 def test_ends_are_told_by_groups():
-    a = analysis(X, labels=GROUPS, n_components=2, standardize=False)
-    means = {name: np.asarray(a.full.scores(named(X)))[name == GROUPS].mean(axis=0) for name in np.unique(GROUPS)}
+    section = _section(X, labels=GROUPS, n_components=2, standardize=False)
+    Z = PCA().fit_transform(X)
+    means = {name: Z[name == GROUPS].mean(axis=0) for name in np.unique(GROUPS)}
     for k in range(2):
         high, low = (end(means, key=lambda name: means[name][k]) for end in (max, min))
-        text = in_words(a, k)
+        text = _in_words(section, k)
         assert f"large for {high}" in text or f"small for {low}" in text
         assert f"large for {low}" not in text and f"small for {high}" not in text
 
@@ -69,25 +87,26 @@ def test_ends_are_told_by_groups():
 def test_a_component_that_depends_on_one_row():
     rows = _common([3, 2.9, 2.8, 0, 0.1])
     rows.loc[7, "d"] = 60.0
-    texts = [in_words(analysis(rows, n_components=2, standardize=False), k) for k in range(2)]
+    section = _section(rows, n_components=2, standardize=False)
+    texts = [_in_words(section, k) for k in range(2)]
     assert any("to a single row, row 7" in text for text in texts)
 
 
 def test_a_component_of_many_columns_names_both_of_its_ends():
     rows = _common([*np.linspace(1.3, 1.1, 8), *np.linspace(-0.9, -0.8, 6)], noise=0.1)
-    text = in_words(analysis(rows, n_components=2, standardize=False), 0)
+    text = _first(rows)
     assert "contrasts a, b and c (at its high end) with i, j and k (at its low end)" in text
 
 
 def test_a_small_part_at_the_other_end_is_not_described():
     rows = _common([*np.linspace(1.3, 1.1, 12), -0.3, -0.3], noise=0.1)
-    text = in_words(analysis(rows, n_components=2, standardize=False), 0)
+    text = _first(rows)
     assert "rises with a, b, c, d, e and f together" in text
 
 
 def test_half_of_the_weight_on_few_columns():
     rows = _common([3, 2.9, 2.8, *[1.3] * 11, 0], noise=0.1)
-    text = in_words(analysis(rows, n_components=2, standardize=False), 0)
+    text = _first(rows)
     assert "has half of its weight on 3 columns and the rest on many; it rises with a, b, c" in text
 
 
@@ -95,8 +114,7 @@ def test_how_well_directions_are_determined():
     # The bootstrap finds out for one of these tables, and only the test of equal variances for the other.
     for seed, turned in ((1, True), (5, False)):
         rows = np.random.default_rng(seed).standard_normal((500, 5)) * [6.0, 2.0, 2.0, 0.5, 0.3]
-        found = section(analysis(rows, n_components=3, standardize=False))
-        text = " ".join(block.text for block in found.blocks if isinstance(block, Prose))
+        text = prose(_section(rows, n_components=3, standardize=False))
         assert "The direction of PC1 is well determined" in text
         assert ("mostly towards PC3" in text and "mostly towards PC2" in text) == turned
         assert "so similar that they may be equal (PC2 with PC3)" in text
@@ -104,52 +122,144 @@ def test_how_well_directions_are_determined():
 
 def test_a_component_of_a_given_model_may_turn_towards_one_that_the_model_does_not_have():
     rows = np.random.default_rng(0).standard_normal((60, 6))
-    text = " ".join(block.text for block in section(analysis(rows, model=PCA(2))).blocks if isinstance(block, Prose))
+    text = prose(_section(rows, model=PCA(2)))
     assert "mostly towards PC3" in text or "mostly towards PC4" in text
 
 
 def test_bars_are_the_loadings_in_order():
-    a = analysis(X, n_components=2, standardize=False)
-    menu = next(block for block in section(a).blocks if isinstance(block, Menu))
-    assert len(menu.charts) == 2
-    for k, chart in enumerate(menu.charts.values()):
+    section = _section(X, n_components=2, standardize=False)
+    expected = PCA(2).fit(X).loadings_
+    (menu,) = menus(section).values()
+    assert len(menu) == 2
+    for k, chart in enumerate(menu.values()):
         (trace,) = chart.data
-        np.testing.assert_allclose(np.sort(a.meaning.loadings[:, k])[::-1], trace["x"])
-        order = np.argsort(-a.meaning.loadings[:, k], kind="stable")
-        np.testing.assert_allclose(trace["x"] + trace["error_x"]["array"], a.meaning.high[order, k])
-        np.testing.assert_allclose(trace["x"] - trace["error_x"]["arrayminus"], a.meaning.low[order, k])
-        assert chart.layout["yaxis"]["ticktext"] == [a.names[j] for j in order]
+        np.testing.assert_allclose(np.sort(expected[:, k])[::-1], trace["x"])
+        order = np.argsort(-expected[:, k], kind="stable")
+        np.testing.assert_allclose(trace["x"] + trace["error_x"]["array"], chart.table["high"])
+        np.testing.assert_allclose(trace["x"] - trace["error_x"]["arrayminus"], chart.table["low"])
+        assert chart.layout["yaxis"]["ticktext"] == chart.table.rows == [f"x{j + 1}" for j in order]
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_loadings_and_correlations(standardize):
+    section = _section(X, n_components=3, standardize=standardize)
+    C = np.corrcoef(X.T) if standardize else np.cov(X.T)
+    eigenvalues, vectors = np.linalg.eigh(C)
+    order = np.argsort(-eigenvalues)[:3]
+    found = np.column_stack([table["loading"] for table in _loadings(section, NAMES)])
+    np.testing.assert_allclose(np.abs(found), np.abs(vectors[:, order]) * np.sqrt(eigenvalues[order]), atol=1e-10)
+    shares = eigenvalues[order] / eigenvalues.sum()
+    assert list(menus(section)["loadings"]) == [f"PC{k + 1} ({100 * share:.1f}%)" for k, share in enumerate(shares)]
+    correlations = np.corrcoef(X.T, PCA(3, standardize=standardize).fit_transform(X).T)[:6, 6:]
+    if standardize:
+        np.testing.assert_allclose(found, correlations, atol=1e-10)
+        assert all("correlation" not in table for table in _loadings(section, NAMES))
+    else:
+        found = np.column_stack([table["correlation"] for table in _loadings(section, NAMES)])
+        np.testing.assert_allclose(found, correlations, atol=1e-10)
+
+
+def test_intervals_are_those_of_the_bootstrap():
+    section = _section(X, n_components=2, standardize=False)
+    draws = bootstrap(PCA(4), named(X), n_boot=200, random_state=0)
+    low, high = draws.interval("loadings")[:, :, :2]
+    for k, (table, chart) in enumerate(
+        zip(_loadings(section, NAMES), menus(section)["loadings"].values(), strict=True)
+    ):
+        assert "95% of 200 bootstrap samples" in chart.caption
+        np.testing.assert_allclose(table["low"], low[:, k], atol=1e-12)
+        np.testing.assert_allclose(table["high"], high[:, k], atol=1e-12)
+        assert np.all(table["low"] <= table["loading"]) and np.all(table["loading"] <= table["high"])
+        pale = dict(zip(chart.table.rows, chart.data[0]["marker"]["opacity"] < 1, strict=True))
+        assert [pale[name] for name in NAMES] == ((low[:, k] <= 0) & (high[:, k] >= 0)).tolist()
+
+
+def test_intervals_of_rows_that_are_not_in_memory_are_similar(request, tmp_path):
+    X, _ = clusters(3000)
+    options = {"n_components": 2, "standardize": False}
+    expected = _loadings(_section(X, **options), NAMES)
+    np.save(tmp_path / "rows.npy", X)
+    request.getfixturevalue("not_held")
+    found = _loadings(_section(tmp_path / "rows.npy", **options), NAMES)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one["loading"], other["loading"], atol=1e-9)
+    low, high = (np.array([[t[name] for t in tables] for tables in (found, expected)]) for name in ("low", "high"))
+    widths = high - low
+    np.testing.assert_allclose(low[0], low[1], atol=0.3 * widths[1].max())
+    np.testing.assert_allclose(high[0], high[1], atol=0.3 * widths[1].max())
+    assert 0.7 < widths[0].mean() / widths[1].mean() < 1.4
+
+
+def test_intervals_of_columns_without_a_part_hold_zero():
+    random = np.random.default_rng(2)
+    common = random.standard_normal((200, 1))
+    rows = np.hstack([common + 0.3 * random.standard_normal((200, 3)), random.standard_normal((200, 2))])
+    table = _loadings(_section(rows, n_components=2, standardize=True), NAMES[:5])[0]
+    uncertain = (table["low"] <= 0) & (table["high"] >= 0)
+    assert not uncertain[:3].any() and uncertain[3:].any()
+
+
+@pytest.mark.filterwarnings("ignore:.*look Gaussian:lowdim.errors.GaussianWarning")
+@pytest.mark.parametrize("model", [FactorAnalysis(2), ICA(2, random_state=0), KernelPCA(2)])
+def test_other_models(model):
+    tables = _loadings(_section(X, model=model.fit(X)), NAMES)
+    # Components of kernel PCA have no loadings but the correlations.
+    name = "loading" if isinstance(model, KernelPCA) else "correlation"
+    found = np.column_stack([table[name] for table in tables])
+    np.testing.assert_allclose(found, np.corrcoef(X.T, np.asarray(model.transform(X)).T)[:6, 6:], atol=1e-9)
+    if isinstance(model, FactorAnalysis):
+        np.testing.assert_allclose(np.column_stack([table["loading"] for table in tables]), model.loadings_)
+    assert all("low" not in table and "high" not in table for table in tables)
+
+
+def test_large_tables_are_drawn_less_often():
+    random = np.random.default_rng(3)
+    for shape, few, many in (((40, 30), 200, 200), ((420, 430), 25, 99)):
+        section = _section(random.standard_normal(shape), n_components=2)
+        caption = charts(section)["loadings-1"].caption
+        n_boot = int(caption.partition("95% of ")[2].partition(" bootstrap")[0])
+        assert few <= n_boot <= many
+
+
+def test_few_rows_have_no_intervals():
+    section = _section(X[:6], n_components=2)
+    for chart in menus(section)["loadings"].values():
+        assert "low" not in chart.table and "error_x" not in chart.data[0]
+        assert np.all(chart.data[0]["marker"]["opacity"] == 1)
+    assert "well determined" not in prose(section)
 
 
 def test_of_many_columns_the_largest_loadings_of_each_sign_are_shown():
     random = np.random.default_rng(6)
-    a = analysis(random.standard_normal((80, 60)), n_components=2)
-    chart = next(iter(next(block for block in section(a).blocks if isinstance(block, Menu)).charts.values()))
-    values = a.meaning.loadings[:, 0]
+    rows = random.standard_normal((80, 60))
+    chart = charts(_section(rows, n_components=2, standardize=False))["loadings-1"]
+    values = PCA(1).fit(rows).loadings_[:, 0]
     expected = np.concatenate([np.sort(values[values > 0])[::-1][:20], np.sort(values[values <= 0])[::-1][-20:]])
     np.testing.assert_allclose(chart.data[0]["x"], expected)
 
 
 def test_components_of_pictures_are_pictures():
-    a = analysis(pictures(), n_components=4)
-    (chart,) = _charts(section(a))
-    assert chart.key == "component-pictures" and len(chart.data) == 12
+    rows = pictures()
+    section = _section(rows, n_components=4)
+    ((key, chart),) = charts(section).items()
+    assert key == "component-pictures" and len(chart.data) == 12
+    varying = rows.std(axis=0) > 0
+    assert not varying.all()
     W = np.zeros(54)
-    W[a.used] = np.asarray(a.full.components_)[2]
+    W[varying] = PCA(3).fit(rows[:, varying]).components_[2]
     # Heat maps begin at the bottom.
     np.testing.assert_allclose(np.asarray(chart.data[2]["z"])[::-1], W.reshape(6, 9), atol=1e-6)
 
 
 def test_the_circle_and_the_biplot():
-    a = analysis(X, labels=GROUPS, n_components=2, standardize=False)
-    charts = {chart.key: chart for chart in _charts(section(a))}
-    tips = charts["correlation-circle"].data[1]
-    Z = np.asarray(a.full.scores(named(X)))
+    drawn = charts(_section(X, labels=GROUPS, n_components=2, standardize=False))
+    tips = drawn["correlation-circle"].data[1]
+    Z = PCA(2).fit_transform(X)
     for x, y, name in zip(tips["x"], tips["y"], tips["customdata"], strict=True):
-        column = X[:, a.names.index(name)]
+        column = X[:, NAMES.index(name)]
         np.testing.assert_allclose([x, y], [np.corrcoef(column, Z[:, k])[0, 1] for k in range(2)], atol=1e-9)
         assert x * x + y * y <= 1 + 1e-9
-    points = [trace for trace in charts["biplot"].data if trace["mode"] == "markers"]
+    points = [trace for trace in drawn["biplot"].data if trace["mode"] == "markers"]
     assert [trace["name"] for trace in points] == ["ash", "beech", "cedar"]
     assert sum(len(trace["x"]) for trace in points) == 300
     together = np.concatenate([trace["x"] for trace in points])
@@ -159,27 +269,25 @@ def test_the_circle_and_the_biplot():
 def test_captions_tell_how_many_columns_have_no_arrow():
     rows = np.random.default_rng(9).standard_normal((200, 2))
     # Two columns have the same arrow.
-    charts = {chart.key: chart for chart in _charts(section(analysis(rows[:, [0, 1, 0]], n_components=2)))}
-    assert "1 column has no arrow" in charts["biplot"].caption
+    assert "1 column has no arrow" in charts(_section(rows[:, [0, 1, 0]], n_components=2))["biplot"].caption
 
 
 def test_curves_are_drawn_as_curves():
     waves = np.linspace(0, 3, 60)
     random = np.random.default_rng(7)
     bands = np.exp(-((waves - np.array([[0.5], [1.5], [2.4]])) ** 2) / 0.05)
-    a = analysis(random.gamma(2.0, size=(90, 3)) @ bands + 1e-3 * random.standard_normal((90, 60)), n_components=2)
-    menu = next(block for block in section(a).blocks if isinstance(block, Menu))
-    trace = next(iter(menu.charts.values())).data[-1]
+    rows = random.gamma(2.0, size=(90, 3)) @ bands + 1e-3 * random.standard_normal((90, 60))
+    section = _section(rows, n_components=2)
+    trace = next(iter(menus(section)["loadings"].values())).data[-1]
     assert trace["mode"] == "lines"
-    np.testing.assert_allclose(trace["y"], a.meaning.loadings[:, 0])
-    assert "rises most at" in in_words(a, 0)
+    np.testing.assert_allclose(trace["y"], PCA(1).fit(rows).loadings_[:, 0])
+    assert "rises most at" in _in_words(section, 0)
 
 
 def test_rows_at_both_ends():
-    a = analysis(X, ids=[f"tree {i}" for i in range(300)], n_components=2, standardize=False)
-    (listing,) = (block for block in section(a).blocks if isinstance(block, Listing))
-    Z = np.asarray(a.full.scores(named(X)))
-    table = listing.table
+    ids = [f"tree {i}" for i in range(300)]
+    (table,) = listings(_section(X, ids=ids, n_components=2, standardize=False))
+    Z = PCA(2).fit_transform(X)
     for row, k, order in ((0, 0, np.argsort(-Z[:, 0])), (1, 0, np.argsort(Z[:, 0])), (3, 1, np.argsort(Z[:, 1]))):
         for place, i in zip(("farthest", "second", "third"), order, strict=False):
             assert table[place][row] == f"tree {i}: {Z[i, k]:.3g}"
@@ -188,7 +296,7 @@ def test_rows_at_both_ends():
 def test_names_in_charts_are_harmless():
     rows = _common([3, 2.9, 2.8, 0, 0.1])
     rows.columns = ["<b>bold</b>", "a" * 5000, "c & d", "\u202eback", "</script>"]
-    found = section(analysis(rows, n_components=2))
-    for chart in _charts(found):
+    section = _section(rows, n_components=2)
+    for chart in charts(section).values():
         assert "<b>" not in str(chart.data) and "</script>" not in str(chart.data) and "a" * 200 not in str(chart.data)
-    assert all(len(block.text) < 1500 for block in found.blocks if isinstance(block, Prose))
+    assert all(len(line) < 1500 for line in prose(section).splitlines())

@@ -6,13 +6,13 @@ import pytest
 from scipy import stats
 
 from lowdim.inspect import diagnose
-from lowdim.reporting import columns as report_columns
 from lowdim.reporting import map as seen_module
 from lowdim.reporting.columns import groupings
-from lowdim.reporting.map import REACH, ScoredRows, SecondPass, chosen_rows, points_of_map
+from lowdim.reporting.map import REACH, ScoredRows, SecondPass, chosen_rows, largest, points_of_map
 from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(900)
+FEW, _ = clusters(200)
 FIELDS = ("numbers", "entries", "scores", "t2", "q", "misfit", "kept")
 
 
@@ -109,10 +109,10 @@ def _assert_same(one, other):
         assert np.abs(mine["counts"] - theirs["counts"]).sum() <= 4
 
 
-def test_rows_that_are_not_in_memory_give_the_same(few_points, monkeypatch, tmp_path):
+def test_rows_that_are_not_in_memory_give_the_same(few_points, request, tmp_path):
     dask = pytest.importorskip("dask.array")
     expected = analysis(X, labels=GROUPS, n_components=2, standardize=False).second
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
+    request.getfixturevalue("not_held")
     np.save(tmp_path / "rows.npy", X)
     for rows in (tmp_path / "rows.npy", dask.from_array(X, chunks=(170, 6))):
         a = analysis(rows, labels=GROUPS, n_components=2, standardize=False)
@@ -182,3 +182,37 @@ def test_missing_groups_have_no_spread():
     spreads = dict(zip(a.groupings[0].levels, a.second.groups[0], strict=True))
     assert spreads["single"].rows == 1 and spreads["single"].covariance is None
     assert sum(spread.rows for spread in spreads.values()) == int(np.sum([label is not None for label in labels]))
+
+
+# Scores, T2 and Q of rows, against `diagnose`; and the rows at the ends, against sorting.
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_scores_and_distances_are_those_of_diagnose(standardize):
+    a = analysis(FEW, n_components=3, standardize=standardize)
+    rows = a.scoring(FEW, np.arange(len(FEW)))
+    expected = diagnose(a.model, named(FEW))
+    np.testing.assert_allclose(rows.scores[:, :3], expected.scores, atol=1e-10)
+    np.testing.assert_allclose(rows.t2, expected.t2, rtol=1e-10)
+    np.testing.assert_allclose(rows.q, expected.q, rtol=1e-9)
+    np.testing.assert_array_equal(np.flatnonzero(rows.misfit > 1), expected.outliers)
+    np.testing.assert_allclose(rows.kept, np.asarray(expected.cos2).sum(axis=1), atol=1e-12)
+
+
+def test_a_row_at_the_mean_is_rebuilt_completely():
+    a = analysis(FEW, n_components=2, standardize=False)
+    rows = a.scoring(np.asarray(a.model.mean_)[None, :], np.zeros(1, dtype=int))
+    assert rows.kept[0] == 1.0 and rows.t2[0] == 0.0
+
+
+def test_the_largest_values_come_first_and_ties_by_their_numbers():
+    values = np.array([1.0, 5.0, 3.0, 5.0, 3.0, 3.0])
+    assert largest(values, 4, np.arange(6)).tolist() == [1, 3, 2, 4]
+    assert largest(values, 4, np.arange(6)[::-1]).tolist() == [3, 1, 5, 4]
+    assert largest(values, 10, np.arange(6)).tolist() == [1, 3, 2, 4, 5, 0]
+
+
+def test_too_few_rows_for_limits():
+    a = analysis(FEW[:3], n_components=2)
+    assert np.isinf(a.scoring.t2_limit) and np.isinf(a.scoring.q_limit)
+    assert not np.any(a.second.rows.misfit > 0)

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lowdim.reporting import columns as report_columns
 from lowdim.reporting.missing import Missing
 from reporting.tables import analysis
 
@@ -80,10 +79,10 @@ def test_few_missing_entries_are_not_tested():
     assert analysis(COMPLETE).missing is None
 
 
-def test_of_rows_that_are_not_in_memory_a_sample_is_looked_at(monkeypatch):
+def test_of_rows_that_are_not_in_memory_a_sample_is_looked_at(request, monkeypatch):
     X = _with_missing(False)
     expected = analysis(X).missing
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
+    request.getfixturevalue("not_held")
     found = analysis(X).missing
     assert found.counts.tolist() == expected.counts.tolist()
     assert found.differences == expected.differences

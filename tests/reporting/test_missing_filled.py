@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, Moments, summarize
-from lowdim.reporting import columns as report_columns
 from lowdim.reporting import missing as module
 from lowdim.summaries.base import union
 from reporting.tables import analysis
@@ -96,9 +95,9 @@ def test_units_do_not_matter_where_they_differ():
     assert one.filled.hidden.error == pytest.approx(other.filled.hidden.error, rel=1e-6)
 
 
-def test_rows_that_are_not_in_memory_are_filled_in_on_the_way(monkeypatch):
+def test_rows_that_are_not_in_memory_are_filled_in_on_the_way(request):
     held = analysis(X)
-    monkeypatch.setattr(report_columns, "_HELD_BYTES", 0)
+    request.getfixturevalue("not_held")
     a = analysis(X)
     assert not a.opened.held and a.values is None
     np.testing.assert_allclose(a.filled.entries.values, held.filled.entries.values, rtol=1e-9)

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
-from lowdim import PCA
+from lowdim import ICA, PCA, PPCA, FactorAnalysis, KernelPCA
 from lowdim.inspect import diagnose, hotelling_t2, q_residuals
-from lowdim.reporting.blocks import Prose, Widget
-from lowdim.reporting.outliers import contributions, section
-from reporting.tables import analysis, clusters, named
+from lowdim.reporting.outliers import contributions
+from reporting.tables import clusters, prose, section_of, values
 
 X, GROUPS = clusters(300)
+
+
+def _section(rows, **options):
+    return section_of(rows, "misfits", **options)
 
 
 @pytest.mark.parametrize("standardize", [False, True])
@@ -35,11 +38,10 @@ def test_the_column_of_a_wrong_entry_is_responsible():
     rows = common + 0.1 * random.standard_normal((200, 8))
     rows[17, 5] += 3.0
     rows[42, 2] -= 3.0
-    a = analysis(rows, n_components=2, standardize=False)
-    found = contributions(a.subspace, rows)
+    found = contributions(PCA(2).fit(rows), rows)
     assert np.argmax(found.q[17]) == 5 and found.above_predicted[17, 5]
     assert np.argmax(found.q[42]) == 2 and not found.above_predicted[42, 2]
-    text = _text(section(a))
+    text = prose(_section(rows, n_components=2, standardize=False))
     assert "x6 (higher than expected)" in text and "x3 (lower than expected)" in text
     assert "Row 17 " in text and "Row 42 " in text
 
@@ -49,54 +51,44 @@ def test_columns_contribute_to_t2_by_the_entries_of_the_row():
     rows += 0.3 * np.random.default_rng(9).standard_normal((200, 5))
     rows[3] = rows.mean(axis=0)
     rows[3, 1], rows[3, 4] = 9.0, -0.5
-    a = analysis(rows, n_components=1, standardize=False)
-    found = contributions(a.subspace, rows)
+    found = contributions(PCA(1).fit(rows), rows)
     assert np.argmax(found.t2[3]) == 1 and found.above_mean[3, 1]
     # This entry makes the row less extreme.
     assert found.t2[3, 4] < 0 and not found.above_mean[3, 4]
     np.testing.assert_allclose(found.t2[3, [0, 2, 3]], 0.0, atol=0.1 * found.t2[3, 1])
 
 
-def _text(found):
-    return " ".join(block.text for block in found.blocks if isinstance(block, Prose))
-
-
-def _widget(found):
-    (widget,) = (block for block in found.blocks if isinstance(block, Widget))
-    return widget.values
-
-
 def test_counts_in_words_are_those_of_diagnose():
-    a = analysis(X, labels=GROUPS, n_components=2, standardize=False)
-    expected = diagnose(a.model, named(X))
-    text = _text(section(a))
+    expected = diagnose(PCA(2).fit(X), X)
+    text = prose(_section(X, labels=GROUPS, n_components=2, standardize=False))
     assert f"{len(expected.t2_outliers)} rows" in text and f"{len(expected.q_outliers)} rows" in text
     assert "about 15 (5%)" in text
 
 
-def test_values_of_the_chart():
-    a = analysis(X, ids=[f"tree {i}" for i in range(300)], n_components=2, standardize=False)
-    values = _widget(section(a))
-    expected = diagnose(a.model, named(X))
-    np.testing.assert_allclose(values["t2"], expected.t2, rtol=1e-6)
-    np.testing.assert_allclose(values["q"], expected.q, rtol=1e-5)
-    assert (values["t2_limit"], values["q_limit"]) == (expected.t2_limit, expected.q_limit)
-    explained = values["explained"]
+@pytest.mark.parametrize("standardize", [False, True])
+def test_values_of_the_chart(standardize):
+    ids = [f"tree {i}" for i in range(300)]
+    shown = values(_section(X, ids=ids, n_components=2, standardize=standardize))
+    expected = diagnose(PCA(2, standardize=standardize).fit(X), X)
+    np.testing.assert_allclose(shown["t2"], expected.t2, rtol=1e-6)
+    np.testing.assert_allclose(shown["q"], expected.q, rtol=1e-5)
+    np.testing.assert_allclose([shown["t2_limit"], shown["q_limit"]], [expected.t2_limit, expected.q_limit], rtol=1e-12)
+    explained = shown["explained"]
     order = [entry["point"] for entry in explained]
     excess = np.maximum(expected.t2 / expected.t2_limit, expected.q / expected.q_limit)
     assert order == np.argsort(-excess, kind="stable")[:200].tolist()
     for entry in explained[:20]:
-        assert values["ids"][entry["point"]] == f"tree {entry['point']}"
+        assert shown["ids"][entry["point"]] == f"tree {entry['point']}"
         for name, whole in (("t2", expected.t2), ("q", expected.q)):
             np.testing.assert_allclose(sum(bar[1] for bar in entry[name]), whole[entry["point"]], rtol=1e-5)
 
 
 def test_bars_of_many_columns_end_with_the_sum_of_the_others():
     random = np.random.default_rng(5)
-    a = analysis(random.standard_normal((60, 30)), n_components=2)
-    entry = _widget(section(a))["explained"][0]
+    shown = values(_section(random.standard_normal((60, 30)), n_components=2))
+    entry = shown["explained"][0]
     assert len(entry["q"]) == 13 and entry["q"][-1][0] == "18 other columns"
-    np.testing.assert_allclose(sum(bar[1] for bar in entry["q"]), a.second.rows.q[entry["point"]], rtol=1e-5)
+    np.testing.assert_allclose(sum(bar[1] for bar in entry["q"]), shown["q"][entry["point"]], rtol=1e-5)
 
 
 def test_a_group_that_is_over_represented_is_named():
@@ -105,9 +97,9 @@ def test_a_group_that_is_over_represented_is_named():
     rows = random.standard_normal((600, 2)) @ random.standard_normal((2, 6)) + 0.1 * random.standard_normal((600, 6))
     rows[odd] += 0.5 * random.standard_normal((40, 6))
     labels = np.where(odd, "odd", np.where(np.arange(600) % 2, "one", "two"))
-    assert "odd (label) is over-represented" in _text(section(analysis(rows, labels=labels, n_components=2)))
+    assert "odd (label) is over-represented" in prose(_section(rows, labels=labels, n_components=2))
     shuffled = random.permutation(labels)
-    assert "over-represented" not in _text(section(analysis(rows, labels=shuffled, n_components=2)))
+    assert "over-represented" not in prose(_section(rows, labels=shuffled, n_components=2))
 
 
 def test_more_and_fewer_rows_than_by_chance_are_reported():
@@ -118,13 +110,13 @@ def test_more_and_fewer_rows_than_by_chance_are_reported():
         "clearly fewer beyond the limit of T2": random.uniform(-1, 1, (800, 4)) * [1.0, 0.9, 0.01, 0.01],
     }
     for text, rows in cases.items():
-        assert text in _text(section(analysis(rows, n_components=2, standardize=False)))
+        assert text in prose(_section(rows, n_components=2, standardize=False))
     usual = random.standard_normal((800, 4)) * [4, 3, 2, 1]
-    assert "clearly" not in _text(section(analysis(usual, n_components=2, standardize=False)))
+    assert "clearly" not in prose(_section(usual, n_components=2, standardize=False))
 
 
 def test_components_that_describe_everything_leave_no_q():
-    text = _text(section(analysis(X, n_components=6)))
+    text = prose(_section(X, n_components=6))
     assert "Q is zero" in text and "limit of Q" not in text
 
 
@@ -132,8 +124,17 @@ def test_names_of_rows_are_not_changed():
     rows = X.copy()
     rows[11] += 50.0
     ids = [f"tree {i}" for i in range(300)]
-    assert "tree 11 fits worst" in _text(section(analysis(rows, ids=ids, n_components=2, standardize=False)))
+    assert "tree 11 fits worst" in prose(_section(rows, ids=ids, n_components=2, standardize=False))
 
 
 def test_no_section_for_too_few_rows():
-    assert section(analysis(X[:3], n_components=2)) is None
+    assert _section(X[:3], n_components=2) is None
+
+
+@pytest.mark.filterwarnings("ignore:.*look Gaussian:lowdim.errors.GaussianWarning")
+@pytest.mark.parametrize("model", [FactorAnalysis(2), ICA(2, random_state=0), KernelPCA(3), PPCA(2)])
+def test_rows_are_compared_with_pca_of_as_many_components(model):
+    shown = values(_section(X, model=model.fit(X)))
+    expected = diagnose(PCA(int(model.n_components_)).fit(X), X)
+    np.testing.assert_allclose(shown["q"], expected.q, rtol=1e-5, atol=1e-10)
+    np.testing.assert_allclose(shown["t2"], expected.t2, rtol=1e-5)

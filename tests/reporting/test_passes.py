@@ -1,10 +1,11 @@
-"""The first pass: what it finds in memory, from files and from Dask, and that its pieces add up to all rows."""
+"""The first pass: what it finds in memory, from files and from Dask, and that its pieces add up to all rows; rows that
+are drawn at random; and numbers for the page."""
 
 import numpy as np
 import pytest
 
 from lowdim import Moments, open_source, summarize
-from lowdim.reporting.passes import Ranges, first_pass, moments_of
+from lowdim.reporting.passes import Ranges, compact, first_pass, moments_of, sampled_rows
 from lowdim.summaries.base import union
 
 RANDOM = np.random.default_rng(3)
@@ -129,3 +130,62 @@ def test_entries_whose_squares_overflow_are_named():
     table[17, 2] = 1e200
     with pytest.raises(ValueError, match=r"too large .* 1e\+200 in column 2, row 17"):
         first_pass(open_source(table), True, None, 0)
+
+
+# Rows drawn at random from one or more tables, in memory or not.
+
+
+DRAWN = np.random.default_rng(0)
+FIRST, SECOND = DRAWN.standard_normal((500, 3)), DRAWN.standard_normal((500, 2))
+SECOND[::7, 1] = np.nan
+
+
+def in_blocks(rows):
+    return open_source([rows[:120], rows[120:121], rows[121:]])
+
+
+@pytest.mark.parametrize("most", [40, 500, 900])
+def test_rows_of_several_tables_stay_together(most):
+    numbers, (x, y) = sampled_rows([open_source(FIRST), open_source(SECOND)], 500, most, 0)
+    assert len(numbers) == min(most, 500) and np.all(np.diff(numbers) > 0)
+    assert np.array_equal(x, FIRST[numbers]) and np.array_equal(y, SECOND[numbers], equal_nan=True)
+
+
+def test_blocks_give_the_same_rows_as_an_array():
+    expected = sampled_rows([open_source(FIRST), open_source(SECOND)], 500, 60, 3)
+    numbers, tables = sampled_rows([in_blocks(FIRST), in_blocks(SECOND)], 500, 60, 3)
+    assert np.array_equal(numbers, expected[0])
+    for found, wanted in zip(tables, expected[1], strict=True):
+        assert np.array_equal(found, wanted, equal_nan=True)
+
+
+def test_every_row_is_as_likely():
+    counts = sum(
+        np.bincount(sampled_rows([open_source(FIRST)], 500, 50, seed)[0], minlength=500) for seed in range(200)
+    )
+    # Of 200 draws of a tenth, each row is in 20 +- 4.2.
+    assert counts.sum() == 200 * 50 and counts.min() > 3 and counts.max() < 42
+
+
+# Numbers for the page: half the space where that loses nothing that is shown.
+
+
+VALUES = np.random.default_rng(0).normal(size=(50, 3))
+
+
+def test_most_values_take_half_the_space():
+    incomplete = np.append(VALUES, [[np.nan, np.inf, 0.1]], axis=0)
+    found = compact(incomplete)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, incomplete, rtol=1e-6)
+
+
+@pytest.mark.parametrize("values", [np.full((4, 2), 0.1), np.zeros((3, 2)), np.empty((0, 2)), np.full((3, 2), np.nan)])
+def test_so_do_columns_without_variation(values):
+    assert compact(values).dtype == np.float32
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e150, 0.0), (1e-150, 0.0), (1.0, 1e8), ([1.0, 1.0, 1e60], 0.0)])
+def test_no_digit_that_is_shown_is_lost(scale, offset):
+    values = VALUES * scale + offset
+    assert compact(values) is values

@@ -4,97 +4,109 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_linnerud
+from sklearn.model_selection import KFold
 
-from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.reporting import two_tables
-from lowdim.reporting.analysis import Analysis, Request
-from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
-from lowdim.reporting.columns import OpenedTable
+from lowdim import CCA, PCR, PLSRegression, cross_validate, permutation_test
+from reporting.tables import charts, listings, menus, prose, section_of
 
 
-def section_of(X, **given):
-    with without_warnings(LowdimWarning):
-        a = Analysis(OpenedTable(X, **given), Request())
-        return a, two_tables.section(a)
+def _section(X, **options):
+    return section_of(X, "two-tables", **options)
 
 
-def words(section):
-    return " ".join(block.text for block in section.blocks if isinstance(block, Prose))
+def _error_of_means(y):
+    """The mean squared error of the means of the other folds."""
+    folds = KFold(10, shuffle=True, random_state=0).split(y)
+    return np.mean(np.concatenate([(y[test] - y[train].mean()) ** 2 for train, test in folds]))
 
 
-def charts(section):
-    found = []
-    for block in section.blocks:
-        found += list(block.charts.values()) if isinstance(block, Menu) else [block] if isinstance(block, Chart) else []
-    return {chart.key: chart for chart in found}
+DIABETES = load_diabetes(as_frame=True, scaled=False).frame
 
 
 @pytest.fixture(scope="module")
 def diabetes():
-    return section_of(load_diabetes(as_frame=True, scaled=False).frame, response="target")
+    return _section(DIABETES, response="target")
+
+
+@pytest.fixture(scope="module")
+def compared():
+    """PLS and PCR of the same rows, in ten folds of them."""
+    X, y = DIABETES.drop(columns="target").to_numpy(), DIABETES["target"].to_numpy()
+    folds = list(KFold(10, shuffle=True, random_state=0).split(X))
+    models = (kind(scale=(True, False)) for kind in (PLSRegression, PCR))
+    return tuple(cross_validate(model, X, y, cv=folds, n_components=range(1, 11)) for model in models)
 
 
 def test_one_table_has_no_such_section():
-    assert section_of(np.random.default_rng(0).standard_normal((30, 3)))[1] is None
+    assert _section(np.random.default_rng(0).standard_normal((30, 3))) is None
 
 
-def test_a_response_that_can_be_predicted_in_part(diabetes):
-    a, section = diabetes
-    r = a.regression
-    assert (
-        f"target can be predicted in part: PLS with {r.k} components predicts {100 * r.r2[0]:.1f}%" in section.summary
-    )
-    text = words(section)
-    assert section.title == "Prediction"
-    assert section.summary in text and f"is {r.k} for PLS and {r.pcr.one_standard_error} for PCR" in text
+def test_a_response_that_can_be_predicted_in_part(diabetes, compared):
+    pls, pcr = compared
+    k = pls.one_standard_error
+    r2 = 1 - pls.mean[0, k - 1] / _error_of_means(DIABETES["target"].to_numpy())
+    said = f"target can be predicted in part: PLS with {k} components predicts {100 * r2:.1f}%"
+    assert said in diabetes.summary
+    text = prose(diabetes)
+    assert diabetes.title == "Prediction"
+    assert diabetes.summary in text and f"is {k} for PLS and {pcr.one_standard_error} for PCR" in text
     assert "PLS needs fewer" in text
     rising, falling = text.split("rises with ")[1].split(" and falls with ")
     assert "bmi" in rising and "s5" in rising and "s3" in falling
-    assert f"R2 = {r.r2[0]:.3f}" in charts(section)["predicted-0"].caption
+    assert f"R2 = {r2:.3f}" in charts(diabetes)["predicted-0"].caption
 
 
-def test_the_curves_are_those_of_the_cross_validation(diabetes):
-    a, section = diabetes
-    chart = charts(section)["prediction-errors"]
+def test_the_curves_are_those_of_the_cross_validation(diabetes, compared):
+    pls, pcr = compared
+    chart = charts(diabetes)["prediction-errors"]
     by_name = {trace["name"]: trace for trace in chart.data}
-    assert np.allclose(by_name["PLS"]["y"], a.regression.pls.rmse[0])
-    assert np.allclose(by_name["PCR"]["y"], a.regression.pcr.rmse[0])
+    assert np.allclose(by_name["PLS"]["y"], pls.rmse[0])
+    assert np.allclose(by_name["PCR"]["y"], pcr.rmse[0])
     high = by_name["PLS"]["y"] + by_name["PLS"]["error_y"]["array"]
-    assert np.allclose(high**2, a.regression.pls.mean[0] + a.regression.pls.standard_error[0])
-    best, k = a.regression.pls.best, a.regression.k
+    assert np.allclose(high**2, pls.mean[0] + pls.standard_error[0])
+    best, k = pls.best, pls.one_standard_error
     assert by_name[f"PLS: best, K = {best}"]["x"] == [best]
     assert by_name[f"PLS: one standard error, K = {k}"]["x"] == [k]
-    assert chart.table.shape[0] == len(a.regression.pls.n_components)
+    assert chart.table.shape[0] == len(pls.n_components)
 
 
-def test_charts_hold_what_their_tables_hold(diabetes):
-    a, section = diabetes
-    found = charts(section)
-    assert len({chart.key for chart in found.values()}) == len(found)
+def test_charts_hold_what_their_tables_hold(diabetes, compared):
+    found = charts(diabetes)
+    blocks = [block for block in diabetes.blocks if hasattr(block, "data")]
+    assert len(found) == len(blocks) + sum(map(len, menus(diabetes).values()))
     assert all(chart.alt and chart.caption and chart.table is not None for chart in found.values())
     vip = found["vip"]
     assert sorted(vip.data[0]["x"]) == sorted(vip.table["VIP"]) and np.isclose(np.mean(vip.table["VIP"] ** 2), 1)
     coefficients = found["coefficients-0"]
-    assert np.allclose(np.sort(coefficients.table["coefficient"]), np.sort(a.regression.effect[0]))
+    X = DIABETES.drop(columns="target")
+    model = PLSRegression(compared[0].one_standard_error, scale=(True, False)).fit(X, DIABETES["target"])
+    effects = dict(zip(X, model.coef_.ravel() * X.std().to_numpy(), strict=True))
+    expected = [effects[name] for name in coefficients.table.rows]
+    assert np.allclose(coefficients.table["coefficient"], expected) and len(expected) == 10
     ends = coefficients.data[0]["error_x"]
     assert np.allclose(np.sort(coefficients.data[0]["x"] + ends["array"]), np.sort(coefficients.table["high"]))
 
 
 def test_noise_is_called_noise():
     random = np.random.default_rng(1)
-    X = random.standard_normal((60, 5))
-    a, section = section_of(X, response=random.standard_normal(60))
-    assert "cannot be predicted" in section.summary and f"R2 = {a.regression.r2[0]:.2f}" in section.summary
-    assert "mean little" in words(section)
+    X, y = random.standard_normal((60, 5)), random.standard_normal(60)
+    section = _section(X, response=y)
+    assert "cannot be predicted" in section.summary
+    r2 = 1 - np.mean(charts(section)["predicted-0"].table["difference"] ** 2) / _error_of_means(y)
+    assert f"R2 = {r2:.2f}" in section.summary
+    assert "mean little" in prose(section)
 
 
 def test_several_responses_have_a_menu():
     linnerud = load_linnerud(as_frame=True)
-    a, section = section_of(linnerud.data, response=linnerud.target)
-    menus = [block for block in section.blocks if isinstance(block, Menu)]
-    assert [list(menu.charts) for menu in menus] == [list(linnerud.target)] * 2
-    (listing,) = (block.table for block in section.blocks if isinstance(block, Listing))
-    assert listing.rows == list(linnerud.target) and np.allclose(listing["R2"], a.regression.r2)
+    section = _section(linnerud.data, response=linnerud.target)
+    assert [list(menu) for menu in menus(section).values()] == [list(linnerud.target)] * 2
+    (listing,) = listings(section)
+    assert listing.rows == list(linnerud.target)
+    for name, chart in menus(section)["predicted"].items():
+        row, errors = listing.row(name), chart.table["difference"]
+        assert np.isclose(row["RMSEP"], np.sqrt(np.mean(errors**2)))
+        assert np.isclose(row["R2"], 1 - np.mean(errors**2) / _error_of_means(linnerud.target[name].to_numpy()))
 
 
 def test_rows_without_a_response_are_left_out_and_that_is_said():
@@ -102,81 +114,96 @@ def test_rows_without_a_response_are_left_out_and_that_is_said():
     X = random.standard_normal((40, 3))
     y = X[:, 0] + 0.1 * random.standard_normal(40)
     y[:4] = np.nan
-    _, section = section_of(X, response=y)
-    assert "4 rows are left out here, because entries of the response are missing; 36 rows remain." in words(section)
-    _, few = section_of(X[:12], response=y[:12])
-    assert "fewer than 10 complete rows are too few" in words(few) and few.summary == ""
-    _, constant = section_of(X, response=np.ones(40))
-    assert "nothing in it varies" in words(constant)
+    section = _section(X, response=y)
+    assert "4 rows are left out here, because entries of the response are missing; 36 rows remain." in prose(section)
+    few = _section(X[:12], response=y[:12])
+    assert "fewer than 10 complete rows are too few" in prose(few) and few.summary == ""
+    constant = _section(X, response=np.ones(40))
+    assert "nothing in it varies" in prose(constant)
 
 
 def test_large_tables_are_a_sample_and_that_is_said(monkeypatch):
     monkeypatch.setattr("lowdim.reporting.two_tables.MOST_ENTRIES", 200)
     X = np.random.default_rng(0).standard_normal((90, 3))
-    _, section = section_of(X, response=X[:, 0])
-    assert "a random sample of 50 of the 90 rows" in words(section)
+    section = _section(X, response=X[:, 0])
+    assert "a random sample of 50 of the 90 rows" in prose(section)
+
+
+RANDOM = np.random.default_rng(0)
+COMMON = RANDOM.standard_normal(200)
+FIRST = pd.DataFrame({"a": COMMON + 0.3 * RANDOM.standard_normal(200), "b": RANDOM.standard_normal(200)})
+SECOND = pd.DataFrame({"c": -COMMON + 0.3 * RANDOM.standard_normal(200), "d": RANDOM.standard_normal(200)})
 
 
 @pytest.fixture(scope="module")
 def related():
-    random = np.random.default_rng(0)
-    common = random.standard_normal(200)
-    X = pd.DataFrame({"a": common + 0.3 * random.standard_normal(200), "b": random.standard_normal(200)})
-    Y = pd.DataFrame({"c": -common + 0.3 * random.standard_normal(200), "d": random.standard_normal(200)})
-    return section_of(X, other=Y, labels=np.repeat(["u", "v"], 100))
+    return _section(FIRST, other=SECOND, labels=np.repeat(["u", "v"], 100))
 
 
 def test_what_two_tables_have_in_common(related):
-    a, section = related
-    c = a.canonical
-    assert "The two tables are closely related" in section.summary and f"{c.held_out[0]:.2f} in rows" in section.summary
-    assert f"({c.correlations[0]:.2f} in the fit)" in section.summary
-    assert "Only the first pair is more than chance." in section.summary
-    text = words(section)
+    X, Y = FIRST.to_numpy(), SECOND.to_numpy()
+    correlations = CCA().fit(X, Y).correlations_
+    each = []
+    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
+        x, y = CCA(2).fit(X[train], Y[train]).transform(X[test], Y[test])
+        each.append([np.corrcoef(x[:, j], y[:, j])[0, 1] for j in range(2)])
+    held_out = np.mean(each, axis=0)
+    (table,) = listings(related)
+    np.testing.assert_allclose(table["fit"], correlations, rtol=1e-9)
+    np.testing.assert_allclose(table["rows left out"], held_out, atol=1e-6)
+    assert table["more than chance"].tolist() == [True, False]
+    assert "The two tables are closely related" in related.summary and f"{held_out[0]:.2f} in rows" in related.summary
+    assert f"({correlations[0]:.2f} in the fit)" in related.summary
+    assert "Only the first pair is more than chance." in related.summary
+    text = prose(related)
     assert "Pair 1: rows with high a in the table have low c in the other table." in text and "Pair 2" not in text
     assert "regularized" not in text
 
 
 def test_the_variates_are_drawn_by_group(related):
-    a, section = related
-    chart = charts(section)["variates-0"]
+    chart = charts(related)["variates-0"]
     assert [trace["name"] for trace in chart.data] == ["u", "v"]
     drawn = np.concatenate([trace["x"] for trace in chart.data])
-    assert np.allclose(drawn, a.canonical.x_variates[:, 0], atol=1e-5)
-    structure = charts(section)["structure-0"]
+    variates = CCA(2).fit(FIRST, SECOND).transform(FIRST, SECOND)[0]
+    assert np.allclose(drawn, variates[:, 0], atol=1e-5)
+    structure = charts(related)["structure-0"]
     column = structure.table.rows.index("a")
-    expected = np.corrcoef(a.values[:, 0], a.canonical.x_variates[:, 0])[0, 1]
+    expected = np.corrcoef(FIRST["a"], variates[:, 0])[0, 1]
     assert np.isclose(structure.table["correlation"][column], expected)
 
 
 def test_unrelated_tables_and_few_rows():
     random = np.random.default_rng(2)
-    a, section = section_of(random.standard_normal((40, 12)), other=random.standard_normal((40, 10)))
+    X, Y = random.standard_normal((40, 12)), random.standard_normal((40, 10))
+    section = _section(X, other=Y)
     assert "nothing in common that could be distinguished from chance" in section.summary
-    assert f"p = {a.canonical.test.p_values[0]:.2g}" in section.summary
-    text = words(section)
+    p_value = listings(section)[0]["p"][0]
+    assert p_value > 0.05 and f"p = {p_value:.2g}" in section.summary
+    text = prose(section)
     assert "40 rows are few for 12 and 10 columns" in text and "Pair 1:" not in text
+    by = float(text.partition("regularized by ")[2].partition(" ")[0])
+    options = {"n_permutations": 199, "n_components": 5, "random_state": 0}
+    assert permutation_test(CCA(regularization=by), X, Y, **options).p_values[0] == p_value
 
 
 def test_names_from_the_table_are_made_safe():
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.standard_normal((50, 3)), columns=["<b>x</b>", "<a href='u'>y", "z & w"])
     y = pd.Series(X.iloc[:, 0], name="<script>alert(1)</script>")
-    _, section = section_of(X, response=y, ids=[f"<i>{i}" for i in range(50)])
+    section = _section(X, response=y, ids=[f"<i>{i}" for i in range(50)])
     for chart in charts(section).values():
         assert "<b>" not in str(chart.data) and "<script>" not in str(chart.layout) and "<i>" not in str(chart.data)
         assert "<a href" not in str(chart.layout)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_files_that_are_not_held_give_the_same_answer(tmp_path, monkeypatch, kind):
-    frame = load_diabetes(as_frame=True, scaled=False).frame
+def test_files_that_are_not_held_give_the_same_answer(tmp_path, request, kind):
     path = str(tmp_path / f"diabetes.{kind}")
-    frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
-    held, _ = section_of(path, response="target", other=["s1", "s2"])
-    monkeypatch.setattr("lowdim.reporting.columns._HELD_BYTES", 1000)
-    streamed, section = section_of(path, response="target", other=["s1", "s2"])
-    assert not streamed.opened.held
-    assert np.allclose(streamed.regression.predicted, held.regression.predicted)
-    assert np.allclose(streamed.canonical.correlations, held.canonical.correlations)
-    assert section.summary == two_tables.section(held).summary
+    DIABETES.to_csv(path, index=False) if kind == "csv" else DIABETES.to_parquet(path)
+    held = _section(path, response="target", other=["s1", "s2"])
+    request.getfixturevalue("not_held")
+    streamed = _section(path, response="target", other=["s1", "s2"])
+    one, other = charts(streamed), charts(held)
+    assert np.allclose(one["predicted-0"].table["predicted"], other["predicted-0"].table["predicted"])
+    assert np.allclose(one["canonical-correlations"].table["fit"], other["canonical-correlations"].table["fit"])
+    assert streamed.summary == held.summary

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -416,13 +415,13 @@ def hull(points: np.ndarray) -> np.ndarray | None:
         return None
 
 
-def checked_image_shape(shape: Any, p: int, colours: Sequence[int] = (3, 4)) -> tuple[int, ...]:
-    """A shape (height, width) or (height, width, colours) of p pixels; an error if it is not one."""
+def checked_image_shape(shape: Any, p: int) -> tuple[int, ...]:
+    """A shape (height, width) or (height, width, 3) of p numbers; an error if it is not one."""
     try:
         found = tuple(int(n) for n in shape)
     except (TypeError, ValueError) as error:
         raise wrong_image_shape(shape, p) from error
-    wrong_colours = len(found) == 3 and found[2] not in colours
+    wrong_colours = len(found) == 3 and found[2] != 3
     if len(found) not in (2, 3) or min(found) < 1 or math.prod(found) != p or wrong_colours:
         raise wrong_image_shape(shape, p)
     return found

@@ -598,7 +598,7 @@ def found_layout(a: Analysis) -> tuple[int, ...] | None:
     columns are the points of a curve, and None if they are in no order."""
     asked, p = a.request.image_shape, len(a.opened.names)
     if asked is not None and asked is not False:
-        return checked_image_shape(asked, p, colours=(3,))
+        return checked_image_shape(asked, p)
     if a.n < _ROWS or p < min(_SIDE**2, _POINTS):
         return None
     # Some rows are enough, from all over the table.
