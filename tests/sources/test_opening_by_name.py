@@ -1,4 +1,4 @@
-"""Columns by their names, of every kind of table: what is replaced, what is left alone, and how the columns are read."""
+"""Columns by their names: what is replaced, what is left alone, and how the columns are read."""
 
 import numpy as np
 import pytest

@@ -155,9 +155,9 @@ def test_the_same_instants_in_another_time_zone():
 ROWS = np.arange(6.0).reshape(3, 2) ** 2
 
 
-def index_of_scores(make):
+def index_of_scores(rows):
     """The index of the scores of rows, as a data frame of pandas."""
-    return PCA(1).set_output(transform="pandas").fit(make()).transform(make()).index
+    return PCA(1).set_output(transform="pandas").fit(rows()).transform(rows()).index
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_everything_else_has_no_labels(tmp_path):
         lambda: str(tmp_path / "rows.csv"),
         lambda: lowdim.scan(tmp_path / "rows.parquet"),
     ]
-    for make in others:
-        pd.testing.assert_index_equal(index_of_scores(make), pd.RangeIndex(3), exact=True)
+    for rows in others:
+        pd.testing.assert_index_equal(index_of_scores(rows), pd.RangeIndex(3), exact=True)
     lowdim.summarize(frame, lowdim.Moments, weights=frame["b"].iloc[[1, 0, 2]])
     lowdim.summarize(frame.set_axis(list("xyz")), lowdim.Moments, weights=frame["b"])
