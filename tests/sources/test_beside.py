@@ -67,6 +67,11 @@ def test_tables_of_one_source_are_read_in_one_pass():
         assert Counted.passes <= 1
 
 
+def test_rows_beside_a_stream_cannot_be_skipped():
+    assert BesideSource([open_source(X), open_source(X)]).can_skip
+    assert BesideSource([open_source(X), open_source(iter([X]))]).can_skip is False
+
+
 def test_partitions_of_dask_are_cut_together():
     dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
     pandas = pytest.importorskip("pandas")

@@ -7,7 +7,7 @@ from scipy import sparse
 from lowdim import open_source
 from lowdim.reading.rows import Rows
 from lowdim.sources.base import Traits, fits_easily
-from lowdim.sources.derived import StoredSource, gather, with_known_length
+from lowdim.sources.derived import KnownSource, StoredSource, gather, with_known_length
 
 X = np.random.default_rng(0).standard_normal((11, 4))
 
@@ -50,6 +50,11 @@ def test_sparse_blocks_stay_sparse():
 def test_rows_in_memory_are_not_copied():
     source = open_source(X)
     assert gather(source, "for a test") is source
+
+
+def test_known_products_do_not_tell_one_table_from_another():
+    assert KnownSource(open_source(X), None).identity() == open_source(X).identity()
+    assert KnownSource(open_source(X), None).identity() != open_source(X + 1.0).identity()
 
 
 def test_columns_are_read_from_one_pass():
