@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from lowdim import open_source
+from inputs import INPUTS, blocks
+from lowdim import Moments, open_source, summarize
 from lowdim.sources.array import ArraySource
 from lowdim.sources.beside import BesideSource, ColumnsSource, aligned
+from recorder import RecordedProgress
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 5))
@@ -114,3 +116,14 @@ def test_blocks_of_equal_lengths_are_not_copied():
     block = np.arange(4)
     (pieces,) = aligned([iter([block]), iter([block])], len, cut, ["X", "y"])
     assert pieces[0] is block and pieces[1] is block
+
+
+# ---- Progress
+
+
+def test_the_number_of_blocks_beside_a_stream_is_unknown():
+    whole, parted = open_source(X), open_source(INPUTS["Dask array"].make(X))
+    for members in ([whole, open_source(blocks(X))], [open_source(blocks(X)), whole], [parted, open_source(blocks(X))]):
+        progress = RecordedProgress()
+        summarize(BesideSource(members), Moments, progress=progress)
+        assert progress.passes == [("Moments", None)]

@@ -6,11 +6,9 @@ import h5py
 import numpy as np
 import pytest
 import zarr
-from scipy import sparse
 
 from inputs import INPUTS
 from lowdim import PLSRegression, open_source
-from lowdim.sources.array import ShapedSource
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((40, 4)))
 each_input = pytest.mark.parametrize("name", list(INPUTS))
@@ -118,13 +116,6 @@ def test_a_list_of_paths_is_not_taken_for_rows(make):
         open_source([make("a.csv"), make("b.csv")])
     with pytest.raises(ValueError, match="Expected 2D array"):
         open_source(["a", "b"])
-
-
-def test_a_shape_has_no_rows():
-    shape = ShapedSource((10, 3), open_source(sparse.eye_array(3)).traits)
-    assert (shape.shape, shape.traits.sparse) == ((10, 3), True)
-    with pytest.raises(TypeError, match=r"is a shape, \(10, 3\), and has no rows to read"):
-        shape.blocks(2)
 
 
 def test_what_has_no_rows_is_refused():
