@@ -5,7 +5,6 @@ import pytest
 
 import lowdim
 from lowdim import PCA, Checkpoint, Moments, scan, summarize
-from lowdim._core.paths import local_path
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 
@@ -17,10 +16,15 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_only_the_beginning_is_replaced(home):
-    assert local_path("~/a~/b") == f"{home}/a~/b"
-    assert local_path("a/~") == "a/~"
-    assert local_path(home / "~") == f"{home}/~"
+def test_only_the_beginning_is_replaced(home, monkeypatch):
+    places = {"~/a~/b": "a~/b", "a/~": "here/a/~", home / "~": "~"}
+    for place in places.values():
+        (home / place).parent.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(home / "here")
+    for given, place in places.items():
+        lowdim.save(PCA(2).fit(X), given)
+        assert (home / place).is_file()
+        assert lowdim.load(given).n_components_ == 2
 
 
 def test_models_and_summaries(home):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,11 +15,10 @@ from threadpoolctl import threadpool_limits
 
 from examples import MODELS, make, tables
 from laws.summaries_drawn import CASES, ROW_WEIGHTED, empty, rows_of
-from lowdim import PCA, PPCA, Checkpoint, FeatureMapPCA, Moments, PLSRegression, open_source, scan, summarize
+from lowdim import PCA, PPCA, Checkpoint, FeatureMapPCA, Moments, PLSRegression, scan, summarize
 from lowdim._core import container
-from lowdim._core.arrays import digest
+from lowdim.features import Fourier
 from lowdim.reading import checkpoint as checkpoints
-from lowdim.sources.beside import BesideSource
 from lowdim.summaries import Columns, Labelled, Triangle
 
 RNG = np.random.default_rng(0)
@@ -49,7 +49,10 @@ def path(tmp_path):
 
 
 def bits(summary):
-    return digest(summary._tree())
+    """What is saved of a summary."""
+    with tempfile.TemporaryDirectory() as folder:
+        summary.save(f"{folder}/summary")
+        return Path(folder, "summary").read_bytes()
 
 
 def small_blocks(monkeypatch, cls, rows=100):
@@ -123,11 +126,9 @@ def test_parts_of_an_array_go_on_each_where_it_was(dtype, n_threads, path, monke
     [
         lambda: pd.DataFrame(X, columns=list("abcd")),
         lambda: sparse.csr_array(np.where(X > 3.0, X, 0.0)),
-        lambda: BesideSource([open_source(X[:, :3]), open_source(X[:, 3:])]),
-        lambda: BesideSource([open_source(X[:, :3]), open_source(blocks(X[:, 3:]))]),
         lambda: lambda: blocks(X),
     ],
-    ids=["table", "sparse", "two arrays", "array and stream", "function"],
+    ids=["table", "sparse", "function"],
 )
 def test_other_kinds_of_rows(rows, path, monkeypatch):
     small_blocks(monkeypatch, Moments)
@@ -180,6 +181,40 @@ def test_a_response_in_the_same_file_is_read_with_the_rows(tmp_path, path, monke
         PLSRegression(1).fit(rows, y="d", checkpoint=path)
     with pytest.raises(ValueError, match=r"of another pass: rows, tables"):
         PLSRegression(1).fit(rows, y="a", checkpoint=path)
+
+
+@pytest.mark.parametrize("second", [lambda Y: Y, blocks], ids=["array", "stream"])
+def test_two_tables_go_on(second, path, monkeypatch):
+    small_blocks(monkeypatch, Moments)
+    A, B = X[:, :3], X[:, 3:]
+    expected = PLSRegression(1).fit(A, second(B))
+    break_off(monkeypatch, Moments, 9)
+    with pytest.raises(Interruption):
+        PLSRegression(1).fit(A, second(B), checkpoint=Checkpoint(path, every_seconds=0))
+    added, before = break_off(monkeypatch, Moments, None), path.read_bytes()
+    # Each of the tables tells one pass from another.
+    for other in ((A + 1.0, B), (A, B + 1.0)):
+        with pytest.raises(ValueError, match=r"of another pass: rows, tables"):
+            PLSRegression(1).fit(other[0], second(other[1]), checkpoint=path)
+        assert path.read_bytes() == before
+    found = PLSRegression(1).fit(A, second(B), checkpoint=path)
+    assert bits(found.summary_) == bits(expected.summary_)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    assert 0 < sum(added) < len(X)
+
+
+def test_features_go_on_and_other_features_are_another_pass(path):
+    maps = [Fourier(RNG.standard_normal((4, 3))) for _ in range(2)]
+    expected = FeatureMapPCA(2, feature_map=maps[0]).fit(blocks())
+    with pytest.raises(Interruption):
+        FeatureMapPCA(2, feature_map=maps[0]).fit(blocks(stop=9), checkpoint=Checkpoint(path, every_seconds=0))
+    before = path.read_bytes()
+    for rows, feature_map in ((X, maps[1]), (X + 1.0, maps[0])):
+        with pytest.raises(ValueError, match="of another pass: rows, "):
+            FeatureMapPCA(2, feature_map=feature_map).fit(blocks(rows), checkpoint=path)
+        assert path.read_bytes() == before
+    found = FeatureMapPCA(2, feature_map=maps[0]).fit(blocks(), checkpoint=path)
+    np.testing.assert_array_equal(found.components_, expected.components_)
 
 
 def test_a_summary_that_holds_rows_already_goes_on(path):

@@ -1,21 +1,15 @@
-"""summarize and map_rows: edge shapes, weights, progress, the size of blocks."""
+"""summarize: edge shapes, weights, progress, the size of blocks."""
 
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from inputs import FLOAT_INPUTS, INPUTS, blocks
-from lowdim import PCA, PPCA, Moments, PLSRegression, Triangle, open_source, scan, summarize
-from lowdim.reading.map import map_rows
-from lowdim.reading.rows import Rows
-from lowdim.sources.base import Source, Traits
-from lowdim.sources.beside import BesideSource
-from lowdim.sources.opening import SOURCES, SourceKind
-from lowdim.summaries import Columns, Observed
+from inputs import INPUTS
+from lowdim import Moments, Triangle, open_source, scan, summarize
+from lowdim.summaries import Columns
 from oracles import tolerance
 from recorder import RecordedProgress
 
@@ -196,57 +190,6 @@ def test_weights_of_a_stream_are_counted_at_its_end(name, n):
         summarize(INPUTS[name].make(X), Moments, weights=np.ones(n))
 
 
-# ---- map_rows
-
-
-@pytest.mark.parametrize("name", list(INPUTS))
-def test_map_rows_keeps_the_order_of_the_rows(name):
-    whole = np.round(X)
-
-    def last_column(block):
-        return (block.toarray() if sparse.issparse(block) else block)[:, 2:]
-
-    answer = map_rows(INPUTS[name].make(whole), last_column)
-    np.testing.assert_array_equal(np.asarray(answer), whole[:, 2:])
-
-
-def test_map_rows_over_many_blocks(monkeypatch):
-    monkeypatch.setattr(sys.modules["lowdim.reading.summarize"], "_MAP_BYTES", 64)
-    rows = np.random.default_rng(0).standard_normal((1000, 3))
-    sizes = []
-
-    def norms(block):
-        sizes.append(len(block))
-        return np.sum(block * block, axis=1)
-
-    np.testing.assert_array_equal(map_rows(rows, norms), np.sum(rows * rows, axis=1))
-    assert len(sizes) == 16
-    assert set(sizes) == {64, 40}
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
-def test_map_rows_of_edge_shapes(shape):
-    rows = np.ones(shape)
-    assert map_rows(rows, lambda block: block * 2).shape == shape
-    assert map_rows(rows, lambda block: block.sum(axis=1)).shape == shape[:1]
-
-
-# ---- Rows, what a solver is handed
-
-
-def test_rows_know_their_features():
-    rows = Rows(open_source(X))
-    assert rows.shape == (8, 3)
-    np.testing.assert_array_equal(rows.map_features(lambda block: block[:, :2]), X.T[:, :2])
-    assert rows.empty(2, 5).shape == (2, 5)
-
-
-def test_streams_have_no_features():
-    rows = Rows(open_source(blocks(X)))
-    with pytest.raises(TypeError, match="cannot be read feature by feature"):
-        rows.map_features(lambda block: block)
-
-
 # ---- Progress
 
 
@@ -273,112 +216,3 @@ def test_the_number_of_blocks_of_a_stream_is_unknown(name):
     progress = RecordedProgress()
     summarize(INPUTS[name].make(X), Moments, progress=progress)
     assert progress.passes == [("Moments", None)]
-
-
-def test_the_number_of_blocks_beside_a_stream_is_unknown():
-    whole, parted = open_source(X), open_source(INPUTS["Dask array"].make(X))
-    for members in ([whole, open_source(blocks(X))], [open_source(blocks(X)), whole], [parted, open_source(blocks(X))]):
-        progress = RecordedProgress()
-        summarize(BesideSource(members), Moments, progress=progress)
-        assert progress.passes == [("Moments", None)]
-
-
-# ---- Missing entries
-
-
-def incomplete(row):
-    rows = np.round(X)
-    rows[row, 1] = np.nan
-    return rows
-
-
-@pytest.mark.parametrize("name", FLOAT_INPUTS)
-@pytest.mark.parametrize("row", [None, 0])
-def test_missing_entries_of_the_first_block_are_shown(name, row):
-    """Of every input but those whose rows lie elsewhere, or need a query; nothing is taken from a stream."""
-    given = incomplete(row) if row is not None else np.round(X)
-    kind = INPUTS[name]
-    rows = Rows(open_source(kind.make(given)))
-    assert rows.shows_missing() == (row is not None and not kind.lazy and not (kind.queried and kind.again))
-    assert rows.shows_missing() == rows.shows_missing()
-    seen = rows.summarize(Observed(3))
-    assert seen.n_rows == 8
-    assert float(np.asarray(seen.count).sum()) == 24 - (row is not None)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, lambda rows: iter([rows[:5], rows[5:]])])
-def test_missing_entries_in_rows_of_weight_zero_are_not_there(kind):
-    weights = np.ones(8)
-    assert Rows(open_source(kind(incomplete(2))), weights).shows_missing()
-    weights[2] = 0
-    assert not Rows(open_source(kind(incomplete(2))), weights).shows_missing()
-    assert not Rows(open_source(kind(np.where(np.isnan(incomplete(2)), np.inf, X))), np.ones(8)).shows_missing()
-
-
-def test_one_block_is_looked_at_for_missing_entries(monkeypatch):
-    """Missing entries further down are for the reading to find."""
-    monkeypatch.setattr(sys.modules["lowdim.reading.summarize"], "_MAP_BYTES", 64)
-    rows = np.zeros((1000, 3))
-    rows[64, 0] = np.nan
-    assert not Rows(open_source(rows)).shows_missing()
-    rows[63, 0] = np.nan
-    assert Rows(open_source(rows)).shows_missing()
-
-
-def test_integers_have_no_missing_entries():
-    assert not Rows(open_source(np.ones((3, 2), dtype=int))).shows_missing()
-
-
-def test_missing_entries_of_tables_side_by_side_and_of_what_has_to_be_computed():
-    stream = open_source(iter([incomplete(1)[:4], incomplete(1)[4:]]))
-    pair = BesideSource([open_source(np.ones((8, 2))), stream])
-    assert Rows(pair).shows_missing()
-    assert summarize(pair, Observed(5)).n_rows == 8
-    rows = Rows(open_source(incomplete(0)))
-    assert not rows.mapped(lambda block: block + 1).shows_missing()
-    assert not rows.filled(np.zeros(3), np.ones(3), False).shows_missing()
-
-
-# ---- A new source
-
-
-@dataclass(frozen=True)
-class Name:
-    """The name of a table; a text would be the name of a file."""
-
-    text: str
-
-
-class NamedTable(Source):
-    """The least that a source has to say: rows of a table that is known by its name."""
-
-    tables = {"rows": X, "with missing entries": incomplete(0), "more": X[:, :2] ** 2}
-
-    def __init__(self, name):
-        self._rows = self.tables[name.text]
-        self.shape, self.dtype, self.kind = self._rows.shape, self._rows.dtype, "named"
-        self.traits = Traits(by_feature=False)
-
-    def blocks(self, rows):
-        for i in range(0, len(self._rows), rows):
-            yield self._rows[i : i + rows]
-
-
-def test_a_new_source_is_one_class_and_one_row_of_the_table(monkeypatch):
-    table = [*SOURCES, SourceKind(lambda X: isinstance(X, Name), NamedTable)]
-    monkeypatch.setattr(sys.modules["lowdim.sources.opening"], "SOURCES", table)
-    np.testing.assert_array_equal(PCA(2).fit(Name("rows")).components_, PCA(2).fit(X).components_)
-    np.testing.assert_array_equal(PCA(2).fit(X).transform(Name("rows")), PCA(2).fit(X).transform(X))
-    np.testing.assert_allclose(
-        PPCA(1).fit(Name("with missing entries")).loadings_, PPCA(1).fit(incomplete(0)).loadings_, rtol=1e-6
-    )
-    assert Rows(open_source(Name("with missing entries"))).shows_missing()
-    more = NamedTable.tables["more"]
-    expected = PLSRegression(1).fit(X, more).coef_
-    np.testing.assert_allclose(PLSRegression(1).fit(Name("rows"), Name("more")).coef_, expected)
-    np.testing.assert_allclose(PLSRegression(1).fit(X, Name("more")).coef_, expected)
-    beside_dask = BesideSource([open_source(Name("rows")), open_source(INPUTS["Dask array"].make(X))])
-    assert not beside_dask.traits.remote
-    np.testing.assert_allclose(summarize(beside_dask, Moments).mean, np.tile(X.mean(axis=0), 2))
-    with pytest.raises(TypeError, match="X cannot be cut between two rows"):
-        open_source(Name("rows")).between(0, 2)

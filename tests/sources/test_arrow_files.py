@@ -16,7 +16,6 @@ from lowdim import PCA, PPCA, Moments, PLSRegression, cross_validate, open_sourc
 from lowdim.sources import arrow as blocks
 from lowdim.sources import arrow_files as formats
 from lowdim.sources import base
-from lowdim.sources.opening import open_keeping
 
 X = np.random.default_rng(0).standard_normal((500, 4))
 NAMES = ["a", "b.c", "d", "e"]
@@ -237,18 +236,29 @@ def test_a_bad_entry_in_a_part_is_named(tmp_path, monkeypatch):
         PCA(1).fit(tmp_path)
 
 
-def test_columns_that_are_kept(folder):
-    source = open_keeping(scan(folder), ["id"])
-    assert source.names == NAMES
-    rows, kept = zip(*source.blocks_keeping(33, ["id"]), strict=True)
-    np.testing.assert_array_equal(np.concatenate(rows), X)
-    assert [len(block) for block in rows] == [len(table) for table in kept]
-    assert [value for table in kept for value in table["id"].to_pylist()] == [f"r{n}" for n in range(500)]
-    both = open_keeping(folder, ["id", "e"])
-    assert both.names == NAMES[:3]
-    assert next(both.blocks_keeping(5, ["e", "id"]))[1].column_names == ["e", "id"]
+def written(model, rows, keep, folder):
+    """The table of kept columns, and the scores, that a model writes to a file."""
+    path = model.transform_to(rows, folder / "scores.parquet", keep=keep, overwrite=True)
+    found = pa.parquet.read_table(path)
+    return found.select(found.column_names[: len(keep)]), np.column_stack(found.columns[len(keep) :])
+
+
+def test_columns_that_are_kept(folder, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out")
+    model = PCA(4).fit(table(X))
+    for rows in (scan(folder), folder):
+        kept, scores = written(model, rows, ["id"], out)
+        assert kept.to_pydict() == {"id": [f"r{n}" for n in range(500)]}
+        np.testing.assert_allclose(scores, model.transform(table(X)), atol=1e-12)
+    # A column that is kept is none of the rows, unless the model was fitted to it.
+    for names in (NAMES[:3], NAMES):
+        model = PCA(2).fit(table(X).select(names))
+        kept, scores = written(model, folder, ["e", "id"], out)
+        assert kept.column_names == ["e", "id"]
+        np.testing.assert_array_equal(kept["e"], X[:, 3])
+        np.testing.assert_allclose(scores, model.transform(table(X).select(names)), atol=1e-12)
     with pytest.raises(ValueError, match=r"has no column 'idd'; .* Did you mean 'id'"):
-        open_keeping(folder, ["idd"])
+        written(model, folder, ["idd"], out)
 
 
 def test_an_index_of_pandas_is_no_column(tmp_path):
@@ -261,8 +271,8 @@ def test_an_index_of_pandas_is_no_column(tmp_path):
         for columns in (None, "numeric", "*"):
             assert scan(tmp_path / f"{name}.parquet", columns=columns).chosen == NAMES
     assert scan(tmp_path / "named.parquet", columns=["number", "a"]).chosen == ["number", "a"]
-    kept = next(open_keeping(tmp_path / "named.parquet", ["number"]).blocks_keeping(3, ["number"]))[1]
-    assert kept["number"].to_pylist() == [0, 2, 4]
+    kept, _ = written(PCA(1).fit(table(X)), tmp_path / "named.parquet", ["number"], tmp_path)
+    np.testing.assert_array_equal(kept["number"], frame.index)
 
 
 def test_columns_that_a_model_wants(folder):
@@ -329,10 +339,10 @@ def test_float32_stays_float32_and_other_types_are_promoted(kind, tmp_path):
 
 
 @each_kind
-def test_kept_columns_have_the_type_of_the_first_file(kind, tmp_path):
+def test_kept_columns_have_the_type_of_the_first_file(kind, tmp_path, tmp_path_factory):
     write(kind, tmp_path / f"a.{kind}", table(X[:3], number=pa.array([1, 2, 3], type=pa.int64())))
     write(kind, tmp_path / f"b.{kind}", table(X[3:5], number=pa.array([4, 5], type=pa.int32())))
-    ((_, kept),) = open_keeping(tmp_path, ["number"]).blocks_keeping(9, ["number"])
+    kept, _ = written(PCA(1).fit(table(X)), tmp_path, ["number"], tmp_path_factory.mktemp("out"))
     assert kept["number"].type == pa.int64()
     assert kept["number"].to_pylist() == [1, 2, 3, 4, 5]
 

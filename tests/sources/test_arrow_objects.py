@@ -3,11 +3,11 @@
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 
 from examples import close
 from lowdim import ICA, PCA, PPCA, FeatureMapPCA, PLSRegression, open_source
-from lowdim.sources.opening import open_keeping, open_target
 
 polars = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
@@ -121,12 +121,14 @@ def test_the_first_block_of_a_stream_is_free():
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTS if "batches" not in name])
-def test_columns_are_kept(name):
-    rows, kept = zip(*open_keeping(made(name, TABLE), ["id"]).blocks_keeping(77, ["id"]), strict=True)
-    np.testing.assert_array_equal(np.concatenate(rows), X)
-    assert [value for table in kept for value in table["id"].to_pylist()] == TABLE["id"].to_pylist()
+def test_columns_are_kept(name, tmp_path):
+    model = PCA(2).fit(NUMBERS)
+    found = pa.parquet.read_table(model.transform_to(made(name, TABLE), tmp_path / "scores.parquet", keep=["id"]))
+    assert found.column_names == ["id", "PC1", "PC2"]
+    assert found["id"].to_pylist() == TABLE["id"].to_pylist()
+    close(np.column_stack([found["PC1"], found["PC2"]]), model.transform(NUMBERS))
     with pytest.raises(ValueError, match="has no column 'nothing'"):
-        open_keeping(made(name, TABLE), ["nothing"])
+        model.transform_to(made(name, TABLE), tmp_path / "other.parquet", keep=["nothing"])
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTS if "batches" not in name])
@@ -177,7 +179,9 @@ def test_one_column_is_no_table_but_a_target():
         PCA(1).fit(column)
     with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
         PCA(1).fit(Array(column))
-    assert open_target(column).vector
+    model = PLSRegression(1).fit(X, column)
+    assert model.predict(X).shape == (400,)
+    np.testing.assert_array_equal(model.coef_, PLSRegression(1).fit(X, X[:, 0]).coef_)
 
 
 def test_integers_and_decimals_of_a_query():

@@ -4,12 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from inputs import INPUTS, to_numpy
 from lowdim import open_source
-from lowdim._core.arrays import Beside, dense
-from lowdim.sources.beside import BesideSource
-from lowdim.sources.derived import KnownSource, MappedSource
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((60, 5)))
 each = pytest.mark.parametrize("name", list(INPUTS))
@@ -38,8 +36,7 @@ def test_identity_consumes_nothing(name):
 
 
 def rows_of(source, rows=7):
-    blocks = [block.joined() if isinstance(block, Beside) else dense(block) for block in source.blocks(rows)]
-    return [to_numpy(block) for block in blocks]
+    return [block.toarray() if sparse.issparse(block) else to_numpy(block) for block in source.blocks(rows)]
 
 
 @each
@@ -57,14 +54,3 @@ def test_the_rows_after_a_row_come_in_the_same_blocks(name):
 
 def test_rows_that_differ_late_are_told_apart_where_rows_can_be_cut():
     assert open_source(X).identity() != open_source(changed(59, 4)).identity()
-
-
-def test_sources_that_are_made_of_others():
-    array, other = open_source(X), open_source(changed(0, 0))
-    assert BesideSource([array, array]).identity() != BesideSource([array, other]).identity()
-    assert KnownSource(array, None).identity() == array.identity()
-    twice, thrice = (MappedSource(array, lambda block, c=c: c * block) for c in (2.0, 3.0))
-    assert twice.identity() != thrice.identity()
-    assert twice.identity() != MappedSource(other, lambda block: 2.0 * block).identity()
-    assert BesideSource([array, open_source(iter([X]))]).can_skip is False
-    np.testing.assert_array_equal(np.vstack(rows_of(BesideSource([array, other]).after(14)))[:, :5], X[14:])

@@ -7,9 +7,11 @@ from scipy import sparse
 from lowdim import open_source
 from lowdim.reading.rows import Rows
 from lowdim.sources.base import Traits, fits_easily
-from lowdim.sources.derived import StoredSource, gather, with_known_length
+from lowdim.sources.derived import KnownSource, StoredSource, gather, with_known_length
 
 X = np.random.default_rng(0).standard_normal((11, 4))
+#: More rows than fit into the memory of any machine, of which one is stored.
+MANY = np.broadcast_to(X[0], (10**13, 4))
 
 
 class Stored(StoredSource):
@@ -52,6 +54,11 @@ def test_rows_in_memory_are_not_copied():
     assert gather(source, "for a test") is source
 
 
+def test_known_products_do_not_tell_one_table_from_another():
+    assert KnownSource(open_source(X), None).identity() == open_source(X).identity()
+    assert KnownSource(open_source(X), None).identity() != open_source(X + 1.0).identity()
+
+
 def test_columns_are_read_from_one_pass():
     source = Stored(X)
     for _ in range(2):
@@ -67,30 +74,35 @@ def test_a_source_that_does_not_fit_is_not_read_by_columns():
         Stored(X, by_feature=False).features()
 
 
-def test_too_many_rows_are_refused_before_they_are_read(monkeypatch):
-    for module in ("base", "derived"):
-        monkeypatch.setattr(f"lowdim.sources.{module}.free_bytes", lambda: 300)
-    source = Stored(X)
-    with pytest.raises(MemoryError, match=r"all rows of X, of shape \(11, 4\), .* in memory for a test: that is"):
+def test_too_many_rows_are_refused_before_they_are_read():
+    source = Stored(MANY)
+    shape = rf"\({len(MANY)}, 4\)"
+    with pytest.raises(MemoryError, match=rf"all rows of X, of shape {shape}, .* in memory for a test: that is"):
         gather(source, "for a test")
     assert source.passes == 0
-    assert not fits_easily(*X.shape, 8)
+    assert not fits_easily(*MANY.shape, 8)
     assert fits_easily(2, 4, 8)
 
 
-def test_rows_of_unknown_number(monkeypatch):
+def test_rows_of_unknown_number():
     source = Stored(X)
     source.shape = (None, 4)
     assert with_known_length(open_source(iter([X])), "for a test").shape == (11, 4)
     found = with_known_length(source, "for a test")
     assert found.shape == (11, 4)
     np.testing.assert_array_equal(rows_of(found), X)
-    monkeypatch.setattr("lowdim.sources.derived.free_bytes", lambda: 200)
-    with pytest.raises(MemoryError, match=r"of shape \(9, 4\), .* for a test"):
+
+
+def test_an_unknown_number_of_rows_is_refused_when_they_do_not_fit():
+    """The first block fits, the second one does not, and the third one is not read."""
+    source = Stored(X)
+    source.shape, source.blocks = (None, 4), lambda rows: iter([X[:3], MANY, pytest.fail])
+    with pytest.raises(MemoryError, match=rf"of shape \({len(MANY) + 3}, 4\), .* for a test"):
         with_known_length(source, "for a test")
 
 
-def test_what_needs_all_rows_says_so(monkeypatch):
-    monkeypatch.setattr("lowdim.sources.derived.free_bytes", lambda: 300)
+def test_what_needs_all_rows_says_so():
+    source = Stored(MANY)
     with pytest.raises(MemoryError, match="in memory for KernelCCA"):
-        Rows(Stored(X)).whole("KernelCCA")
+        Rows(source).whole("KernelCCA")
+    assert source.passes == 0

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+
 import numpy as np
 import pytest
 
 import lowdim
 from inputs import blocks, namespace, on_disk, table
-from lowdim import PCA, PPCA, Moments, PLSRegression, on_device, open_source, scan, summarize
-from lowdim._core.arrays import is_array
+from lowdim import PCA, PPCA, Moments, PLSRegression, on_device, scan, summarize
 from lowdim.features import Polynomial
-from lowdim.sources.derived import MappedSource
-from lowdim.sources.on_device import source_on_device
 from stored import parquet
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
@@ -24,7 +24,7 @@ Y = X[:, :2] @ RNG.standard_normal((2, 3)) + 0.1 * RNG.standard_normal((60, 3))
 def arrays_in(value, found=None):
     """All arrays among the attributes of an object of lowdim, and of the objects in these."""
     found = [] if found is None else found
-    if is_array(value) and not isinstance(value, type):
+    if isinstance(value, np.ndarray | type(strict.asarray(0.0))):
         found.append(value)
     elif isinstance(value, list | tuple):
         for item in value:
@@ -59,7 +59,8 @@ def test_a_device_that_is_not_there_is_refused():
 
 
 def test_without_torch_and_cupy_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("lowdim._core.devices.find_spec", lambda name: None)
+    for name in ("torch", "cupy"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match="needs torch or, for 'cuda', CuPy, and neither is installed"):
         on_device(X, "cuda")
 
@@ -67,13 +68,28 @@ def test_without_torch_and_cupy_the_error_says_what_to_install(monkeypatch):
 # ---- Rows of all kinds, and those that are refused
 
 
+def watched(stop=None):
+    """A class of moments that notes how many rows its blocks have, and where they are, and may stop at a block."""
+
+    class Watched(Moments):
+        seen = []
+
+        def update(self, block, weights=None):
+            self.seen.append((block.shape[0], str(getattr(block, "device", "cpu"))))
+            if len(self.seen) == stop:
+                raise KeyboardInterrupt
+            super().update(block, weights)
+
+    return Watched
+
+
 def test_blocks_are_on_the_device_and_summed_up_there():
-    source = source_on_device(open_source(to_device(X)))
-    found = list(source.blocks(25))
-    assert [block.shape for block in found] == [(25, 5), (25, 5), (10, 5)]
-    assert {block.device for block in found} == {SECOND}
-    assert not source.traits.host
-    assert source_on_device(open_source(X)).traits.host
+    for rows in (X, lambda: iter(blocks(X))):
+        for given, where in ((rows, "cpu"), (to_device(rows), str(SECOND))):
+            summary = summarize(given, watched())
+            assert {place for _, place in summary.seen} == {where}
+            assert sum(n for n, _ in summary.seen) == 60
+            np.testing.assert_allclose(summary.mean, X.mean(axis=0))
 
 
 def test_what_cannot_be_copied_is_refused_with_advice():
@@ -166,9 +182,16 @@ def test_results_are_numpy_arrays(rows):
 def test_features_are_computed_on_the_device():
     here, there = (lowdim.KernelPCA(2, kernel="gaussian", solver="nystrom").fit(rows) for rows in (X, to_device(X)))
     np.testing.assert_allclose(np.abs(there.transform(to_device(X))), np.abs(here.transform(X)), atol=1e-8)
-    mapped = MappedSource(open_source(to_device(X)), Polynomial(2))
-    assert next(source_on_device(mapped).blocks(10)).device == SECOND
-    np.testing.assert_allclose(summarize(mapped, Moments).mean, Polynomial(2)(X).mean(axis=0))
+    where = []
+
+    class Watched(Polynomial):
+        def __call__(self, block):
+            where.append(block.device)
+            return super().__call__(block)
+
+    mapped = lowdim.FeatureMapPCA(2, feature_map=Watched(2)).fit(to_device(X))
+    assert SECOND in where
+    np.testing.assert_allclose(mapped.mean_, Polynomial(2)(X).mean(axis=0))
 
 
 def test_further_rows_are_added_on_the_device():
@@ -222,9 +245,18 @@ def test_a_saved_model_keeps_where_it_was_fitted(tmp_path):
 
 
 def test_rows_can_be_abandoned_half_way():
-    blocks_there = source_on_device(open_source(to_device(lambda: iter(blocks(X))))).blocks(1)
-    assert next(blocks_there).shape[1] == 5
-    blocks_there.close()
+    closed = []
+
+    def rows():
+        try:
+            yield from blocks(X)
+        finally:
+            closed.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        summarize(to_device(rows()), watched(stop=1))
+    gc.collect()
+    assert closed == [True]
 
 
 def test_a_checkpoint_is_refused(tmp_path):

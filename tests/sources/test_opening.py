@@ -8,10 +8,7 @@ import pytest
 import zarr
 
 from inputs import INPUTS
-from lowdim import open_source
-from lowdim.sources.array import ShapedSource
-from lowdim.sources.base import Source, Traits
-from lowdim.sources.opening import SOURCES, open_target
+from lowdim import PLSRegression, open_source
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((40, 4)))
 each_input = pytest.mark.parametrize("name", list(INPUTS))
@@ -27,7 +24,7 @@ def whole(source):
 def test_every_input_is_opened_as_it_says(name):
     kind = INPUTS[name]
     source = open_source(kind.make(X))
-    assert isinstance(source, Source)
+    assert open_source(source) is source
     assert source.shape[1] == 4
     assert source.shape[0] in (40, None)
     assert source.traits.rereadable == kind.again
@@ -91,11 +88,13 @@ def test_an_empty_array_is_of_their_kind(name):
     assert type(empty).__module__.partition(".")[0] == kind.xp
 
 
-def test_a_source_is_its_own_source_and_a_vector_is_a_target():
-    source = open_source(X)
-    assert open_source(source) is source
-    target = open_target(X[:, 0])
-    assert (target.shape, target.vector, target.table) == ((40, 1), True, "y")
+def test_a_vector_is_a_target_and_no_table():
+    found = PLSRegression(1).fit(X, X[:, 0])
+    assert (found.y_mean_.shape, found.predict(X).shape) == ((1,), (40,))
+    with pytest.raises(ValueError, match="y contains NaN: column 0, first in row 7"):
+        PLSRegression(1).fit(X, np.where(np.arange(40) == 7, np.nan, X[:, 0]))
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        open_source(X[:, 0])
 
 
 def test_what_has_keys_is_no_stream_of_blocks(tmp_path):
@@ -119,14 +118,16 @@ def test_a_list_of_paths_is_not_taken_for_rows(make):
         open_source(["a", "b"])
 
 
-def test_a_shape_has_no_rows():
-    shape = ShapedSource((10, 3), Traits(sparse=True))
-    assert (shape.shape, shape.traits.sparse) == ((10, 3), True)
-    with pytest.raises(TypeError, match=r"is a shape, \(10, 3\), and has no rows to read"):
-        shape.blocks(2)
-
-
-def test_tests_of_the_table_do_not_fail_on_anything():
-    for thing in (None, 3, 2.5, "text", b"bytes", {}, {"a": 1}, [], (), object(), Ellipsis, print, int):
-        for kind in SOURCES:
-            assert kind.fits(thing) in (True, False)
+def test_what_has_no_rows_is_refused():
+    """Each kind of input is asked whether it fits, and none of these questions fails."""
+    for thing in (None, b"bytes", {}, {"a": 1}, object(), Ellipsis):
+        with pytest.raises(TypeError, match="cannot read rows from"):
+            open_source(thing)
+    for thing in (print, int):
+        with pytest.raises(TypeError, match="that was given as rows returned"):
+            open_source(thing)
+    for thing in (3, 2.5, [], ()):
+        with pytest.raises(ValueError, match=r"Expected 2D array|sample\(s\)"):
+            open_source(thing)
+    with pytest.raises(FileNotFoundError, match="there is no file text"):
+        open_source("text")

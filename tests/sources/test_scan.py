@@ -14,8 +14,7 @@ from examples import close
 from inputs import relation
 from lowdim import PCA, Moments, PLSRegression, open_source, scan, summarize
 from lowdim.sinks import SINKS
-from lowdim.sources.arrow_files import ArrowFilesSource
-from lowdim.sources.scan import FILE_KINDS, Scan, kind_of, suffixes
+from lowdim.sources.scan import FILE_KINDS, kind_of, suffixes
 
 X = np.random.default_rng(2).laplace(size=(90, 4)) @ np.random.default_rng(3).standard_normal((4, 4)) + 1.0
 NAMES = ["a", "b", "c", "d"]
@@ -49,10 +48,20 @@ def test_the_page_about_files_has_every_suffix():
     assert not [suffix for suffix in SINKS if f"`scores{suffix}`" not in page]
 
 
-def test_a_scan_knows_its_columns_and_reads_no_row(folder, monkeypatch):
-    monkeypatch.setattr(ArrowFilesSource, "batches", lambda *_: pytest.fail("rows were read"))
+def overwrite_rows(path):
+    """Overwrite the rows of a Parquet file, and leave the metadata at its end as they are."""
+    data = bytearray(path.read_bytes())
+    rows = slice(4, len(data) - 8 - int.from_bytes(data[-8:-4], "little"))
+    data[rows] = bytes(len(data[rows]))
+    path.write_bytes(data)
+
+
+def test_a_scan_knows_its_columns_and_reads_no_row(folder):
+    for path in folder.iterdir():
+        overwrite_rows(path)
     found = scan(folder, exclude="id")
-    assert isinstance(found, Scan)
+    with pytest.raises(ValueError, match="cannot be read"):
+        PCA(2).fit(found)
     assert found.columns == [*NAMES, "id"]
     assert found.numeric == found.chosen == NAMES
     assert open_source(found).shape == (90, 4)
@@ -74,6 +83,63 @@ def test_wrong_names_are_noticed_at_once(folder):
         scan(folder, columns=["a", "e"])
     with pytest.raises(ValueError, match=r"has no column 'ids'.*Did you mean 'id'"):
         scan(folder, exclude="ids")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A file with columns that are numbers, text and dates, and one whose name is a pattern."""
+    number, path = pa.array([1.0]), tmp_path / "t.parquet"
+    columns = {"id": ["a"], "temp_a": number, "temp_b": number, "day": pa.array([0], pa.date32()), "x[1]": number}
+    pa.parquet.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("columns", "exclude", "expected"),
+    [
+        ("numeric", None, ["temp_a", "temp_b", "x[1]"]),
+        ("numeric", [], ["temp_a", "temp_b", "x[1]"]),
+        ("numeric", "temp_*", ["x[1]"]),
+        ("temp_b", None, ["temp_b"]),
+        (["x[1]", "temp_?"], None, ["x[1]", "temp_a", "temp_b"]),
+        (["temp_b", "temp_*"], None, ["temp_b", "temp_a"]),
+        ("temp_[ab]", ["temp_a"], ["temp_b"]),
+        (None, ["id", "day"], ["temp_a", "temp_b", "x[1]"]),
+    ],
+)
+def test_names_and_patterns_choose_columns(columns, exclude, expected, table):
+    found = scan(table, columns=columns, exclude=exclude)
+    assert found.chosen == open_source(found).names == expected
+
+
+def test_columns_that_cannot_be_chosen(table, tmp_path):
+    with pytest.raises(
+        ValueError, match=r"t\.parquet has columns that are not numbers: 'id', 'day'; these are numbers: "
+    ):
+        open_source(table)
+    with pytest.raises(ValueError, match=r"has no column 'temp_c'; its columns are .* Did you mean 'temp_b' or"):
+        scan(table, columns=["temp_c"])
+    with pytest.raises(ValueError, match=r"has no column 'nothing\*'"):
+        scan(table, exclude="nothing*")
+    with pytest.raises(ValueError, match=r"no column of .*t\.parquet is chosen: found 0 feature\(s\)"):
+        open_source(scan(table, columns="numeric", exclude="*"))
+    for bad in (3, [], [1, 2]):
+        with pytest.raises(TypeError, match=r"columns=.* must be the name of a column"):
+            scan(table, columns=bad)
+
+
+def test_columns_with_the_same_name(tmp_path):
+    path = tmp_path / "twice.parquet"
+    pa.parquet.write_table(pa.table([[1.0], [2.0], [3.0]], names=["a", "b", "a"]), path)
+    with pytest.raises(ValueError, match="has several columns with the name 'a'"):
+        open_source(path)
+    assert scan(path, columns="b").chosen == ["b"]
+
+
+def test_a_scan_prints_its_choice_of_columns(table):
+    assert repr(scan(table)).endswith("; all columns of 5")
+    assert repr(scan(table, columns="numeric", exclude=["id"])).endswith("; the numeric columns without 'id' of 5")
+    assert repr(scan(table, columns=["day", "temp_*"])).endswith("; columns 'day', 'temp_*' of 5")
 
 
 def test_paths_and_scans_are_rows(folder):

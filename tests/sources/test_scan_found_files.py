@@ -1,84 +1,101 @@
 """Which files a path stands for, what is refused, and how a change of a file is noticed."""
 
+import gzip
 import os
 import socket
 
+import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
+import zarr
 
 import lowdim
-from lowdim.sources.scan import check_unchanged, find_files, kind_of
+from lowdim import open_source, scan
+
+#: Files with one number each, which tells which files are read, and notes of a writer.
+NUMBERS = {"b.csv": 2, "a.csv": 1, "deep/er/c.csv": 3, "_SUCCESS": 4, ".b.csv.crc": 5, "_metadata/x.csv": 6}
 
 
 @pytest.fixture
 def folder(tmp_path):
     """Three CSV files, one of them in a directory below, and notes of a writer."""
     (tmp_path / "deep" / "er").mkdir(parents=True)
-    for name in ("b.csv", "a.csv", "deep/er/c.csv", "_SUCCESS", ".b.csv.crc", "_metadata/x.csv"):
+    for name, number in NUMBERS.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("x\n1\n")
+        (tmp_path / name).write_text(f"x\n{number}\n")
     return tmp_path
 
 
-def names(found, folder):
-    return [os.path.relpath(path, folder) for path in found.paths]
+def numbers(where):
+    """The entries of all files, in the order in which they are read."""
+    return np.concatenate(list(open_source(scan(where)).blocks(10)))[:, 0].tolist()
 
 
 def test_a_directory_is_searched_in_the_order_of_names_without_notes(folder):
-    assert names(find_files(folder), folder) == ["a.csv", "b.csv", "deep/er/c.csv"]
-    assert find_files(folder).short_names() == ["a.csv", "b.csv", "deep/er/c.csv"]
+    assert numbers(folder) == [1, 2, 3]
+    source = open_source(folder)
+    assert [source.row_label(i).split(" (")[0] for i in range(3)] == [
+        f"row 0 of {name}" for name in ("a.csv", "b.csv", "deep/er/c.csv")
+    ]
 
 
 def test_patterns_and_lists(folder):
-    assert names(find_files(f"{folder}/*.csv"), folder) == ["a.csv", "b.csv"]
-    assert names(find_files(f"{folder}/**/*.csv"), folder) == ["a.csv", "b.csv", "deep/er/c.csv"]
-    assert names(find_files(f"{folder}/dee*"), folder) == ["deep/er/c.csv"]
-    assert names(find_files([folder / "b.csv", f"{folder}/deep"]), folder) == ["b.csv", "deep/er/c.csv"]
-    assert names(find_files(f"{folder}/_meta*/*.csv"), folder) == ["_metadata/x.csv"]
+    assert numbers(f"{folder}/*.csv") == [1, 2]
+    assert numbers(f"{folder}/**/*.csv") == [1, 2, 3]
+    assert numbers(f"{folder}/dee*") == [3]
+    assert numbers([folder / "b.csv", f"{folder}/deep"]) == [2, 3]
+    assert numbers(f"{folder}/_meta*/*.csv") == [6]
 
 
 def test_the_home_directory(folder, monkeypatch):
     monkeypatch.setenv("HOME", str(folder))
-    assert names(find_files("~/a.csv"), folder) == ["a.csv"]
+    assert numbers("~/a.csv") == [1]
 
 
 def test_a_name_with_the_marks_of_a_pattern_is_a_file_if_there_is_one(tmp_path):
     (tmp_path / "a[1].csv").write_text("x\n1\n")
-    assert names(find_files(tmp_path / "a[1].csv"), tmp_path) == ["a[1].csv"]
+    (tmp_path / "a1.csv").write_text("x\n2\n")
+    assert numbers(tmp_path / "a[1].csv") == [1]
 
 
 def test_a_directory_that_contains_itself_ends(folder):
     (folder / "deep" / "back").symlink_to(folder)
-    assert names(find_files(folder), folder) == ["a.csv", "b.csv", "deep/er/c.csv"]
+    assert numbers(folder) == [1, 2, 3]
 
 
 def test_kinds_and_names_inside_of_stores(tmp_path):
-    assert [kind_of(name) for name in ("a.PARQUET", "a.csv.gz", "a.feather", "a.zarr/", "a.txt")] == [
-        "parquet", "csv", "arrow", "zarr", None,
-    ]  # fmt: skip
-    (tmp_path / "rows.h5").write_bytes(b"")
-    found = find_files(f"{tmp_path}/rows.h5::group/x")
-    assert (found.kind, found.inside) == ("hdf5", "group/x")
-    (tmp_path / "rows.zarr").mkdir()
-    assert names(find_files(tmp_path / "rows.zarr"), tmp_path) == ["rows.zarr"]
+    table = pa.table({"x": [7.0]})
+    pa.parquet.write_table(table, tmp_path / "a.PARQUET")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n7\n"))
+    pa.feather.write_feather(table, tmp_path / "a.feather")
+    zarr.create_array(tmp_path / "a.zarr", shape=(1, 1), dtype="f8")[:] = 7.0
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        file["group/x"], file["group/other"] = [[7.0]], [[8.0]]
+    kinds = {"a.PARQUET": "parquet", "a.csv.gz": "csv", "a.feather": "arrow", "a.zarr/": "zarr", "a.zarr": "zarr"}
+    for name, kind in {**kinds, "rows.h5::group/x": "hdf5"}.items():
+        assert f": 1 {kind} file, " in repr(scan(f"{tmp_path}/{name}"))
+        assert numbers(f"{tmp_path}/{name}") == [7]
 
 
 def test_what_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*rows\.csv\. Check the path"):
-        find_files(tmp_path / "rows.csv")
+        scan(tmp_path / "rows.csv")
     with pytest.raises(FileNotFoundError, match=r"no file matches .*/\*\.parquet\. Check the pattern"):
-        find_files(f"{tmp_path}/*.parquet")
+        scan(f"{tmp_path}/*.parquet")
     with pytest.raises(FileNotFoundError, match=r"the directory .* holds no files, .* \.parquet, \.pq"):
-        find_files(tmp_path)
+        scan(tmp_path)
     with pytest.raises(FileNotFoundError, match="there is no file an empty list"):
-        find_files([])
+        scan([])
     with pytest.raises(TypeError, match=r"files are given by a path, .*; got int"):
-        find_files([3])
+        scan([3])
     with pytest.raises(ValueError, match=r"s3://bucket/x\.parquet is an address, and only files of this machine"):
-        find_files("s3://bucket/x.parquet")
+        scan("s3://bucket/x.parquet")
     (tmp_path / "gone.csv").symlink_to(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match=r"there is no file .*gone\.csv"):
-        find_files(tmp_path)
+        scan(tmp_path)
 
 
 def test_a_path_that_goes_on_behind_a_store(tmp_path):
@@ -86,30 +103,30 @@ def test_a_path_that_goes_on_behind_a_store(tmp_path):
     (tmp_path / "a.h5").write_text("")
     for store, name in (("a.zarr", "group/rows"), ("a.zarr", "other"), ("a.h5", "rows")):
         with pytest.raises(ValueError, match=rf"inside of a store: .* two colons, as in '.*{store}::{name}'"):
-            find_files(tmp_path / store / name)
+            scan(tmp_path / store / name)
 
 
 def test_files_of_several_kinds_or_of_no_kind(folder):
     (folder / "d.parquet").write_bytes(b"")
     with pytest.raises(ValueError, match=r"files of several kinds, .*a\.csv \(csv\), .*d\.parquet \(parquet\)"):
-        find_files(folder)
+        scan(folder)
     with pytest.raises(ValueError, match=r"notes\.txt has none of the suffixes .* \.parquet"):
         (folder / "notes.txt").write_text("")
-        find_files(folder / "notes.txt")
+        scan(folder / "notes.txt")
 
 
 def test_devices_sockets_and_pipes(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="/dev/null is a character device, and only ordinary files can be read"):
-        find_files("/dev/null")
+        scan("/dev/null")
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(ValueError, match=r"pipe\.csv is a named pipe"):
-        find_files(tmp_path / "pipe.csv")
+        scan(tmp_path / "pipe.csv")
     # The name of a socket must be short.
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("s.csv")
         with pytest.raises(ValueError, match=r"s\.csv is a socket"):
-            find_files("s.csv")
+            scan("s.csv")
 
 
 def test_a_directory_without_permission_on_the_way_to_a_file(folder, monkeypatch):
@@ -120,7 +137,7 @@ def test_a_directory_without_permission_on_the_way_to_a_file(folder, monkeypatch
 
     monkeypatch.setattr(os, "lstat", closed)
     with pytest.raises(PermissionError, match=r"closed/a\.csv may not be read"):
-        find_files(path)
+        scan(path)
 
 
 def test_a_file_without_permission(folder, monkeypatch):
@@ -128,33 +145,37 @@ def test_a_file_without_permission(folder, monkeypatch):
     allowed = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("b.csv") and allowed(path, mode))
     with pytest.raises(PermissionError, match=r"b\.csv may not be read by this user"):
-        find_files(folder)
+        scan(folder)
     monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("deep") and allowed(path, mode))
     with pytest.raises(PermissionError, match=r"deep may not be read"):
-        find_files(folder)
+        scan(folder)
 
 
 def test_changes_are_noticed(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("x\n1\n")
-    files = find_files(path).files
-    check_unchanged(files)
+    source, written = open_source(path), path.stat().st_mtime_ns
+
+    def read():
+        return list(source.blocks(10))
+
+    np.testing.assert_array_equal(read(), [[[1.0]]])
     path.write_text("x\n1\n2\n")
     with pytest.raises(ValueError, match=r"rows\.csv has changed since it was scanned: it had 4 bytes and now has 6"):
-        check_unchanged(files)
+        read()
     path.write_text("x\n3\n")
-    os.utime(path, ns=(0, files[0].mtime_ns + 1))
+    os.utime(path, ns=(0, written + 1))
     with pytest.raises(ValueError, match="it was written again in between"):
-        check_unchanged(files)
+        read()
     # The same size and time, and another file.
     (tmp_path / "other.csv").write_text("x\n4\n")
-    os.utime(tmp_path / "other.csv", ns=(0, files[0].mtime_ns))
+    os.utime(tmp_path / "other.csv", ns=(0, written))
     os.replace(tmp_path / "other.csv", path)
     with pytest.raises(ValueError, match="has changed"):
-        check_unchanged(files)
+        read()
     path.unlink()
     with pytest.raises(FileNotFoundError, match="was there when it was scanned, and is gone now"):
-        check_unchanged(files)
+        read()
 
 
 @pytest.mark.parametrize("name", ["pca.model", "x.summary", "plain"])

@@ -15,11 +15,9 @@ from lowdim import (
     PLSRegression,
     Triangle,
     Whitening,
-    open_source,
     summarize,
 )
 from lowdim.errors import names_difference
-from lowdim.sources.beside import BesideSource
 from lowdim.summaries import Columns, Labelled
 
 RNG = np.random.default_rng(0)
@@ -107,13 +105,12 @@ def test_names_of_the_wrong_number_are_refused():
 
 
 def test_tables_side_by_side_have_the_names_of_all_columns():
-    pair = BesideSource([open_source(frame(("a", "b"), X[:, :2])), open_source(frame(("u", "v"), X[:, 2:]))])
-    assert summarize(pair, Moments(4, groups=(2, 2))).names == ("a", "b", "u", "v")
+    summary = PLSRegression(1).fit(frame(("a", "b"), X[:, :2]), frame(("u", "v"), X[:, 2:])).summary_
+    assert (summary.names, summary.groups) == (("a", "b", "u", "v"), (2, 2))
 
 
 def test_a_table_without_names_agrees_with_every_other(tmp_path):
-    named, unnamed = open_source(frame(("a", "b"), X[:, :2])), open_source(X[:, 2:])
-    half = summarize(BesideSource([named, unnamed]), Moments(4, groups=(2, 2)))
+    half = PLSRegression(1).fit(frame(("a", "b"), X[:, :2]), X[:, 2:]).summary_
     assert half.names == ("a", "b", None, None)
     half.save(tmp_path / "half")
     assert Moments.load(tmp_path / "half").names == half.names
@@ -128,9 +125,8 @@ def test_a_table_without_names_agrees_with_every_other(tmp_path):
 
 
 def test_parts_of_a_labelled_summary_have_the_names_of_the_rows():
-    labels = open_source(np.repeat([0.0, 1.0], 30)[:, None])
-    labelled = summarize(BesideSource([open_source(frame()), labels]), Labelled(Moments(4), [2]))
-    assert labelled.names == (*NAMES, None)
+    labelled = summarize(frame().assign(fold=np.repeat([0.0, 1.0], 30)), Labelled(Moments(4), [2]))
+    assert labelled.names == (*NAMES, "fold")
     assert [part.names for part in labelled.parts[0]] == [NAMES, NAMES]
     both = labelled.parts[0][0]
     both.merge(labelled.parts[0][1])
@@ -150,8 +146,9 @@ def test_a_model_of_a_summary_knows_the_names(model):
 
 @pytest.mark.parametrize("model", [CCA(1), PLSRegression(1), GCCA(1)], ids=lambda m: type(m).__name__)
 def test_a_model_of_two_tables_knows_the_names_of_both(model):
-    pair = BesideSource([open_source(frame(("a", "b"), X[:, :2])), open_source(frame(("u", "v"), X[:, 2:]))])
-    model.fit_summary(summarize(pair, Moments(4, groups=(2, 2))))
+    both = Moments(4, groups=(2, 2))
+    both.names = ("a", "b", "u", "v")
+    model.fit_summary(summarize(X, both))
     assert list(model.feature_names_in_) == ["a", "b"]
     if isinstance(model, GCCA):
         with pytest.raises(ValueError, match="table 1 has columns 'v', 'u'"):

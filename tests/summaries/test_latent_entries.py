@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from lowdim.summaries import Latent, LatentGaussian, Observed
-from lowdim.summaries import latent as entries
 
 random = np.random.default_rng(0)
 X = random.standard_normal((300, 20)) + 1e6
@@ -18,13 +17,13 @@ MODEL = LatentGaussian(
 
 @pytest.mark.parametrize("make", [lambda: Observed(20, components=1), lambda: Latent(MODEL, informed=True)])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
-def test_the_few_observed_entries_of_a_dense_block_are_enough(make, weights, monkeypatch):
-    summaries = []
-    for few in (0.0, 1.0):
-        monkeypatch.setattr(entries, "_FEW", few)
-        summaries.append(make())
-        summaries[-1].update(X, weights)
-    one, other = summaries
+def test_the_few_observed_entries_of_a_dense_block_are_enough(make, weights):
+    """Beside rows of which all entries are observed, they are not few: then products with the mask are used."""
+    complete = 1e6 + np.random.default_rng(1).standard_normal((300, 20))
+    one, other = make(), make()
+    for rows in (X, complete):
+        one.update(rows, weights)
+    other.update(np.concatenate([X, complete]), None if weights is None else np.tile(weights, 2))
     for name in set(one.state) - {"spread"}:
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-9, err_msg=name)
 

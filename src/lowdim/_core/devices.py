@@ -396,8 +396,9 @@ def _small_arrays(value: Any, depth: int = 2) -> list[Array]:
 
 
 def _is_own(value: Any) -> bool:
-    """Whether `value` is an object of one of lowdim's classes, with attributes."""
-    return type(value).__module__.partition(".")[0] == "lowdim" and hasattr(value, "__dict__")
+    """Whether `value` is an object of one of lowdim's classes, or of a class derived from one, with attributes."""
+    classes = type(value).__mro__
+    return any(cls.__module__.partition(".")[0] == "lowdim" for cls in classes) and hasattr(value, "__dict__")
 
 
 class _Mover:

@@ -9,7 +9,6 @@ import pytest
 
 from lowdim import open_source
 from lowdim.sources.scan import FILE_KINDS
-from lowdim.sources.stores import NpyArray
 from sources.stores.stored_arrays import (
     KINDS,
     X,
@@ -194,4 +193,7 @@ def test_files_of_other_widths(tmp_path):
 
 def test_a_map_holds_no_copy_of_its_rows(tmp_path):
     np.save(tmp_path / "a.npy", X)
-    assert isinstance(NpyArray(tmp_path / "a.npy")._map, np.memmap)
+    source = opened(tmp_path / "a.npy")
+    first, second = (next(source.blocks(10)) for _ in range(2))
+    assert np.shares_memory(first, second)
+    assert _owner(first).filename == str(tmp_path / "a.npy")

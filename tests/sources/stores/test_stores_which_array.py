@@ -6,7 +6,6 @@ import pytest
 import zarr
 
 from lowdim import PCA, PLSRegression, open_source, scan
-from lowdim.sources.stores import StoreSource
 from sources.stores.stored_arrays import X, opened, rows_of, write_chunked_hdf5, write_hdf5, write_zarr
 
 
@@ -84,7 +83,9 @@ def test_arrays_of_zarr_and_datasets_of_h5py_are_rows(tmp_path):
     expected = PCA(2).fit(X)
     with h5py.File(tmp_path / "a.h5") as file:
         for given in (zarr.open_array(tmp_path / "a.zarr", mode="r"), file["data"]):
-            assert isinstance(open_source(given), StoreSource)
+            source = open_source(given)
+            assert not source.traits.in_memory and source.traits.rereadable
+            np.testing.assert_array_equal(rows_of(source), X)
             found = PCA(2).fit(given)
             np.testing.assert_allclose(found.components_, expected.components_, atol=1e-12)
             np.testing.assert_allclose(found.transform(given), expected.transform(X), atol=1e-12)

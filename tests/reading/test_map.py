@@ -1,4 +1,4 @@
-"""`write_rows` writes what `map_rows` returns: in order, by threads, in little memory, and with the same errors."""
+"""`map_rows`, and `write_rows`, which writes what it returns: in order, by threads, in little memory."""
 
 import threading
 from itertools import pairwise
@@ -9,13 +9,11 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from fresh_process import run_fresh
-from inputs import INPUTS
-from lowdim import open_source
-from lowdim._core.arrays import asarray_like
+from inputs import INPUTS, namespace
+from lowdim import PCA, FeatureMapPCA, open_source, scan
+from lowdim.features import Polynomial
 from lowdim.reading import map as module
 from lowdim.reading.map import RowMap, map_rows, write_rows
-from lowdim.sources.beside import BesideSource
-from lowdim.sources.derived import MappedSource
 
 rng = np.random.default_rng(0)
 X = np.round(8 * rng.standard_normal((300, 4)))
@@ -51,7 +49,8 @@ class Steps:
 def scores(block):
     if isinstance(block, np.ndarray) or sparse.issparse(block):
         return block @ W.astype(block.dtype)
-    return block @ asarray_like(W, block, dtype=block.dtype)
+    xp = namespace(type(block).__module__.partition(".")[0])
+    return block @ xp.asarray(W, dtype=block.dtype, device=block.device)
 
 
 def row_map(A, function=scores, **options):
@@ -119,11 +118,11 @@ def test_a_vector_of_results():
     np.testing.assert_array_equal(written.joined(), X[:, 0])
 
 
-def test_features_that_are_computed(small_blocks):
-    features = MappedSource(open_source(X), lambda block: block * block)
-    written = Written()
-    write_rows([RowMap(features, scores, lambda: ["a", "b", "c"])], written)
-    np.testing.assert_allclose(written.joined(), X**2 @ W, rtol=0, atol=1e-11)
+def test_features_that_are_computed(small_blocks, tmp_path):
+    model = FeatureMapPCA(3, feature_map=Polynomial(2)).fit(X)
+    (found,) = scan(model.transform_to(X, tmp_path / "scores.npy")).open().blocks(300)
+    expected = (Polynomial(2)(X) - model.mean_) @ model.components_.T
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
 
 
 def cuts(A, *edges):
@@ -176,11 +175,52 @@ def test_an_error_of_the_sink_ends_everything(small_blocks):
     assert threading.active_count() == before
 
 
-def test_only_sources_that_keep_columns_give_them():
-    for A in (X, BesideSource([open_source(X)]), iter([X]), INPUTS["Dask array"].make(X)):
+def test_only_sources_that_keep_columns_give_them(tmp_path):
+    for A in (X, iter([X]), INPUTS["Dask array"].make(X)):
         with pytest.raises(TypeError, match=r"keep=\['id'\] needs columns with names, which X does not have"):
             write_rows([row_map(A)], Written(), keep=["id"])
+    for A in (X, [X], INPUTS["Dask array"].make(X), sparse.csr_array(X)):
+        with pytest.raises(TypeError, match=r"keep=\['id'\] needs columns with names, which X does not have"):
+            PCA(2).fit(X).transform_to(A, tmp_path / "scores.parquet", keep=["id"])
+        assert not any(tmp_path.iterdir())
 
+
+# ---- map_rows
+
+
+@pytest.mark.parametrize("name", list(INPUTS))
+def test_map_rows_keeps_the_order_of_the_rows(name):
+    whole = np.round(X)
+
+    def last_column(block):
+        return (block.toarray() if sparse.issparse(block) else block)[:, 2:]
+
+    answer = map_rows(INPUTS[name].make(whole), last_column)
+    np.testing.assert_array_equal(np.asarray(answer), whole[:, 2:])
+
+
+def test_map_rows_over_many_blocks():
+    """Blocks of so many columns have 64 rows."""
+    rows = np.tile(np.random.default_rng(0).standard_normal((1000, 1)), 3000)
+    sizes = []
+
+    def norms(block):
+        sizes.append(len(block))
+        return np.sum(block * block, axis=1)
+
+    np.testing.assert_array_equal(map_rows(rows, norms), np.sum(rows * rows, axis=1))
+    assert len(sizes) == 16
+    assert set(sizes) == {64, 40}
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
+def test_map_rows_of_edge_shapes(shape):
+    rows = np.ones(shape)
+    assert map_rows(rows, lambda block: block * 2).shape == shape
+    assert map_rows(rows, lambda block: block.sum(axis=1)).shape == shape[:1]
+
+
+# ---- Memory
 
 CODE = """
 import resource, tempfile
