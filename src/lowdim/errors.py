@@ -237,14 +237,18 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
     where = "X" if column is None else column_label(column, names)
     return (
         f"{where} has dtype {dtype}, which is not numeric ({reason}). Drop the column or encode it as numbers first, "
-        "for example with sklearn.preprocessing.OneHotEncoder."
+        f"for example with sklearn.preprocessing.OneHotEncoder. {CONVERT_TEXT}"
     )
+
+
+#: Advice for text that may stand for numbers.
+CONVERT_TEXT = "Numbers that are stored as text have to be converted first, as with astype(float)."
 
 
 #: Advice for responses that are text.
 ENCODE_CLASSES = (
     "Encode classes as numbers first, for example as a column of 0 and 1 for each class "
-    "(sklearn.preprocessing.OneHotEncoder)."
+    f"(sklearn.preprocessing.OneHotEncoder). {CONVERT_TEXT}"
 )
 
 

@@ -17,7 +17,6 @@ from .._core.arrays import (
     Beside,
     all_finite,
     astype,
-    compute_lazy,
     cumulative_sum,
     dense,
     in_range,
@@ -34,7 +33,7 @@ from ..reading.rows import Rows
 from ..reading.summarize import check_weights
 from ..selection.bootstrapping import Jackknife, jackknife
 from ..solvers.pairs.views import PairFit, Views
-from ..sources.opening import hold_files, rows_are_ordered
+from ..sources.opening import entries_of_target, rows_are_ordered
 from ..summaries.moments import Moments
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, Maps, results
@@ -114,10 +113,9 @@ class LatentRegression(PairModel):
         if not rows_are_ordered(X):
             return r2_in_one_pass(self, X, y, sample_weight)
         X, y, sample_weight = self._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
-        y = hold_files(y, self._known_names(1))
-        # Responses may be sparse, in Dask or on a device, as in `fit`.
-        y, sample_weight = (to_numpy(a) if is_array(a) else a for a in (dense(compute_lazy(y)), sample_weight))
-        return float(r2_score(y, to_numpy(self.predict(X)), sample_weight=sample_weight))
+        truth = entries_of_target(y, self._known_names(1))
+        weights = to_numpy(sample_weight) if is_array(sample_weight) else sample_weight
+        return float(r2_score(truth, to_numpy(self.predict(X)), sample_weight=weights))
 
     @property
     def coef_path_(self) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core.arrays import is_known_array
 from ..errors import beyond_float, column_label, complex_data, empty, not_numeric, unknown_column
-from .array import SparseSource, converts_to_float, refuse_complex_objects
+from .array import SparseSource, converts_to_float, floats_of, refuse_complex_objects
 from .base import Source, Traits
 
 # Data frames of pandas, polars and pyarrow, read through narwhals.
@@ -86,7 +86,7 @@ class TableSource(Source):
         values[column.is_null().to_numpy()] = np.nan
         refuse_complex_objects(values)
         try:
-            return values.astype(np.float64)
+            return floats_of(values)
         except OverflowError as error:
             raise beyond_float(j, native, self.names) from error
         except (TypeError, ValueError) as error:

@@ -434,12 +434,9 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y", wanted: Seque
     return source
 
 
-def hold_files(y: Any, wanted: Sequence[str] | None = None) -> Any:
-    """Responses in files as an array, and those that would be sent to a device as they are on the host; anything else
-    as it is."""
-    if isinstance(y, OnDevice):
-        return hold_files(y.rows, wanted)
-    return entries_of(open_target(y, wanted=wanted)) if is_path(y) or isinstance(y, Scan) else y
+def entries_of_target(y: Any, wanted: Sequence[str] | None = None) -> np.ndarray:
+    """Responses as one array in main memory; those that would be sent to a device are taken from there."""
+    return entries_of(open_target(y.rows if isinstance(y, OnDevice) else y, wanted=wanted))
 
 
 def _open_column(y: Any, in_blocks: bool = False) -> Source:
@@ -462,8 +459,8 @@ def _open_column(y: Any, in_blocks: bool = False) -> Source:
     try:
         source = open_source(y[:, None])
     except (TypeError, ValueError) as error:
-        entries = y.tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "OSU" else []
-        text = next((entry for entry in entries if isinstance(entry, str)), None)
+        entries = y.tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "OSTU" else []
+        text = next((entry for entry in entries if isinstance(entry, str | bytes)), None)
         if text is None:
             raise
         raise ValueError(
