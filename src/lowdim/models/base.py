@@ -133,6 +133,8 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         "n_components_": Size("k"),
         "n_features_in_": Size("p"),
         "feature_names_in_": Sometimes(Names("p")),
+        # The names of columns that are no text, as text: scikit-learn's `feature_names_in_` is set for text only.
+        "_other_names_in": Sometimes(Names("p")),
         "n_samples_": Whole(1),
         "plan_": Instance("solvers.Plan"),
         "solver_": Text(),
@@ -418,7 +420,8 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 
     def _known_names(self, table: int) -> list[str] | None:
         """The names that the columns of a table had in the fit, if they had any."""
-        names = getattr(self, ("feature_names_in_", "target_names_in_")[table], None)
+        places = ("target_names_in_",) if table else ("feature_names_in_", "_other_names_in")
+        names = next((found for place in places if (found := getattr(self, place, None)) is not None), None)
         return None if names is None else [str(name) for name in names]
 
     def _wanted(self) -> list[str] | None:
@@ -530,9 +533,11 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         """The source of `X`; its columns are recorded if `reset`, otherwise compared with those of the fit."""
         source = open_source(X, None if reset else self._wanted())
         p, names = source.shape[1], list(source.names or [])
-        expected = [] if reset else list(getattr(self, "feature_names_in_", []))
+        expected = [] if reset else self._wanted() or []
         plain = type(X) is np.ndarray and (reset or (not expected and p == self.n_features_in_))
-        known = not plain and source is not X and source.known_to_sklearn
+        # scikit-learn does not compare names that are no text.
+        same = bool(names) and names == expected
+        known = not plain and not same and source is not X and source.known_to_sklearn
         # scikit-learn cannot count the columns of an object of a user's own class, whatever it is read as.
         if known and any(hasattr(X, name) for name in ("shape", "__len__", "__array__")):
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -546,15 +551,20 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
             both = bool(names and expected)
             if p != self.n_features_in_:
                 raise other_width(p, self.n_features_in_, names_difference(expected, names) if both else "")
-            if both and names != expected:
-                raise other_names(None, names, expected)
-        if not reset:
-            check_namespace(self, source, method)
+        if reset:
+            self.__dict__.pop("_other_names_in", None)
+            if names and "feature_names_in_" not in self.__dict__:
+                self._other_names_in = np.asarray(names, dtype=object)
+            return source
+        if names and expected and names != expected:
+            raise other_names(None, names, expected, "X")
+        check_namespace(self, source, method)
         return source
 
     def _take_names(self, summary: Any) -> None:
         """Record the names of the columns of a summary, if it has any."""
         self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.pop("_other_names_in", None)
         names = names_of_tables(summary.names, [summary.n_features])[0]
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)

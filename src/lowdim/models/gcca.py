@@ -99,6 +99,7 @@ class GCCA(PairModel):
     fitted_attributes = {
         "n_features_in_": Size("p0"),
         "feature_names_in_": Sometimes(Names("p0")),
+        "_other_names_in": Sometimes(Names("p0")),
         "rank_": TupleOf(Whole(), length="t"),
         "rotations_": ListOf(Numbers("p#", "k"), length="t"),
         "loadings_": ListOf(Numbers("p#", "k"), length="t"),

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from .. import inspect
 from .._core.arrays import Array, concat_rows, dense, to_numpy
 from ..errors import missing_extra
-from ..inspect.tables import names_expected
 from ..sources.base import Source
 from ..sources.opening import open_source
 from ..table import clean, cut
@@ -237,7 +236,7 @@ def axis_label(model: Any, k: int) -> str:
 
 def read_rows(model: Any, X: Any, most: int | None = None) -> Array:
     """The rows as one array of their own library, all of them or the first `most`; one pass over what is needed."""
-    source = open_source(X, names_expected(model))
+    source = open_source(X, model._wanted())
     blocks: list[Array] = []
     for block in source.blocks(1 << 16 if most is None else most):
         blocks.append(dense(block))
@@ -249,7 +248,7 @@ def read_rows(model: Any, X: Any, most: int | None = None) -> Array:
 def named_rows(model: Any, rows: Array) -> Source:
     """Rows that were computed, with the names of columns that the model expects."""
     source = open_source(rows)
-    source.names = names_expected(model)
+    source.names = model._wanted()
     return source
 
 

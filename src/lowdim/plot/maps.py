@@ -10,7 +10,7 @@ from .. import inspect
 from .._core.arrays import asarray_like
 from ..errors import choice, not_one_for_each_row
 from ..inspect.diagnostics import categories, diagnose, ellipse, hull
-from ..inspect.tables import has_loadings, has_scores, names_expected
+from ..inspect.tables import has_loadings, has_scores
 from ..selection.parallel_analysis import check_level
 from ..sources.opening import by_name, row_labels
 from . import axes
@@ -66,7 +66,7 @@ class RowsShown:
         index = row_labels(X)
         #: What the model reads: the rows, the second table and the weights, if there are any.
         self.X, self.y, groups, labels, self.sample_weight = by_name(
-            X, y, wanted=names_expected(model), groups=groups, labels=labels, sample_weight=sample_weight
+            X, y, wanted=model._wanted(), groups=groups, labels=labels, sample_weight=sample_weight
         )
         #: Whether the labels are row numbers.
         self._counted = labels is True and index is None

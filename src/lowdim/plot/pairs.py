@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import inspect
-from ..inspect.tables import has_coefficients, has_structure, has_vip, names_expected
+from ..inspect.tables import has_coefficients, has_structure, has_vip
 from ..selection.bootstrapping import Bootstrap
 from ..selection.cross_validation import CrossValidation
 from ..selection.permutation import PermutationTest
@@ -376,7 +376,7 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
     """
     names = inspect.column_names(model, "y")
     check_row_labels(X, y=y)
-    X, y = by_name(X, y, wanted=names_expected(model), hold=True)
+    X, y = by_name(X, y, wanted=model._wanted(), hold=True)
     found = axes.numbers_of(model.predict(X))
     found = found.reshape(len(found), -1)
     measured = axes.numbers_of(y).reshape(len(found), -1)

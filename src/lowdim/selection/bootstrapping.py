@@ -333,15 +333,12 @@ def _labels(model: Any, whole: Any, name: str, value: np.ndarray) -> tuple[list[
     """Labels of the axes of a statistic of the fit to all rows, `whole`; `model` knows the names of the columns."""
     names: dict[str, Any] = {
         "components": getattr(whole, "component_names_", None),
-        "features": getattr(model, "feature_names_in_", None),
-        "targets": getattr(model, "target_names_in_", None),
+        "features": model._known_names(0),
+        "targets": model._known_names(1),
     }
     stems = {"components": "component", "features": "x", "targets": "y"}
     axes = zip(model.bootstrap_axes[name], value.shape, strict=False)
-    return tuple(
-        numbered(stems[axis], size) if names[axis] is None else [str(label) for label in names[axis]]
-        for axis, size in axes
-    )
+    return tuple(numbered(stems[axis], size) if names[axis] is None else names[axis] for axis, size in axes)
 
 
 # The pieces of a table that the bootstrap draws with replacement: rows, blocks of rows, or groups of rows.
@@ -660,7 +657,5 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
         fit = clone(model).fit(*tables, sample_weight=kept)
         replicates.append(to_numpy(fit.coef_).astype(float))
     coef, stack = to_numpy(model.coef_).astype(float), np.stack(replicates)
-    q, p = coef.shape
-    features = list(getattr(model, "feature_names_in_", numbered("x", p)))
-    targets = list(getattr(model, "target_names_in_", numbered("y", q)))
-    return Jackknife(coef, stack, np.sqrt((g - 1) * stack.var(axis=0)), features, targets)
+    deviations = np.sqrt((g - 1) * stack.var(axis=0))
+    return Jackknife(coef, stack, deviations, model._column_names(0), model._column_names(1))
