@@ -419,6 +419,14 @@ def holes_after_reading(holes: MissingValues) -> MissingValues:
     )
 
 
+def only_last_step(estimator: Any, call: str) -> str:
+    """Advice for those who pass a pipeline of scikit-learn to a function that takes a model only."""
+    if not hasattr(estimator, "steps"):
+        return ""
+    rows = "pipeline[:-1].fit_transform(X)"
+    return f" Pass the last step, and the rows that the others return: {call}(pipeline[-1], {rows})."
+
+
 def bad_weights(reason: str, got: str) -> ValueError:
     """The error for sample weights that are not frequencies: one per row, not negative, not all zero."""
     return ValueError(

@@ -24,6 +24,7 @@ from ..errors import (
     bad_weights,
     choice,
     no_order,
+    only_last_step,
     unknown_length,
     warn_user,
     without_warnings,
@@ -238,7 +239,7 @@ def bootstrap(
     if not all(hasattr(estimator, name) for name in ("open_rows", "fit_summary", "bootstrap_axes")):
         raise TypeError(
             f"{type(estimator).__name__} cannot be bootstrapped here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
-            "and CCA can."
+            f"and CCA can.{only_last_step(estimator, 'bootstrap')}"
         )
     n_boot = check_count("n_boot", n_boot, least=2)
     if kind not in _KINDS:
