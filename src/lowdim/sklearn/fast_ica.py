@@ -37,15 +37,15 @@ class LogCosh(Density):
     name = "logcosh"
     alpha: float = 1.0
 
-    def energy(self, Y: Array) -> Array:
+    def energy(self, Y: Array) -> np.ndarray:
         xp = namespace(Y)
         size = xp.abs(self.alpha * Y)
         return (size + xp.log1p(xp.exp(-2.0 * size)) - math.log(2.0)) / self.alpha
 
-    def score(self, Y: Array) -> Array:
+    def score(self, Y: Array) -> np.ndarray:
         return namespace(Y).tanh(self.alpha * Y)
 
-    def slope(self, Y: Array) -> Array:
+    def slope(self, Y: Array) -> np.ndarray:
         return self.alpha * (1.0 - namespace(Y).tanh(self.alpha * Y) ** 2)
 
 
@@ -55,13 +55,13 @@ class Exp(Density):
 
     name = "exp"
 
-    def energy(self, Y: Array) -> Array:
+    def energy(self, Y: Array) -> np.ndarray:
         return -namespace(Y).exp(-0.5 * Y * Y)
 
-    def score(self, Y: Array) -> Array:
+    def score(self, Y: Array) -> np.ndarray:
         return Y * namespace(Y).exp(-0.5 * Y * Y)
 
-    def slope(self, Y: Array) -> Array:
+    def slope(self, Y: Array) -> np.ndarray:
         return (1.0 - Y * Y) * namespace(Y).exp(-0.5 * Y * Y)
 
 
@@ -71,13 +71,13 @@ class Cube(Density):
 
     name = "cube"
 
-    def energy(self, Y: Array) -> Array:
+    def energy(self, Y: Array) -> np.ndarray:
         return 0.25 * Y**4
 
-    def score(self, Y: Array) -> Array:
+    def score(self, Y: Array) -> np.ndarray:
         return Y**3
 
-    def slope(self, Y: Array) -> Array:
+    def slope(self, Y: Array) -> np.ndarray:
         return 3.0 * Y * Y
 
 
@@ -93,13 +93,13 @@ class Given(Density):
     function: Callable[..., Any]
     options: dict[str, Any] = field(default_factory=dict)
 
-    def energy(self, Y: Array) -> Array:
+    def energy(self, Y: Array) -> np.ndarray:
         return namespace(Y).zeros_like(Y)
 
-    def score(self, Y: Array) -> Array:
+    def score(self, Y: Array) -> np.ndarray:
         return self._score_and_slope(Y)[0]
 
-    def slope(self, Y: Array) -> Array:
+    def slope(self, Y: Array) -> np.ndarray:
         return self._score_and_slope(Y)[1]
 
     def terms(
@@ -278,16 +278,16 @@ class FastICA(SklearnParameters, models.ICA):
         self.whiten_solver = whiten_solver
         self.random_state = random_state
 
-    def transform(self, X: Any, copy: bool = True, *, n_components: int | None = None) -> Array:
+    def transform(self, X: Any, copy: bool = True, *, n_components: int | None = None) -> np.ndarray:
         """Sources of the rows of `X`. `copy` has no effect: rows are never overwritten."""
         return super().transform(X, n_components=n_components)
 
-    def inverse_transform(self, X: Any, copy: bool = True) -> Array:
+    def inverse_transform(self, X: Any, copy: bool = True) -> np.ndarray:
         """Rows from their sources `X`. `copy` has no effect."""
         return super().inverse_transform(X)
 
     def _check_parameters(self) -> None:
-        self._validate_params()
+        self._validate_params()  # type: ignore[attr-defined] # of scikit-learn, which has no types
         as_contrast(self.fun, self.fun_args)
 
     def _solver(self) -> FixedPointICA:
