@@ -460,6 +460,37 @@ def test_one_standard_error_rule():
     assert result.one_standard_error == smallest <= result.best == 3
 
 
+@pytest.mark.parametrize("weights", [None, random.integers(1, 4, N).astype(float)])
+@pytest.mark.parametrize("n_noise", [0, N])
+def test_one_sigma_rule(weights, n_noise):
+    """By the residuals of held-out rows, which are those of fits; rows count as often as their weights say."""
+    A, y, counts = np.hstack([X, random.standard_normal((N, n_noise))]), Y[:, 0], range(1, 7)
+    w = np.ones(N) if weights is None else weights
+    residuals = np.empty((len(counts), N))
+    for train, test in KFold(5).split(A):
+        model = PLSRegression(len(counts)).fit(A[train], y[train], sample_weight=w[train])
+        residuals[:, test] = [y[test] - model.predict(A[test], n_components=k) for k in counts]
+    residuals = np.repeat(residuals, w.astype(int), axis=1)
+    rmse, n = np.sqrt(np.mean(residuals**2, axis=1)), residuals.shape[1]
+    within = rmse - residuals.std(axis=1, ddof=1) / np.sqrt(n) < rmse.min()
+    found = cross_validate(PLSRegression(), A, y, cv=KFold(5), n_components=counts, sample_weight=weights)
+    np.testing.assert_allclose(found.rmse[0], rmse, rtol=1e-8)
+    averages = np.average(found.mean_residuals[:, 0, :, 0], axis=0, weights=found.weights)
+    np.testing.assert_allclose(averages, residuals.mean(axis=1), atol=1e-8)
+    assert found.one_sigma == 1 + np.flatnonzero(within)[0] <= found.best
+    again = cross_validate(make_pipeline(PLSRegression()), A, y, cv=KFold(5), n_components=counts)
+    if weights is None:
+        assert again.one_sigma == found.one_sigma
+
+
+def test_one_sigma_needs_one_response():
+    for model, tables in ((PCA(), (X,)), (PLSRegression(), (X, Y))):
+        with pytest.raises(AttributeError, match="one_sigma is for regressions with one response"):
+            _ = cross_validate(model, *tables).one_sigma
+    exact = cross_validate(PLSRegression(), X, X @ np.arange(1.0, P + 1.0), n_components=[P - 1, P])
+    assert exact.one_sigma <= exact.best
+
+
 def test_the_estimator_is_left_alone_and_nothing_warns():
     model = PLSRegression(3)
     with warnings.catch_warnings():

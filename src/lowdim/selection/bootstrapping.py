@@ -332,10 +332,12 @@ ALIGNMENTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"match": _signed_pe
 
 def _labels(model: Any, whole: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:
     """Labels of the axes of a statistic of the fit to all rows, `whole`; `model` knows the names of the columns."""
+    # A user's own model need not know any names.
+    known = getattr(model, "_known_names", lambda table: None)
     names: dict[str, Any] = {
         "components": getattr(whole, "component_names_", None),
-        "features": model._known_names(0),
-        "targets": model._known_names(1),
+        "features": known(0),
+        "targets": known(1),
     }
     stems = {"components": "component", "features": "x", "targets": "y"}
     axes = zip(model.bootstrap_axes[name], value.shape, strict=False)

@@ -42,6 +42,8 @@ class CrossValidation(Tabular):
         For regressions, the mean squared errors of each response.
     of_means : array of shape (n_splits, n_settings, n_targets), or None
         For regressions, the mean squared errors of predictions by the means of the other rows.
+    mean_residuals : array of shape (n_splits, n_settings, n_counts, n_targets), or None
+        For regressions, the means of the residuals, which are the held-out responses minus their predictions.
     weights : array of shape (n_splits,)
         The total weight of the held-out rows.
     mean, standard_error : arrays of shape (n_settings, n_counts)
@@ -50,7 +52,12 @@ class CrossValidation(Tabular):
         For regressions, the root mean squared error of prediction (RMSEP), and the share of the variance of the
         responses that is predicted (R2), both over all held-out rows.
     best, one_standard_error : int
-        The number of components with the best mean, and the smallest number within one standard error of it.
+        The number of components with the best mean, and the smallest number whose mean is within one standard error of
+        it: the standard error of the best, from the variation between splits.
+    one_sigma : int
+        For regressions with one response, the number that `selectNcomp(method = "onesigma")` of R's pls chooses: the
+        smallest one whose RMSEP is within one standard error of the smallest RMSEP, by the standard error of its own
+        residuals.
     best_setting : dict
         The setting with the best mean.
     plan : Plan
@@ -84,6 +91,9 @@ class CrossValidation(Tabular):
     plan: Plan = field(metadata={"kind": Instance("solvers.Plan")})
     of_means: np.ndarray | None = field(
         default=None, metadata={"kind": Sometimes(Maybe(Numbers("f", "s", "*", host=True, finite=False)))}
+    )
+    mean_residuals: np.ndarray | None = field(
+        default=None, metadata={"kind": Sometimes(Maybe(Numbers("f", "s", "c", "*", host=True, finite=False)))}
     )
     #: What attributes are called in files, where that differs.
     names_in_files: ClassVar[dict[str, str]] = {"per_split": "scores"}
@@ -137,11 +147,37 @@ class CrossValidation(Tabular):
 
     @property
     def one_standard_error(self) -> int:
-        """The smallest number of components, in the best setting, with a mean within one standard error of the best."""
+        """The smallest number of components, in the best setting, with a mean within one standard error of the best.
+
+        The standard error is that of the best mean, from the variation between splits [1]_: K is good enough if
+        MSE_K <= MSE_best + SE_best. (Log-likelihoods and correlations must be at least best - SE_best.)
+
+        References
+        ----------
+        .. [1] Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees.
+        """
         s, j = self._best
         mean, error = self._oriented_mean()[s], self.standard_error[s, j]
         reach = mean[j] - (error if np.isfinite(error) else 0.0)
         return int(self.n_components[np.flatnonzero(mean >= reach)[0]])
+
+    @property
+    def one_sigma(self) -> int:
+        """The number of components that `selectNcomp(method = "onesigma")` of R's pls chooses, for regressions with one
+        response: the smallest K, in the best setting, with
+
+            RMSEP_K - sd(e_K) / sqrt(n) < min_j RMSEP_j,
+
+        where e_K are the n residuals of the held-out rows, and their standard deviation has the divisor n - 1.
+        """
+        if self.mean_residuals is None or self.mean_residuals.shape[-1] != 1:
+            raise AttributeError("one_sigma is for regressions with one response; use one_standard_error.")
+        s, n = self._best[0], float(self.weights.sum())
+        averages = np.average(self.mean_residuals[:, s, :, 0], axis=0, weights=self.weights)
+        variances = np.clip(self.mean[s] - averages**2, 0.0, None) * n / (n - 1.0)
+        lowest = self.rmse[s] - np.sqrt(variances / n)
+        # Residuals of zero have no standard error.
+        return int(self.n_components[np.flatnonzero(lowest <= self.rmse[s].min())[0]])
 
     def table(self) -> Table:
         """A row for each setting and number of components, labelled by the number of components.
@@ -347,6 +383,7 @@ def _cross_validate_pipeline(
         per_split=joined("per_split"),
         by_response=joined("by_response"),
         of_means=joined("of_means"),
+        mean_residuals=joined("mean_residuals"),
         weights=np.concatenate([row[0].weights for row in found]),
         n_samples=folds.n,
         n_passes=sum(each.n_passes for each in results),
@@ -465,8 +502,12 @@ class CrossValidator:
             found, self.total = plan.solver.score(job)
             passes += plan.solver.passes(job)
         scores = np.array([[each.scores for each in row] for row in found])
-        of_means = scores[:, :, 0] if scorer.compares_with_means else None
-        scores = scores[:, :, len(job.counts) - len(job.asked) :]
+        residuals, of_means = None, None
+        first = len(job.counts) - len(job.asked)
+        if scorer.compares_with_means:
+            of_means = scores[:, :, 0]
+            residuals = np.array([[each.mean_residuals for each in row] for row in found])[:, :, first:]
+        scores = scores[:, :, first:]
         by_response = scores.ndim == 4
         return CrossValidation(
             estimator=scorer.estimator,
@@ -481,6 +522,7 @@ class CrossValidator:
             n_passes=passes,
             plan=plan,
             of_means=of_means,
+            mean_residuals=residuals,
         )
 
     def make_plan(self, *, from_zero: bool = False) -> Plan:
