@@ -37,15 +37,15 @@ class LogCosh(Density):
     name = "logcosh"
     alpha: float = 1.0
 
-    def energy(self, Y: Array) -> np.ndarray:
+    def energy(self, Y: Array) -> Array:
         xp = namespace(Y)
         size = xp.abs(self.alpha * Y)
         return (size + xp.log1p(xp.exp(-2.0 * size)) - math.log(2.0)) / self.alpha
 
-    def score(self, Y: Array) -> np.ndarray:
+    def score(self, Y: Array) -> Array:
         return namespace(Y).tanh(self.alpha * Y)
 
-    def slope(self, Y: Array) -> np.ndarray:
+    def slope(self, Y: Array) -> Array:
         return self.alpha * (1.0 - namespace(Y).tanh(self.alpha * Y) ** 2)
 
 
@@ -55,13 +55,13 @@ class Exp(Density):
 
     name = "exp"
 
-    def energy(self, Y: Array) -> np.ndarray:
+    def energy(self, Y: Array) -> Array:
         return -namespace(Y).exp(-0.5 * Y * Y)
 
-    def score(self, Y: Array) -> np.ndarray:
+    def score(self, Y: Array) -> Array:
         return Y * namespace(Y).exp(-0.5 * Y * Y)
 
-    def slope(self, Y: Array) -> np.ndarray:
+    def slope(self, Y: Array) -> Array:
         return (1.0 - Y * Y) * namespace(Y).exp(-0.5 * Y * Y)
 
 
@@ -71,13 +71,13 @@ class Cube(Density):
 
     name = "cube"
 
-    def energy(self, Y: Array) -> np.ndarray:
+    def energy(self, Y: Array) -> Array:
         return 0.25 * Y**4
 
-    def score(self, Y: Array) -> np.ndarray:
+    def score(self, Y: Array) -> Array:
         return Y**3
 
-    def slope(self, Y: Array) -> np.ndarray:
+    def slope(self, Y: Array) -> Array:
         return 3.0 * Y * Y
 
 
@@ -93,13 +93,13 @@ class Given(Density):
     function: Callable[..., Any]
     options: dict[str, Any] = field(default_factory=dict)
 
-    def energy(self, Y: Array) -> np.ndarray:
+    def energy(self, Y: Array) -> Array:
         return namespace(Y).zeros_like(Y)
 
-    def score(self, Y: Array) -> np.ndarray:
+    def score(self, Y: Array) -> Array:
         return self._score_and_slope(Y)[0]
 
-    def slope(self, Y: Array) -> np.ndarray:
+    def slope(self, Y: Array) -> Array:
         return self._score_and_slope(Y)[1]
 
     def terms(
