@@ -662,7 +662,7 @@ def _read(model: Any, source: Source, g: LatentGaussian, *, entries: bool = Fals
     """
     unstored, k, p = model.missing == "unstored", g.k, model.n_features_in_
 
-    def all_of(block: Array) -> np.ndarray:
+    def all_of(block: Array) -> Array:
         seen = observed_entries(block, unstored)
         u, covariance, _ = g.expect(seen)
         parts = [seen.values().T, astype(seen.known(), u.dtype).T] if entries else []

@@ -314,10 +314,10 @@ def prediction_map(model: Any, X: Any) -> RowMap:
     narrow = namespace(A).float32
     fits = all(in_range(factor, narrow).dtype == narrow for factor in (A, Q))
 
-    def product(block: Array) -> np.ndarray:
+    def product(block: Array) -> Array:
         return first(block) if few else first(block) @ astype(Q.T, block.dtype)
 
-    def predict(block: Array) -> np.ndarray:
+    def predict(block: Array) -> Array:
         wide = namespace(y_mean).result_type(block.dtype, y_mean.dtype)
         answer = product(block if fits else astype(block, wide))
         if block.dtype != wide and not all_finite(answer):

@@ -388,7 +388,7 @@ def _fourth_moment(rows: Rows, spectrum: Spectrum) -> float:
     """sum_i w_i |x_i - mean|^4 in one pass over the rows."""
     mean = spectrum.mean
 
-    def squares(block: Array) -> np.ndarray:
+    def squares(block: Array) -> Array:
         Z = astype(dense(block), mean.dtype) - mean
         return namespace(Z).sum(Z * Z, axis=1)
 
@@ -413,14 +413,14 @@ class SymmetricFactors:
     along: Array
     beyond: float
 
-    def times(self, coordinates: Array, rows: Array | None) -> np.ndarray:
+    def times(self, coordinates: Array, rows: Array | None) -> Array:
         """The products of `rows` with the matrix, given their coordinates x V^T; rows may be None if `beyond` is zero,
         because nothing else of them is needed then."""
         V = astype(self.vectors, coordinates.dtype)
         found = (coordinates * astype(self.along - self.beyond, coordinates.dtype)) @ V
         return found if rows is None or self.beyond == 0.0 else found + self.beyond * rows
 
-    def dense(self, what: str) -> np.ndarray:
+    def dense(self, what: str) -> Array:
         """The p x p matrix; a MemoryError that says how large `what` is if it does not fit into memory."""
         V, p = self.vectors, int(self.vectors.shape[1])
         # Three matrices of this size are there at a time.
