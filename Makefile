@@ -58,7 +58,7 @@ test-torch: $(VENV)/.test $(VENV)/.torch
 lint: $(VENV)/.lint
 	$(PROGRAMS)/ruff check .
 	$(PROGRAMS)/ruff format --check .
-	$(PROGRAMS)/mypy src
+	$(PROGRAMS)/mypy
 	$(PROGRAMS)/lint-imports
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory lint-page; else \
 	echo "npm is not installed, so the scripts and style sheets of the report were not checked."; fi

@@ -37,6 +37,7 @@ NOT_NUMBERS = {
     "text": lambda: np.array([["a", "b"], ["c", "d"]]),
     "bytes": lambda: np.array([[b"a", b"b"], [b"c", b"d"]]),
     "dates": lambda: np.array([["2020-01-01"], ["2020-01-02"]], dtype="datetime64[D]"),
+    "digits": lambda: X.astype(int).astype(str),
     "list of text": lambda: [["a", "b"], ["c", "d"]],
     "stream of text": lambda: [np.array([["a", "b"], ["c", "d"]])],
 }
@@ -69,6 +70,10 @@ def test_objects_that_are_no_numbers_are_named_by_column():
     mixed = X.astype(object)
     mixed[3, 2] = "seven"
     with pytest.raises(ValueError, match="column 2 has dtype object, which is not numeric"):
+        PCA().fit(mixed)
+    # NumPy would convert this one, but text may be the name of a class.
+    mixed[3, 2] = "7"
+    with pytest.raises(ValueError, match=r"column 2 .* such as '7'.*Numbers that are stored as text"):
         PCA().fit(mixed)
     mixed[3, 2] = {"a": 1}
     with pytest.raises(TypeError, match="column 2 has dtype object, which is not numeric"):

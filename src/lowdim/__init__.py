@@ -25,6 +25,8 @@ from .table import Table
 
 if TYPE_CHECKING:
     from . import files, inspect
+    from . import plot as plot
+    from . import sklearn as sklearn
     from .files import load, save
     from .models import *  # noqa: F403 (a model is named once, in models.__all__)
     from .onnx import to_onnx
@@ -78,4 +80,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The public names, and what every module has."""
+    return sorted(
+        [*__all__, "models", "plot", "sklearn", "summaries", *(name for name in globals() if name[:2] == "__")]
+    )

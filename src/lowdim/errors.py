@@ -237,14 +237,18 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
     where = "X" if column is None else column_label(column, names)
     return (
         f"{where} has dtype {dtype}, which is not numeric ({reason}). Drop the column or encode it as numbers first, "
-        "for example with sklearn.preprocessing.OneHotEncoder."
+        f"for example with sklearn.preprocessing.OneHotEncoder. {CONVERT_TEXT}"
     )
+
+
+#: Advice for text that may stand for numbers.
+CONVERT_TEXT = "Numbers that are stored as text have to be converted first, as with astype(float)."
 
 
 #: Advice for responses that are text.
 ENCODE_CLASSES = (
     "Encode classes as numbers first, for example as a column of 0 and 1 for each class "
-    "(sklearn.preprocessing.OneHotEncoder)."
+    f"(sklearn.preprocessing.OneHotEncoder). {CONVERT_TEXT}"
 )
 
 
@@ -413,6 +417,14 @@ def missing_after_reading(found: MissingValues) -> MissingValues:
         "first block, which has none, is gone. Pass all rows (reader.read_all()), a list of blocks, or a function that "
         "returns a fresh iterator."
     )
+
+
+def only_last_step(estimator: Any, call: str) -> str:
+    """Advice for those who pass a pipeline of scikit-learn to a function that takes a model only."""
+    if not hasattr(estimator, "steps"):
+        return ""
+    rows = "pipeline[:-1].fit_transform(X)"
+    return f" Pass the last step, and the rows that the others return: {call}(pipeline[-1], {rows})."
 
 
 def bad_weights(reason: str, got: str) -> ValueError:

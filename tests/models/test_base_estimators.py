@@ -187,8 +187,11 @@ def test_names_need_not_be_text(solver):
     np.testing.assert_allclose(pca.components_, PCA(2).fit(X).components_, atol=1e-9)
     bad = X.copy()
     bad[1, 3] = np.nan
-    with pytest.raises(ValueError, match=r"column '3' \(number 3\), first in row 1"):
+    # Numbers that only count the columns are no names.
+    with pytest.raises(ValueError, match=r"column 3, first in row 1"):
         PCA(2, solver=solver).fit(pd.DataFrame(bad))
+    with pytest.raises(ValueError, match=r"column '13' \(number 3\), first in row 1"):
+        PCA(2, solver=solver).fit(pd.DataFrame(bad, columns=range(10, 14)))
 
 
 def test_names_are_forgotten_with_rows_that_have_none():

@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+import lowdim
 import lowdim.sklearn
 from examples import MODELS, X, Y, make, tables
-from lowdim import CCA, GCCA, ICA, PCA, KernelCCA, PLSRegression, Whitening, bootstrap, permutation_test
-from lowdim.errors import GaussianWarning, LowdimWarning
+from inputs import INPUTS
+from lowdim import CCA, GCCA, ICA, PCA, KernelCCA, PLSRegression, Whitening, bootstrap, open_source, permutation_test
+from lowdim.errors import GaussianWarning, LowdimWarning, without_warnings
 from lowdim.inspect import column_names, importance
 
 STEMS = {
@@ -98,6 +101,91 @@ def test_tables_that_there_are_not(table):
         column_names(CCA(1).fit(X, Y), table)
     with pytest.raises(ValueError, match=r"table=.* is not one of 'X', 0\."):
         column_names(PCA(1).fit(X), table)
+
+
+WAVELENGTHS = [900.0, 902.5, 905.0, 907.5, 910.0]
+TEXTS = ["900.0", "902.5", "905.0", "907.5", "910.0"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_names_that_are_numbers_are_kept_as_text(name, tmp_path):
+    given = tables(name)
+    frame = pd.DataFrame(X, columns=WAVELENGTHS)
+    model = fitted(name, frame, *given[1:])
+    assert column_names(model) == TEXTS
+    # This attribute is scikit-learn's, and is only set if all names are text.
+    assert not hasattr(model, "feature_names_in_")
+    with without_warnings(LowdimWarning):
+        lowdim.save(model, tmp_path / "model")
+    for each in (model, lowdim.load(tmp_path / "model")):
+        assert column_names(each) == TEXTS
+        # The names are those of the fit, or none, or of text: there is no warning.
+        for rows in (frame, frame.set_axis(TEXTS, axis=1), X):
+            np.testing.assert_array_equal(each.transform(rows), model.transform(frame))
+        with pytest.raises(ValueError, match=r"X has columns '900.0', '902.5', '905.0', '907.5', '911.0', expected"):
+            each.transform(frame.rename(columns={910.0: 911.0}))
+    assert column_names(model.fit(*given)) == ["x1", "x2", "x3", "x4", "x5"]
+
+
+def test_names_that_are_numbers_are_shown_everywhere(tmp_path):
+    frame = pd.DataFrame(X, columns=range(20911, 20916))
+    texts = ["20911", "20912", "20913", "20914", "20915"]
+    pca = PCA(2).fit(frame)
+    assert pca.tables.loadings().rows == texts
+    assert pca.tables.contributions().rows == texts
+    assert [label.get_text() for label in pca.plot.loadings().get_yticklabels()] == texts
+    assert list(Whitening("zca").fit(frame).get_feature_names_out()) == texts
+    assert bootstrap(PCA(2), frame, n_boot=3, random_state=0).labels["loadings"] == (texts, ["PC1", "PC2"])
+    pls = PLSRegression(2).fit(frame.assign(y=Y[:, 0]), "y")
+    assert pls.tables.coefficients().rows == texts
+    assert pls.jackknife(frame, Y[:, 0]).features == texts
+    with pytest.raises(ValueError, match=r"column '20913' \(number 2\), first in row 3"):
+        PCA(2).fit(frame.astype(float).mask(lambda each: each == each.iloc[3, 2]))
+    pca.report(frame, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert all(text in page for text in texts)
+
+
+def test_numbers_that_only_count_the_columns_are_no_names():
+    frame = pd.DataFrame(X)
+    for rows in (frame, frame[[0, 1, 2, 3, 4]], [frame]):
+        model = PCA(2).fit(rows)
+        assert column_names(model) == ["x1", "x2", "x3", "x4", "x5"]
+        assert not hasattr(model, "feature_names_in_")
+    assert column_names(PLSRegression(1).fit(X, pd.DataFrame(Y)), "y") == ["y1", "y2", "y3"]
+    assert column_names(PCA(2).fit(frame.iloc[:, 2:])) == ["2", "3", "4"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in INPUTS if not INPUTS[kind].named])
+def test_columns_without_names_can_be_given_some(kind):
+    words = ["ant", "bee", "cat", "dog", "elk"]
+    rows = INPUTS[kind].make(np.round(8 * X))
+    model = PCA(2).fit(open_source(rows, names=words))
+    assert list(model.feature_names_in_) == column_names(model) == words
+    with pytest.raises(ValueError, match=r"has columns 'ant', 'bee', 'cat', 'dog', 'fly', expected"):
+        model.transform(open_source(INPUTS[kind].make(np.round(8 * X)), names=[*words[:4], "fly"]))
+
+
+def test_names_of_sparse_rows_are_shown_and_named_in_messages():
+    counts = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 2.0], [1.0, np.nan]]))
+    with pytest.raises(ValueError, match=r"NaN: column 'dog' \(number 1\), first in row 2"):
+        PCA(1).fit(open_source(counts, names=np.array(["cat", "dog"])))
+    pls = PLSRegression(1).fit(open_source(sparse.csr_array(X), names=range(900, 905)), Y)
+    assert pls.tables.coefficients().rows == ["900", "901", "902", "903", "904"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "message"),
+    [
+        (X, ["a"], "names must be 5 different names, one for each column of X; got 1"),
+        (X, list("abcda"), "names must be 5 different names, .* got 5, of which 4 are different"),
+        (X, "abcde", "names must be 5 different names"),
+        (pd.DataFrame(X, columns=list("abcde")), list("vwxyz"), "the columns of X have names already: 'a', 'b'"),
+    ],
+)
+def test_names_that_cannot_be_given(rows, given, message):
+    with pytest.raises(ValueError, match=message):
+        open_source(rows, names=given)
 
 
 def test_labels_of_resampling_are_the_same():

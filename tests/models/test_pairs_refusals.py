@@ -92,6 +92,80 @@ def test_a_y_that_is_no_table(y, message):
         PLSRegression(1).fit(X, y)
 
 
+DIGITS = ["1", "2"] * 10
+#: Classes that are named by digits, in every kind of container that could be a response.
+NAMES_OF_CLASSES = {
+    "array": lambda: np.array(DIGITS),
+    "bytes": lambda: np.array(DIGITS, dtype="S"),
+    "objects": lambda: np.array(DIGITS, dtype=object),
+    "numbers and text": lambda: np.array([1, "2"] * 10, dtype=object),
+    "list": lambda: DIGITS,
+    "two axes": lambda: np.array(DIGITS, dtype=object)[:, None],
+    "list of rows": lambda: [[name] for name in DIGITS],
+    "stream": lambda: lambda: iter([np.array(DIGITS, dtype=object)]),
+    "Series": lambda: pandas().Series(DIGITS),
+    "Series of objects": lambda: pandas().Series(DIGITS, dtype=object),
+    "Series of strings": lambda: pandas().Series(DIGITS, dtype="string"),
+    "Series of categories": lambda: pandas().Series(DIGITS, dtype="category"),
+    "Categorical": lambda: pandas().Categorical(DIGITS),
+    "DataFrame": lambda: pandas().DataFrame({"class": DIGITS}),
+    "DataFrame of categories": lambda: pandas().DataFrame({"class": DIGITS}, dtype="category"),
+    "polars": lambda: polars().Series(DIGITS),
+    "polars categories": lambda: polars().Series(DIGITS, dtype=polars().Categorical),
+    "polars enum": lambda: polars().Series(DIGITS, dtype=polars().Enum(["1", "2"])),
+    "polars frame": lambda: polars().DataFrame({"class": DIGITS}),
+    "Arrow": lambda: pyarrow().array(DIGITS),
+    "Arrow chunks": lambda: pyarrow().chunked_array([DIGITS]),
+    "Arrow dictionary": lambda: pyarrow().array(DIGITS).dictionary_encode(),
+    "Arrow table": lambda: pyarrow().table({"class": DIGITS}),
+    "Dask": lambda: pytest.importorskip("dask.array").from_array(np.array(DIGITS, dtype=object), chunks=10),
+}
+CLASSES_ADVICE = r"OneHotEncoder\)?\. Numbers that are stored as text have to be converted first"
+
+
+def pandas():
+    return pytest.importorskip("pandas")
+
+
+def polars():
+    return pytest.importorskip("polars")
+
+
+def pyarrow():
+    return pytest.importorskip("pyarrow")
+
+
+@pytest.mark.parametrize("container", list(NAMES_OF_CLASSES))
+def test_names_of_classes_are_no_numbers_even_if_they_are_digits(container):
+    rows = [X] if container == "stream" else X
+    with pytest.raises(ValueError, match=CLASSES_ADVICE):
+        PLSRegression(1).fit(rows, NAMES_OF_CLASSES[container]())
+    if container != "stream":
+        with pytest.raises(ValueError, match=CLASSES_ADVICE):
+            PLSRegression(1).fit(X, Y[:, 0]).score(X, NAMES_OF_CLASSES[container]())
+
+
+@pytest.mark.parametrize("kind", [*REDUCED, "KernelCCA"])
+def test_all_models_refuse_names_of_classes(kind):
+    model = make(kind, n_components=1)
+    with pytest.raises(ValueError, match=CLASSES_ADVICE):
+        model.fit(X, np.array(DIGITS, dtype=object))
+    with pytest.raises(ValueError, match=CLASSES_ADVICE):
+        model.fit(X.round().astype(str).astype(object), Y)
+
+
+def test_weights_that_are_text_are_refused():
+    with pytest.raises(ValueError, match=r"sample_weight must hold numbers .*such as '1'"):
+        PLSRegression(1).fit(X, Y, np.array(DIGITS, dtype=object))
+
+
+def test_flags_are_zeros_and_ones():
+    flags = Y[:, 0] > 0
+    expected = PLSRegression(1).fit(X, flags.astype(float)).coef_
+    for y in (flags, flags.astype(object), flags.tolist(), pandas().Series(flags, dtype="boolean")):
+        np.testing.assert_array_equal(PLSRegression(1).fit(X, y).coef_, expected)
+
+
 @pytest.mark.parametrize("k", [0, -1, 1.5, 0.9, True, "a", 5])
 @each_model
 def test_n_components_out_of_range(kind, k):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from lowdim import PCR, PLSRegression, choose_n_components, cross_validate
 from parity.reference import DATA, data, results
@@ -61,6 +62,30 @@ def test_errors_in_fixed_segments_are_those_of_pls(case, method, model):
     found = cross_validate(model, X, y, cv=labels, n_components=range(1, len(errors) + 1))
     assert found.n_passes == 1
     np.testing.assert_allclose(found.rmse[0], errors, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("case", "method", "model"),
+    [("pls_pcr_gasoline", *m) for m in UNSCALED] + [("pls_pcr_gasoline_scaled", *m) for m in SCALED],
+)
+def test_one_sigma_is_the_rule_of_pls(case, method, model):
+    """`selectNcomp(method = "onesigma")` compares R's RMSEP, less the standard error of the residuals of each number of
+    components, with the smallest RMSEP. The residuals are those of fits to the rows of each segment."""
+    r = results(case)
+    X, y = data("gasoline")[:50], octane()[:50]
+    errors = np.ravel(r[method]["rmsep_cv"])[1:]
+    labels, residuals = np.empty(len(X), dtype=int), np.empty((len(errors), len(X)))
+    for i, segment in enumerate(r["segments_zero_based"].astype(int)):
+        labels[segment] = i
+        rest = np.setdiff1d(np.arange(len(X)), segment)
+        fit = clone(model).set_params(n_components=len(errors)).fit(X[rest], y[rest])
+        for k in range(len(errors)):
+            residuals[k, segment] = y[segment] - fit.predict(X[segment], n_components=k + 1)
+    found = cross_validate(model, X, y, cv=labels, n_components=range(1, len(errors) + 1))
+    expected = 1 + np.flatnonzero(errors - residuals.std(axis=1, ddof=1) / np.sqrt(len(X)) < errors.min())[0]
+    assert found.one_sigma == expected
+    means = np.average(found.mean_residuals[:, 0, :, 0], axis=0, weights=found.weights)
+    np.testing.assert_allclose(means, residuals.mean(axis=1), atol=1e-8)
 
 
 @pytest.mark.parametrize(("method", "model"), UNSCALED)

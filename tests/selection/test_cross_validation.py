@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import make_column_transformer
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -18,9 +19,24 @@ from sklearn.model_selection import (
     StratifiedKFold,
     TimeSeriesSplit,
 )
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from inputs import INPUTS, with_missing
-from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate, models, open_source
+from lowdim import (
+    CCA,
+    ICA,
+    PCA,
+    PCR,
+    PPCA,
+    FactorAnalysis,
+    PLSRegression,
+    bootstrap,
+    cross_validate,
+    models,
+    open_source,
+    permutation_test,
+)
 from lowdim.solvers import Newton
 
 random = np.random.default_rng(7)
@@ -112,6 +128,88 @@ def test_one_pass_agrees_with_refitting_on_rows(name, cv):
     expected = slow(model, A, B, splitter.split(A, groups=groups), counts_of(model))
     assert found.n_passes == 1
     np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
+
+
+class Rescaled(TransformerMixin, BaseEstimator):
+    """Rows minus their mean over the fit, divided by the largest deviation: it depends on the rows of the fit."""
+
+    def fit(self, X, y=None):
+        self.mean_ = np.mean(X, axis=0)
+        self.size_ = np.abs(X - self.mean_).max()
+        return self
+
+    def transform(self, X):
+        return (X - self.mean_) / self.size_
+
+
+@pytest.mark.parametrize("cv", list(SPLITTERS))
+@pytest.mark.parametrize("name", list(MODELS))
+def test_the_steps_of_a_pipeline_are_fitted_to_the_training_rows(name, cv):
+    model, splitter = MODELS[name], SPLITTERS[cv]
+    A, B = tables(model)
+    groups = GROUPS if "Group" in cv else None
+    pipeline = Pipeline([("rescale", Rescaled()), ("model", model)])
+    found = cross_validate(pipeline, A, B, cv=splitter, groups=groups, n_components=counts_of(model))
+    expected = []
+    for train, test in splitter.split(A, groups=groups):
+        step = Rescaled().fit(A[train])
+        expected += [slow(model, step.transform(A), B, [(train, test)], counts_of(model))[0]]
+    np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
+    assert not hasattr(pipeline["rescale"], "mean_")
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_a_pipeline_of_one_step_is_its_model(name):
+    model = MODELS[name]
+    A, B = tables(model)
+    one, whole = (cross_validate(each, A, B, cv=4) for each in (model, make_pipeline(model)))
+    np.testing.assert_allclose(whole.per_split, one.per_split, rtol=1e-8)
+    for attribute in ("n_components", "weights", "n_samples", "what", "settings"):
+        np.testing.assert_array_equal(getattr(whole, attribute), getattr(one, attribute))
+    if one.by_response is not None:
+        np.testing.assert_allclose(whole.by_response, one.by_response, rtol=1e-8)
+        np.testing.assert_allclose(whole.r2, one.r2, rtol=1e-8)
+    assert whole.table().columns == one.table().columns
+    assert (whole.best, whole.one_standard_error) == (one.best, one.one_standard_error)
+
+
+def test_scaling_in_a_pipeline_is_scaling_by_the_model():
+    scaled = make_pipeline(StandardScaler(), PLSRegression(scale=False))
+    expected = cross_validate(PLSRegression(scale=(True, False)), X, Y[:, 0], cv=KFold(4))
+    np.testing.assert_allclose(cross_validate(scaled, X, Y[:, 0], cv=KFold(4)).rmse, expected.rmse, rtol=1e-8)
+    grid = {"standardscaler__with_std": [True, False]}
+    both = cross_validate(scaled, X, Y[:, 0], cv=KFold(4), parameters=grid)
+    unscaled = cross_validate(PLSRegression(scale=False), X, Y[:, 0], cv=KFold(4))
+    np.testing.assert_allclose(both.rmse, [expected.rmse[0], unscaled.rmse[0]], rtol=1e-8)
+    assert both.settings == [{"standardscaler__with_std": True}, {"standardscaler__with_std": False}]
+
+
+def test_a_pipeline_takes_tables_with_text_and_columns_by_name():
+    import pandas as pd
+
+    frame = pd.DataFrame(X, columns=list("abcdefg")).assign(kind=np.where(GROUPS > 2, "low", "high"), y=Y[:, 0])
+    encode = make_column_transformer((OneHotEncoder(drop="first"), ["kind"]), remainder="passthrough")
+    found = cross_validate(make_pipeline(encode, PLSRegression()), frame, "y", cv=4)
+    encoded = np.column_stack([GROUPS > 2, X]).astype(float)
+    np.testing.assert_allclose(found.rmse, cross_validate(PLSRegression(), encoded, Y[:, 0], cv=4).rmse, rtol=1e-8)
+    as_list = cross_validate(make_pipeline(PLSRegression()), X.tolist(), Y[:, 0].tolist(), cv=4)
+    sparse_rows = cross_validate(make_pipeline(PLSRegression()), sparse.csr_array(X), Y[:, 0], cv=4)
+    np.testing.assert_allclose(as_list.rmse, sparse_rows.rmse, rtol=1e-8)
+
+
+def test_pipelines_that_are_refused():
+    pipeline = make_pipeline(StandardScaler(), PLSRegression())
+    with pytest.raises(TypeError, match=r"StandardScaler cannot be cross-validated here.*and a Pipeline"):
+        cross_validate(make_pipeline(PCA(), StandardScaler()), X)
+    with pytest.raises(ValueError, match="sample_weight cannot be used with a Pipeline"):
+        cross_validate(pipeline, X, Y, sample_weight=np.ones(N))
+    with pytest.raises(TypeError, match=r"X is of type function\. A Pipeline is fitted to chosen rows"):
+        cross_validate(pipeline, lambda: iter([X]), Y)
+    with pytest.raises(ValueError, match=r"options other than plsregression__n_components"):
+        cross_validate(pipeline, X, Y, parameters={"plsregression__n_components": [1, 2]})
+    for function in (bootstrap, permutation_test):
+        with pytest.raises(TypeError, match=r"\(pipeline\[-1\], pipeline\[:-1\].fit_transform\(X\)\)"):
+            function(make_pipeline(StandardScaler(), PCA()), X)
 
 
 @pytest.mark.parametrize("name", list(MODELS))
@@ -364,6 +462,37 @@ def test_one_standard_error_rule():
     reach = result.mean[0, best] - result.standard_error[0, best]
     smallest = next(int(k) for k, m in zip(result.n_components, result.mean[0], strict=True) if m >= reach)
     assert result.one_standard_error == smallest <= result.best == 3
+
+
+@pytest.mark.parametrize("weights", [None, random.integers(1, 4, N).astype(float)])
+@pytest.mark.parametrize("n_noise", [0, N])
+def test_one_sigma_rule(weights, n_noise):
+    """By the residuals of held-out rows, which are those of fits; rows count as often as their weights say."""
+    A, y, counts = np.hstack([X, random.standard_normal((N, n_noise))]), Y[:, 0], range(1, 7)
+    w = np.ones(N) if weights is None else weights
+    residuals = np.empty((len(counts), N))
+    for train, test in KFold(5).split(A):
+        model = PLSRegression(len(counts)).fit(A[train], y[train], sample_weight=w[train])
+        residuals[:, test] = [y[test] - model.predict(A[test], n_components=k) for k in counts]
+    residuals = np.repeat(residuals, w.astype(int), axis=1)
+    rmse, n = np.sqrt(np.mean(residuals**2, axis=1)), residuals.shape[1]
+    within = rmse - residuals.std(axis=1, ddof=1) / np.sqrt(n) < rmse.min()
+    found = cross_validate(PLSRegression(), A, y, cv=KFold(5), n_components=counts, sample_weight=weights)
+    np.testing.assert_allclose(found.rmse[0], rmse, rtol=1e-8)
+    averages = np.average(found.mean_residuals[:, 0, :, 0], axis=0, weights=found.weights)
+    np.testing.assert_allclose(averages, residuals.mean(axis=1), atol=1e-8)
+    assert found.one_sigma == 1 + np.flatnonzero(within)[0] <= found.best
+    again = cross_validate(make_pipeline(PLSRegression()), A, y, cv=KFold(5), n_components=counts)
+    if weights is None:
+        assert again.one_sigma == found.one_sigma
+
+
+def test_one_sigma_needs_one_response():
+    for model, tables in ((PCA(), (X,)), (PLSRegression(), (X, Y))):
+        with pytest.raises(AttributeError, match="one_sigma is for regressions with one response"):
+            _ = cross_validate(model, *tables).one_sigma
+    exact = cross_validate(PLSRegression(), X, X @ np.arange(1.0, P + 1.0), n_components=[P - 1, P])
+    assert exact.one_sigma <= exact.best
 
 
 def test_the_estimator_is_left_alone_and_nothing_warns():

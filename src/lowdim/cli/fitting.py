@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from .. import models
 from .._core.paths import local_path
 from ..files import load, save
-from ..inspect.tables import importance, names_expected
+from ..inspect.tables import importance
 from ..reading.summarize import summarize as summarize_rows
 from ..selection.choose import choose_n_components
 from ..selection.cross_validation import cross_validate
@@ -95,7 +95,7 @@ def model_values(model: Any) -> dict[str, Any]:
         "model": type(model).__name__,
         "rows": int(model.n_samples_),
         "n_features": int(model.n_features_in_),
-        "columns": names_expected(model),
+        "columns": model._wanted(),
         "n_components": int(model.n_components_),
         "importance": importance(model).to_dict(),
         "plan": str(model.plan_),

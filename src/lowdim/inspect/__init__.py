@@ -76,22 +76,20 @@ class ModelTables(Offers):
     """
 
     what = "table"
-    offers = {
-        "importance": Offer(importance, lambda model: True),
-        "loadings": Offer(loadings, fits.has_loadings),
-        "pattern": Offer(pattern, fits.is_factor_analysis),
-        "structure": Offer(structure, fits.has_structure),
-        "communalities": Offer(communalities, fits.is_factor_analysis),
-        "factor_correlations": Offer(factor_correlations, fits.is_factor_analysis),
-        "fit_report": Offer(fit_report, fits.is_factor_analysis),
-        "determinacy": Offer(determinacy, fits.is_factor_analysis),
-        "coefficients": Offer(coefficients, fits.has_coefficients),
-        "vip": Offer(vip, fits.has_vip),
-        "canonical_tests": Offer(canonical_tests, fits.has_canonical_tests),
-        "pair_correlations": Offer(pair_correlations, fits.has_pair_correlations),
-        "scores": Offer(scores, lambda model: True),
-        "contributions": Offer(contributions, _is_orthonormal),
-        "cos2": Offer(cos2, _is_orthonormal),
-        "correlations": Offer(correlations, has_scores),
-        "diagnose": Offer(diagnose, has_scores),
-    }
+    importance = Offer(importance, lambda model: True)
+    loadings = Offer(loadings, fits.has_loadings)
+    pattern = Offer(pattern, fits.is_factor_analysis)
+    structure = Offer(structure, fits.has_structure)
+    communalities = Offer(communalities, fits.is_factor_analysis)
+    factor_correlations = Offer(factor_correlations, fits.is_factor_analysis)
+    fit_report = Offer(fit_report, fits.is_factor_analysis)
+    determinacy = Offer(determinacy, fits.is_factor_analysis)
+    coefficients = Offer(coefficients, fits.has_coefficients)
+    vip = Offer(vip, fits.has_vip)
+    canonical_tests = Offer(canonical_tests, fits.has_canonical_tests)
+    pair_correlations = Offer(pair_correlations, fits.has_pair_correlations)
+    scores = Offer(scores, lambda model: True)
+    contributions = Offer(contributions, _is_orthonormal)
+    cos2 = Offer(cos2, _is_orthonormal)
+    correlations = Offer(correlations, has_scores)
+    diagnose = Offer(diagnose, has_scores)

@@ -45,12 +45,6 @@ def column_names(model: Any, table: str | int = 0) -> list[str]:
     return model._column_names(table_number(model, table))
 
 
-def names_expected(model: Any) -> list[str] | None:
-    """The names of the columns that a fitted model expects; None if it was fitted without names."""
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else list(names)
-
-
 def table_number(model: Any, table: str | int) -> int:
     """The number of a table of a fitted model, from 0."""
     count = len(model._widths())
@@ -525,7 +519,7 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     X, sample_weight = rows_and_weights(model, X, sample_weight)
     X = readable_again(X)
     Z = to_numpy(model.scores(X)).astype(float)
-    source = open_target(Y) if Y is not None else open_source(X, names_expected(model))
+    source = open_target(Y) if Y is not None else open_source(X, model._wanted())
     columns = np.concatenate([to_numpy(dense(block)).astype(float) for block in source.blocks(_BLOCK_ROWS)])
     if len(columns) != len(Z):
         raise ValueError(
@@ -578,7 +572,7 @@ def variable_components(model: Any) -> int:
 
 def rows_and_weights(model: Any, X: Any, sample_weight: Any) -> tuple[Any, Any]:
     """The rows and their weights, which may be the name of a column of `X`."""
-    X, _, sample_weight = by_name(X, wanted=names_expected(model), sample_weight=sample_weight)
+    X, _, sample_weight = by_name(X, wanted=model._wanted(), sample_weight=sample_weight)
     return X, sample_weight
 
 

@@ -137,6 +137,17 @@ class AutoEncoder(Model):
     component_name = "AE"
     _takes_nan = True
     _network: Network
+    loss_: list[float]
+    training_loss_: list[float]
+    reconstruction_error_: float
+    linear_error_: float
+    noise_variance_: float
+    latent_mean_: np.ndarray
+    latent_covariance_: np.ndarray
+    mean_: np.ndarray
+    n_held_out_: int
+    n_iter_: int
+    n_passes_: int
     fitted_attributes = {
         "loss_": ListOf(Real()),
         "training_loss_": ListOf(Real()),
@@ -154,7 +165,7 @@ class AutoEncoder(Model):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: int = 2,
         *,
         hidden: Sequence[int] = (256,),
         activation: str = "silu",
@@ -321,8 +332,8 @@ class AutoEncoder(Model):
 
     def __dir__(self) -> list[str]:
         # scikit-learn looks at all of these when it shows a model, and should not import torch for that.
-        names = (name for name in object.__dir__(self) if name not in ("encoder_", "decoder_"))
-        return [name for name in names if hasattr(self, name)]
+        unlisted = {"encoder_", "decoder_", *self._not_listed}
+        return [name for name in object.__dir__(self) if name not in unlisted and hasattr(self, name)]
 
     def _scoring(self) -> Any:
         network, k = self._network, self.n_components_
@@ -331,7 +342,7 @@ class AutoEncoder(Model):
     def _lift(self) -> Any:
         return self._network.centred_rows
 
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows from scores, by the decoder.
 
         If `X` has fewer columns than there are components, they are the first scores, and the others are taken to be
@@ -339,13 +350,13 @@ class AutoEncoder(Model):
         """
         return super().inverse_transform(X)
 
-    def reconstruction_error(self, X: Any) -> Array:
+    def reconstruction_error(self, X: Any) -> np.ndarray:
         """Squared distance of each row to its reconstruction, over the entries that are not missing."""
         check_is_fitted(self)
         return self._map(X, self._network.errors, "reconstruction_error")
 
     @available_if(lambda self: bool(self.variational))
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Any) -> np.ndarray:
         """The evidence bound of each row, a lower bound on its log-density; of its known entries, if some are missing.
 
         With hidden layers, the expectation over the latent variables is a mean over max(32, 4 K) points, which is exact
@@ -380,7 +391,7 @@ class AutoEncoder(Model):
         fill.replaces_rows = True  # type: ignore[attr-defined] # see `map_rows`
         return [self._row_map(X, fill, "impute", self._row_names)]
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Rows g(z) + e, with noise e of variance `noise_variance_`.
 
         With `variational`, z is drawn from its prior N(0, I), otherwise from a Gaussian with the mean and covariance of

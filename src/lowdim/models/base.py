@@ -12,10 +12,10 @@ from dataclasses import replace
 from functools import wraps
 from html import escape
 from importlib import import_module
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
@@ -38,7 +38,7 @@ from ..reading.map import RowMap
 from ..reading.rows import FirstPass, Rows
 from ..reading.summarize import check_weights, summarize
 from ..selection.cross_validation import plan_cross_validation
-from ..solvers.problem import ON_HOST, Plan
+from ..solvers.problem import ON_HOST, Plan, Status
 from ..sources.base import Source
 from ..sources.derived import as_if_gathered, gather
 from ..sources.on_device import source_on_device
@@ -50,7 +50,6 @@ from .output import (
     WITHOUT_WEIGHTS,
     Accessor,
     CallbackProgress,
-    CallbackSupportMixin,
     Estimator,
     Maps,
     derived,
@@ -60,6 +59,11 @@ from .output import (
     with_callbacks,
     write_results,
 )
+
+if TYPE_CHECKING:
+    from ..inspect import ModelTables
+    from ..plot import ModelPlots
+    from ..reporting import Report
 
 #: A plan assumes at least this many rows, and this many for each column, if they are gathered and not counted yet.
 _ROWS, _ROWS_PER_COLUMN = 1000, 2
@@ -104,8 +108,7 @@ def with_first_components(transform: Callable[..., Any]) -> Callable[..., Any]:
     return of_first_components
 
 
-# scikit-learn has no types, so its bases are Any.
-class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[misc, valid-type]
+class Model(Estimator):
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -113,12 +116,14 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     are mapped to scores (`_scoring`), and how scores are mapped to rows (`_lift`).
     """
 
+    #: Parameters that most models have.
+    n_components: Any
+    random_state: Any
     plan_: Plan
-    choice_: Any
     #: The name of a component, which a number follows: PC1, PC2, ...
     component_name = "PC"
     #: Tables of the fitted model, with names: see `lowdim.inspect`.
-    tables = Accessor("lowdim.inspect:ModelTables")
+    tables: Accessor[ModelTables] = Accessor("lowdim.inspect:ModelTables")
     #: Whether `set_output` holds for everything that consists of rows, or only where scikit-learn follows it.
     _frames_everywhere = True
     #: Whether NaN is allowed in the rows and means a missing value.
@@ -128,11 +133,17 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     __metadata_request__fit = WITHOUT_WEIGHTS
     __metadata_request__fit_transform = WITHOUT_WEIGHTS
     __metadata_request__partial_fit = WITHOUT_WEIGHTS
+    feature_names_in_: np.ndarray
+    n_samples_: int
+    solver_: str
+    status_: Status
     #: The attributes that a fit sets, for files. In shapes, k stands for `n_components_` and p for `n_features_in_`.
     fitted_attributes: ClassVar[dict[str, Kind | None]] = {
         "n_components_": Size("k"),
         "n_features_in_": Size("p"),
         "feature_names_in_": Sometimes(Names("p")),
+        # The names of columns that are no text, as text: scikit-learn's `feature_names_in_` is set for text only.
+        "_other_names_in": Sometimes(Names("p")),
         "n_samples_": Whole(1),
         "plan_": Instance("solvers.Plan"),
         "solver_": Text(),
@@ -142,9 +153,24 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         "_parent_callback_ctx": Unstored(),
     }
     #: The plots that fit the model: `model.plot.scree()` is `lowdim.plot.scree(model)`.
-    plot = Accessor("lowdim.plot:ModelPlots")
+    plot: Accessor[ModelPlots] = Accessor("lowdim.plot:ModelPlots")
     #: A page about the model and a table: `model.report(X, "report.html")` is `lowdim.report(X, ..., model=model)`.
-    report = Accessor("lowdim.reporting:of_model")
+    report: Accessor[Callable[..., Report]] = Accessor("lowdim.reporting:of_model")
+    #: What only lowdim, skl2onnx and the author of a model use, and `dir` of a model does not list.
+    _not_listed = frozenset(
+        {
+            "bootstrap_axes",
+            "coefficient_factors",
+            "component_name",
+            "fitted_attributes",
+            "held_out_scorer",
+            "onnx_converter",
+            "onnx_shape_calculator",
+            "open_rows",
+            "permutation_options",
+            "start_at",
+        }
+    )
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 
@@ -169,12 +195,12 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     @derived
     def n_components_(self) -> int:
         """The number of components."""
-        return int(self.components_.shape[0])
+        return int(self.components_.shape[0])  # type: ignore[attr-defined] # without it, the attribute is missing
 
     @derived
     def n_features_in_(self) -> int:
         """The number of columns."""
-        return int(self.components_.shape[1])
+        return int(self.components_.shape[1])  # type: ignore[attr-defined]
 
     # ---- What a subclass has to define
 
@@ -226,7 +252,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         self._fit(X, y, sample_weight, checkpoint=checkpoint)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
         source = self._fit(X, y, sample_weight, twice=True)
         return RowMap(source, self._scoring(), self._score_names, self._takes_nan).result()
@@ -284,7 +310,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     # ---- Scores, reconstructions and plans
 
     # `with_first_components` takes the argument n_components of all methods `transform`.
-    def transform(self, X: Any, *, n_components: int | None = None) -> Array:
+    def transform(self, X: Any, *, n_components: int | None = None) -> np.ndarray:
         """Scores of each row x of `X`, a linear map of x - mean_; one pass, and no copy of `X`.
 
         With `n_components`, those of the first components only; the model is not fitted again.
@@ -292,7 +318,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         check_is_fitted(self)
         return results(self._transform_maps(X))
 
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`.
 
         If `X` has fewer columns than there are components, they are the scores of the first ones, and those of the
@@ -418,7 +444,8 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 
     def _known_names(self, table: int) -> list[str] | None:
         """The names that the columns of a table had in the fit, if they had any."""
-        names = getattr(self, ("feature_names_in_", "target_names_in_")[table], None)
+        places = ("target_names_in_",) if table else ("feature_names_in_", "_other_names_in")
+        names = next((found for place in places if (found := getattr(self, place, None)) is not None), None)
         return None if names is None else [str(name) for name in names]
 
     def _wanted(self) -> list[str] | None:
@@ -435,7 +462,7 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
 
     def _importance(self) -> list[tuple[str, Array]]:
         """Columns of the printed table of a fitted model: a name, and a number for each component."""
-        variance = self.explained_variance_
+        variance = self.explained_variance_  # type: ignore[attr-defined] # models without it define their own table
         squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
         columns = squares if self.component_name == "PC" else [("sum of squares", variance)]
         if hasattr(self, "explained_variance_ratio_"):
@@ -450,6 +477,9 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
     def _describe_columns(self) -> str:
         """The columns that the model was fitted to, for the printed table."""
         return " and ".join(map(str, self._widths())) + " columns"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in self._not_listed]
 
     def __str__(self) -> str:
         if not self.__sklearn_is_fitted__():
@@ -530,9 +560,11 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
         """The source of `X`; its columns are recorded if `reset`, otherwise compared with those of the fit."""
         source = open_source(X, None if reset else self._wanted())
         p, names = source.shape[1], list(source.names or [])
-        expected = [] if reset else list(getattr(self, "feature_names_in_", []))
+        expected = [] if reset else self._wanted() or []
         plain = type(X) is np.ndarray and (reset or (not expected and p == self.n_features_in_))
-        known = not plain and source is not X and source.known_to_sklearn
+        # scikit-learn does not compare names that are no text.
+        same = bool(names) and names == expected
+        known = not plain and not same and source is not X and source.known_to_sklearn
         # scikit-learn cannot count the columns of an object of a user's own class, whatever it is read as.
         if known and any(hasattr(X, name) for name in ("shape", "__len__", "__array__")):
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -546,15 +578,20 @@ class Model(CallbackSupportMixin, TransformerMixin, Estimator):  # type: ignore[
             both = bool(names and expected)
             if p != self.n_features_in_:
                 raise other_width(p, self.n_features_in_, names_difference(expected, names) if both else "")
-            if both and names != expected:
-                raise other_names(None, names, expected)
-        if not reset:
-            check_namespace(self, source, method)
+        if reset:
+            self.__dict__.pop("_other_names_in", None)
+            if names and "feature_names_in_" not in self.__dict__:
+                self._other_names_in = np.asarray(names, dtype=object)
+            return source
+        if names and expected and names != expected:
+            raise other_names(None, names, expected, "X")
+        check_namespace(self, source, method)
         return source
 
     def _take_names(self, summary: Any) -> None:
         """Record the names of the columns of a summary, if it has any."""
         self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.pop("_other_names_in", None)
         names = names_of_tables(summary.names, [summary.n_features])[0]
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -106,6 +106,16 @@ class CCA(PairModel):
     """
 
     component_name = "pair"
+    correlations_: np.ndarray
+    singular_values_: np.ndarray
+    rank_: tuple[int, ...]
+    x_structure_: np.ndarray
+    y_structure_: np.ndarray
+    x_cross_structure_: np.ndarray
+    y_cross_structure_: np.ndarray
+    x_redundancy_: np.ndarray
+    y_redundancy_: np.ndarray
+    intercept_: np.ndarray
     fitted_attributes = {
         "correlations_": Numbers("k", most=1.0),
         "singular_values_": Numbers("k", sign="nonnegative", order="descending"),
@@ -130,7 +140,7 @@ class CCA(PairModel):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: int | Literal["cv"] | None = None,
         *,
         regularization: float | Sequence[float] = 0.0,
         scale: bool | Sequence[bool] = True,

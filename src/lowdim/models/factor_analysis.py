@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import special
@@ -71,6 +71,10 @@ _LIKELIHOOD = (
     "Assumes Gaussian rows, and many more of them than columns, as for the chi-square test. Each column may have its "
     "own noise variance; noise that columns share is taken for a factor."
 )
+
+
+#: The names of the rules for the number of factors, and other names of some, for type checkers.
+FactorRuleName = Literal["kaiser", "bic", "aic", "parallel", "horn", "parallel-factors", "map", "velicer", "cv"]
 
 
 class FactorAnalysis(LatentModel):
@@ -166,7 +170,7 @@ class FactorAnalysis(LatentModel):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: int | FactorRuleName | None = None,
         *,
         rotation: str | Rotation | None = None,
         scores: str = "regression",
@@ -183,6 +187,14 @@ class FactorAnalysis(LatentModel):
         self.solver = solver
         self.random_state = random_state
 
+    components_: np.ndarray
+    explained_variance_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    noise_variance_: np.ndarray
+    phi_: np.ndarray
+    rotation_matrix_: np.ndarray
+    rotation_gradient_: float
+    heywood_: np.ndarray
     fitted_attributes = {
         "components_": Numbers("k", "p"),
         "explained_variance_": Numbers("k", sign="nonnegative"),
@@ -224,19 +236,19 @@ class FactorAnalysis(LatentModel):
         return self._fit_to(summary, f" {advice}")
 
     @property
-    def loadings_(self) -> Array:
+    def loadings_(self) -> np.ndarray:
         """The loadings L, one column for each factor."""
         check_is_fitted(self)
         return self.components_.T
 
     @property
-    def uniquenesses_(self) -> Array:
+    def uniquenesses_(self) -> np.ndarray:
         """The uniquenesses psi."""
         check_is_fitted(self)
         return self.noise_variance_
 
     @property
-    def communalities_(self) -> Array:
+    def communalities_(self) -> np.ndarray:
         """The communalities diag(L phi L^T)."""
         check_is_fitted(self)
         xp = namespace(self.components_)
@@ -451,7 +463,7 @@ class FactorAnalysis(LatentModel):
         """The rotation, and the loadings that it makes simple: those of the standardized columns."""
         return rotation_of(self.rotation), W
 
-    def get_precision(self) -> Array:
+    def get_precision(self) -> np.ndarray:
         """The inverse of the model's covariance.
 
         It takes p^2 k operations, or p^3 in a Heywood case, in which the inverse of a k x k matrix would lose digits.

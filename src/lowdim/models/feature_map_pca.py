@@ -19,6 +19,7 @@ from ..features import FEATURE_MAPS, require_width
 from ..kernels import Kernel
 from ..linalg import require_normal
 from ..reading.rows import Rows
+from ..selection.rules import RuleName
 from ..solvers.problem import Plan
 from ..solvers.spectra.covariance import Solver
 from ..sources.opening import open_target
@@ -97,6 +98,18 @@ class FeatureMapPCA(Model):
     ({'x1^2': 1.0, 'x1 x2': 0.0, 'x2^2': 1.0}, 9.0)
     """
 
+    feature_map_: Any
+    feature_names_: list[str]
+    pca_: PCA
+    components_: np.ndarray
+    explained_variance_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    singular_values_: np.ndarray
+    mean_: np.ndarray
+    scale_: np.ndarray | None
+    noise_variance_: float
+    rank_: int
+    residual_: float
     fitted_attributes = {
         "feature_map_": Instance("features.*"),
         "feature_names_": ListOf(Text(), length="m"),
@@ -112,7 +125,7 @@ class FeatureMapPCA(Model):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: int | float | RuleName | None = None,
         *,
         feature_map: Any = "polynomial",
         standardize: bool = False,

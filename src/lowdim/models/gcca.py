@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -95,10 +95,20 @@ class GCCA(PairModel):
     """
 
     component_name = "comp"
+    rank_: tuple[int, ...]
+    rotations_: list[np.ndarray]
+    loadings_: list[np.ndarray]
+    structure_: list[np.ndarray]
+    means_: list[np.ndarray]
+    scales_: list[np.ndarray]
+    correlations_: np.ndarray
+    pair_correlations_: np.ndarray
+    eigenvalues_: np.ndarray
     #: In shapes, t is the number of tables, and p0, p1, ... are their numbers of columns.
     fitted_attributes = {
         "n_features_in_": Size("p0"),
         "feature_names_in_": Sometimes(Names("p0")),
+        "_other_names_in": Sometimes(Names("p0")),
         "rank_": TupleOf(Whole(), length="t"),
         "rotations_": ListOf(Numbers("p#", "k"), length="t"),
         "loadings_": ListOf(Numbers("p#", "k"), length="t"),
@@ -125,7 +135,7 @@ class GCCA(PairModel):
         self.scale = scale
         self.solver = solver
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit to the rows of two or more tables.
 
         Parameters

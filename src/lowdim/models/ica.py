@@ -19,6 +19,7 @@ from ..features import affine
 from ..linalg import divisor
 from ..reading.rows import Rows
 from ..selection.parallel_analysis import check_count
+from ..selection.rules import RuleName
 from ..solvers import ica, spectra
 from ..solvers.ica import ICA_SOLVERS
 from ..solvers.ica.fixed_point import FixedPointICA
@@ -154,6 +155,22 @@ class ICA(Model):
     """
 
     component_name = "IC"
+    n_passes_: int
+    n_iter_: int
+    gradient_norm_: float
+    mean_: np.ndarray
+    whitening_: np.ndarray
+    unmixing_: np.ndarray
+    components_: np.ndarray
+    mixing_: np.ndarray
+    noise_variance_: float
+    explained_variance_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    kurtosis_: np.ndarray
+    stability_: np.ndarray | None
+    densities_: list[Density]
+    loglike_: list[float]
+    sources_: np.ndarray
     fitted_attributes = {
         "n_passes_": Whole(),
         "n_iter_": Whole(),
@@ -184,7 +201,7 @@ class ICA(Model):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: int | float | RuleName | None = None,
         *,
         density: Any = "sech",
         extended: bool = True,
@@ -209,7 +226,7 @@ class ICA(Model):
         self.keep_sources = keep_sources
         self.random_state = random_state
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Any) -> np.ndarray:
         """Log-density of each row: sum_i ln p_i(u_i) + ln |det| of the unmixing.
 
         Outside the principal components that were kept, the density is Gaussian with variance `noise_variance_`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self, overload
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.arrays import all_finite, is_sparse
 from .._core.schema import Instance, Maybe, Names, Numbers, Sometimes, Text, TupleOf, Whole
 from ..errors import RankWarning, ResolutionWarning, warn_user
-from ..kernels import as_kernel, refuse_parameters
+from ..kernels import Kernel, as_kernel, refuse_parameters
 from ..linalg import signs
 from ..reading.map import RowMap
 from ..reading.rows import Rows
@@ -101,6 +101,16 @@ class KernelCCA(Model):
     """
 
     component_name = "pair"
+    target_names_in_: np.ndarray
+    rank_: tuple[int, ...]
+    correlations_: np.ndarray
+    singular_values_: np.ndarray
+    x_dual_coef_: np.ndarray
+    y_dual_coef_: np.ndarray
+    x_fit_: np.ndarray | None
+    y_fit_: np.ndarray | None
+    x_kernel_: Kernel | None
+    y_kernel_: Kernel | None
     #: In shapes, q is the number of columns of y, and m the number of rows of positive weight.
     fitted_attributes = {
         "target_names_in_": Sometimes(Names("q")),
@@ -137,7 +147,7 @@ class KernelCCA(Model):
         self.sigma = sigma
         self.regularization = regularization
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit to rows of two tables (or to two kernel matrices).
 
         Parameters
@@ -157,6 +167,10 @@ class KernelCCA(Model):
         source = self._fit(X, y, sample_weight, twice=True)
         return self._variates_map(source.members[0], 0).result()
 
+    @overload
+    def transform(self, X: Any, y: None = None, *, n_components: int | None = None) -> np.ndarray: ...
+    @overload
+    def transform(self, X: Any, y: Any, *, n_components: int | None = None) -> tuple[np.ndarray, np.ndarray]: ...
     def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
 

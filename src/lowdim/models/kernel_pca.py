@@ -31,7 +31,7 @@ from ..kernels import Gaussian, Kernel, Linear, as_kernel, no_width, refuse_para
 from ..linalg import divisor, require_rows
 from ..reading.map import RowMap
 from ..reading.rows import Rows
-from ..selection.kernel_width import SAMPLED_ROWS, compare_widths
+from ..selection.kernel_width import SAMPLED_ROWS, WidthChoice, compare_widths
 from ..solvers import kernel as kernel_solvers
 from ..solvers.kernel import KernelRequest
 from ..solvers.kernel.matrix import Components, KernelSolver, memory_allowed
@@ -143,6 +143,19 @@ class KernelPCA(Model):
 
     #: The coefficients z B + c of a point of the feature space in the features of X_fit_, as the pair of B and c.
     _expansion: Any
+    residual_: float
+    eigenvalues_: np.ndarray
+    eigenvectors_: np.ndarray | None
+    explained_variance_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    negative_mass_: float
+    error_: float | None
+    error_interval_: tuple[float | None, ...]
+    kernel_: Kernel | None
+    projection_: np.ndarray
+    offset_: np.ndarray
+    X_fit_: np.ndarray | None
+    width_choice_: WidthChoice
     fitted_attributes = {
         "residual_": Real("nonnegative"),
         "eigenvalues_": Numbers("k", sign="nonnegative", order="descending"),
@@ -178,7 +191,7 @@ class KernelPCA(Model):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: int | float | None = None,
         *,
         kernel: Any = "linear",
         gamma: float | None = None,
@@ -201,7 +214,7 @@ class KernelPCA(Model):
         self.preimage = preimage
         self.random_state = random_state
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit to `X` and return the scores of its rows. After an exact fit they need no further pass."""
         source = self._fit(X, y, sample_weight, twice=True)
         vectors = self.eigenvectors_
@@ -210,7 +223,7 @@ class KernelPCA(Model):
             return astype(vectors, lengths.dtype) * lengths[None, :]
         return self._scores_map(source).result()
 
-    def transform(self, X: Any, *, n_components: int | None = None) -> Array:
+    def transform(self, X: Any, *, n_components: int | None = None) -> np.ndarray:
         """Scores of the rows of `X`, block by block; with `n_components`, those of the first components only.
 
         With kernel="precomputed", each row of `X` holds the kernels of a new row with the rows of the fit.
@@ -224,7 +237,7 @@ class KernelPCA(Model):
         return True
 
     @available_if(_has_rows)
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows whose features are close to the points with these scores.
 
         With the linear kernel they are exact: mean + z W. Otherwise there is rarely a row with exactly these features.

@@ -83,6 +83,15 @@ class LatentModel(Model):
     solver: Any
     _gaussian: LatentGaussian
     _turn: Array | None
+    missing: Any
+    residual_: float
+    loglike_: list[float]
+    n_iter_: int
+    n_passes_: int
+    total_weight_: float
+    mean_: np.ndarray
+    scale_: np.ndarray | None
+    choice_: Choice
     fitted_attributes = {
         "residual_": Real("nonnegative"),
         "loglike_": ListOf(Real()),
@@ -376,7 +385,7 @@ class LatentModel(Model):
         joined = self._map(X, both, "posterior")
         return Posterior(joined[:, :k], namespace(joined).reshape(joined[:, k:], (-1, k, k)))
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Any) -> np.ndarray:
         """Log-density of the observed entries of each row; 0 for a row without any."""
         check_is_fitted(self)
         point = self._plug_in()
@@ -549,7 +558,7 @@ class LatentModel(Model):
         variance = xp.sum(g.predictive_terms(u, covariance) * tables, axis=0)
         return astype(guess, self._dtype), astype(xp.sqrt(variance), self._dtype)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Rows drawn from the fitted model."""
         check_is_fitted(self)
         check_count("n_samples", n_samples)
@@ -560,14 +569,14 @@ class LatentModel(Model):
         z = u @ to_numpy(g.loadings) + e * np.sqrt(to_numpy(g.noise))
         return asarray_like(to_numpy(g.mean) + z * to_numpy(g.scale), g.mean, dtype=self._dtype)
 
-    def get_covariance(self) -> Array:
+    def get_covariance(self) -> np.ndarray:
         """The model's covariance W^T W + diag(noise)."""
         check_is_fitted(self)
         g = self._gaussian
         W = g.loadings * g.scale
         return in_range(_add_diagonal(W.T @ W, g.noise * g.scale**2), self._dtype)
 
-    def get_precision(self) -> Array:
+    def get_precision(self) -> np.ndarray:
         """The inverse of the model's covariance: P = 1/noise - (W/noise)^T M^{-1} W/noise.
 
         Only the k x k matrix M = I + W diag(1/noise) W^T has to be inverted.

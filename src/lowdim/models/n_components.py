@@ -99,11 +99,11 @@ def _validator(
     return CrossValidator([scorer], source, folds, weights, tables=tables)
 
 
-def at_least_one(k: int, rule: str) -> int:
+def at_least_one(k: int | None, rule: str) -> int:
     """The number `k` that a rule chose, but at least one, with a warning if `k` is zero."""
-    if k < 1:
+    if not k:
         warn_user(
             f"n_components={rule!r} finds no component that is more than noise; one is kept nevertheless.",
             NoComponentWarning,
         )
-    return max(k, 1)
+    return k or 1

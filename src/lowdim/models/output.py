@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, update_wrapper
 from importlib import import_module
-from typing import Any, ClassVar
+from types import MethodType
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, overload
 
 import narwhals as nw
 import numpy as np
 import sklearn
 from sklearn import get_config
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -28,6 +28,9 @@ from ..sources.derived import in_order
 from ..sources.frame import is_spark
 from ..sources.opening import names_in, row_labels
 from ..table import Table
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Progress of a fit, or of results on their way to a file, reported to scikit-learn's callbacks.
 #
@@ -228,15 +231,19 @@ def importance_table(model: Any) -> Table:
 # Attributes that follow from others, for models that were not fitted but rebuilt from saved arrays.
 
 
-class derived:  # noqa: N801 (used as a decorator, like property)
+class derived(Generic[R]):  # noqa: N801 (used as a decorator, like property)
     """An attribute that is computed by a function of the object, unless the object has it: a fit sets it.
 
     If what the function needs is missing, so is the attribute.
     """
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
+    def __init__(self, function: Callable[[Any], R]) -> None:
         self._function, self.__doc__ = function, function.__doc__
 
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: Any, owner: type) -> R: ...
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self
@@ -253,9 +260,9 @@ class derived:  # noqa: N801 (used as a decorator, like property)
 # when the accessor is used, so that matplotlib, for example, is needed only by those who plot.
 
 
-class Accessor:
-    """A descriptor: `model.name` is what the class or function that `place` ("package.module:name") names makes of the
-    model.
+class Accessor(Generic[R]):
+    """A descriptor: `model.name` is an object of the class that `place` ("package.module:name") names, for this model,
+    or the function that it names as a method of the model.
 
     `Model.name`, without an instance, is the class or function itself, for documentation.
     """
@@ -263,18 +270,34 @@ class Accessor:
     def __init__(self, place: str) -> None:
         self.place = place
 
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
+    @overload
+    def __get__(self, model: None, owner: type) -> Any: ...
+    @overload
+    def __get__(self, model: Any, owner: type) -> R: ...
+    def __get__(self, model: Any, owner: type) -> Any:
         module, name = self.place.split(":")
         found = getattr(import_module(module), name)
-        return found if model is None else found(model)
+        if model is None:
+            return found
+        return found(model) if isinstance(found, type) else MethodType(found, model)
 
 
 @dataclass(frozen=True)
-class Offer:
-    """A function whose first argument is a fitted model, and for which fitted models it is meant."""
+class Offer(Generic[P, R]):
+    """A function whose first argument is a fitted model, and for which fitted models it is meant.
 
-    function: Callable[..., Any]
+    As an attribute of a class of `Offers`, it is a method with the other arguments.
+    """
+
+    function: Callable[Concatenate[Any, P], R]
     fits: Callable[[Any], bool]
+
+    @overload
+    def __get__(self, offers: None, owner: type) -> Callable[Concatenate[Any, P], R]: ...
+    @overload
+    def __get__(self, offers: Offers, owner: type) -> Callable[P, R]: ...
+    def __get__(self, offers: Offers | None, owner: type) -> Any:
+        return self.function if offers is None else offers._method(self.function.__name__)
 
     @property
     def brief(self) -> str:
@@ -287,23 +310,31 @@ class Offers:
 
     #: What is offered, such as "table" or "plot", for messages.
     what: ClassVar[str]
-    offers: ClassVar[Mapping[str, Offer]]
+    #: The attributes of the class that are an `Offer`.
+    offers: ClassVar[dict[str, Offer[..., Any]]]
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
+    def __init_subclass__(cls) -> None:
+        cls.offers = {name: offer for name, offer in vars(cls).items() if isinstance(offer, Offer)}
+
+    # Type checkers do not see this, so that a name which is not offered is an error for them.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            return self._method(name)
+
+    def _method(self, name: str) -> Any:
+        """The function of this name as a method of the model; an error if it does not fit the model."""
         check_is_fitted(self._model)
         offer = self.offers.get(name)
         if offer is None or not offer.fits(self._model):
             known = f"{type(self._model).__name__} has no {self.what} {name!r}"
             raise AttributeError(f"{known}; it has {', '.join(self._names())}.")
-        bound: Any = update_wrapper(partial(offer.function, self._model), offer.function)
-        # Otherwise the signature would be that of the function, with the model as its first argument.
-        del bound.__wrapped__
-        return bound
+        return MethodType(offer.function, self._model)
 
     def _names(self) -> list[str]:
         return [name for name, offer in self.offers.items() if offer.fits(self._model)]
@@ -350,11 +381,32 @@ except ModuleNotFoundError:
         return fit
 
 
-if hasattr(BaseEstimator, "_html_repr"):
-    Estimator = BaseEstimator
+if TYPE_CHECKING:
+
+    class Estimator:
+        """What models have from scikit-learn, whose classes have no types: as bases, they would let every name pass."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def get_metadata_routing(self) -> Any: ...
+        def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self: ...
+        def set_fit_request(self, *, sample_weight: bool | str | None = ...) -> Self: ...
+        def set_partial_fit_request(self, *, sample_weight: bool | str | None = ...) -> Self: ...
+        def set_transform_request(self, *, n_components: bool | str | None = ...) -> Self: ...
+        def set_predict_request(self, *, n_components: bool | str | None = ...) -> Self: ...
+        def set_score_request(self, *, sample_weight: bool | str | None = ...) -> Self: ...
+        def set_callbacks(self, *callbacks: Any) -> Self: ...
+        def _html_repr(self) -> str: ...
+        def __sklearn_tags__(self) -> Any: ...
+
+elif hasattr(BaseEstimator, "_html_repr"):
+
+    class Estimator(CallbackSupportMixin, TransformerMixin, BaseEstimator):
+        """The bases of all models."""
+
 else:
 
-    class Estimator(BaseEstimator):  # type: ignore[no-redef, misc]
+    class Estimator(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """An estimator whose HTML is made by `_html_repr`, as in newer versions."""
 
         def _html_repr(self) -> str:

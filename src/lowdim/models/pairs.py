@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -31,6 +31,7 @@ from ..linalg import divisor, signs
 from ..reading.map import RowMap
 from ..reading.rows import Rows
 from ..reading.summarize import check_weights, weights_for
+from ..selection.rules import Choice
 from ..solvers import pairs
 from ..solvers.pairs.reductions import (
     REDUCTIONS,
@@ -49,6 +50,7 @@ from ..sources.base import Source
 from ..sources.beside import BesideSource, require_one_device
 from ..sources.opening import can_be_opened, open_source, open_target
 from ..summaries.base import names_of_tables, require_nonempty
+from ..summaries.moments import ScatterSummary
 from .base import (
     Model,
     add_rows,
@@ -126,9 +128,24 @@ class PairModel(Model):
 
     _relates_y = True
     solver: Any
+    scale: Any
+    rank_: Any
     #: The dtype of each table, which is that of its means, scales, loadings and predictions. What belongs to several
     #: tables, such as correlations and coefficients, has the dtype of the first one.
     _dtypes: Dtypes
+    n_passes_: int
+    total_weight_: float
+    choice_: Choice
+    summary_: ScatterSummary
+    target_names_in_: np.ndarray
+    x_mean_: np.ndarray
+    x_scale_: np.ndarray
+    x_rotations_: np.ndarray
+    x_loadings_: np.ndarray
+    y_mean_: np.ndarray
+    y_scale_: np.ndarray
+    y_rotations_: np.ndarray
+    y_loadings_: np.ndarray
     fitted_attributes = {
         "n_passes_": Whole(),
         "total_weight_": Real("positive"),
@@ -156,7 +173,7 @@ class PairModel(Model):
         """The largest number of components for tables of these widths."""
         return min(groups)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit to the rows of two tables.
 
         Parameters
@@ -247,6 +264,10 @@ class PairModel(Model):
         maps = [RowMap(table, self._scoring(i), self._score_names) for i, table in enumerate(source.members)]
         return framed_results(self, maps, X, y)
 
+    @overload
+    def transform(self, X: Any, y: None = None, *, n_components: int | None = None) -> np.ndarray: ...
+    @overload
+    def transform(self, X: Any, y: Any, *, n_components: int | None = None) -> tuple[np.ndarray, np.ndarray]: ...
     def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
 
@@ -275,6 +296,10 @@ class PairModel(Model):
         maps = partial(first_components(self, n_components)._transform_maps, y=y)
         return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
 
+    @overload
+    def inverse_transform(self, X: Any, y: None = None) -> np.ndarray: ...
+    @overload
+    def inverse_transform(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]: ...
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables.
 
@@ -340,19 +365,22 @@ class PairModel(Model):
             return pairs.plan(rows, self._request(rows.widths), self.solver)
         check_cv_rows(rows.joint.shape[0])
         job = TablesJob.of(rows)
+        # Models with this rule have a scorer.
+        able: Any = self
         joint: Any = rows.joint
         wide = job.is_wide and job.allows_gram
-        if self.solver == "auto" and (not wide or makes_summary(self.held_out_scorer(), joint.source, joint.weights)):
+        if self.solver == "auto" and (not wide or makes_summary(able.held_out_scorer(), joint.source, joint.weights)):
             return CovarianceReduction().plan(job, "the merged summaries of the folds are all that it needs")
         return pairs.plan_job(job, self.solver)
 
     def _fit_rows(self, rows: Tables) -> None:
+        able: Any = self
         joint: Any = rows.joint
         dtypes = dtypes_of(rows.each)
         self.__dict__.pop("choice_", None)
         passes = 0
         if self._is_cross_validated():
-            self.choice_, total, passes = apply_cv_rule(self.held_out_scorer(), joint.source, joint.weights)
+            self.choice_, total, passes = apply_cv_rule(able.held_out_scorer(), joint.source, joint.weights)
             if self.solver == "auto" and total is not None:
                 # The model is fitted to the merged summaries of the folds.
                 self._fit_from(total, dtypes, passes=passes)

@@ -26,9 +26,10 @@ from ..features import affine
 from ..linalg import divisor
 from ..reading.rows import Rows
 from ..selection.fold_methods import HeldOutScorer, PermutationOptions
+from ..selection.rules import Choice, RuleName
 from ..selection.scorers import PrincipalScorer, SpectralScorer
 from ..solvers import spectra
-from ..solvers.problem import Plan, Spectrum, leading_count, with_passes
+from ..solvers.problem import Plan, Spectrum, Tail, leading_count, with_passes
 from ..solvers.spectra.covariance import Solver
 from ..sources.derived import mean_of_results
 from .base import check_flags, count_components, first_components, is_cv
@@ -126,12 +127,22 @@ class PCA(SpectralModel):
     """
 
     #: None unless a fit sets it: a model may also be rebuilt from its components, mean and variances.
-    scale_: Any = None
+    scale_: np.ndarray | None = None
     #: How much more than the share of the variance that `n_components` asks for the components must reach.
     _beyond_share = 0.0
     #: Whether whitening drops directions without variance.
     _drops_flat = True
     bootstrap_axes = DENSITY_AXES
+    components_: np.ndarray
+    explained_variance_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    singular_values_: np.ndarray
+    noise_variance_: float
+    tail_: Tail
+    total_weight_: float
+    rank_: int
+    rank_cut_: float
+    choice_: Choice
     fitted_attributes = {
         "scale_": Maybe(Numbers("p", sign="positive")),
         "components_": Numbers("k", "p", orthonormal="rows"),
@@ -156,7 +167,7 @@ class PCA(SpectralModel):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: int | float | RuleName | None = None,
         *,
         whiten: bool = False,
         standardize: bool = False,
@@ -195,14 +206,14 @@ class PCA(SpectralModel):
             spectrum, the_plan = spectra.solve(rows, self._request_for(rows), solver)
         return spectrum, with_passes(the_plan, passes + the_plan.passes)
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Any) -> np.ndarray:
         """Scores with variances lambda_k, that is, `transform` without whitening; always an array, regardless of
         `set_output`."""
         check_is_fitted(self)
         Z = self._map(X, self._scoring(), "scores")
         return Z * astype(namespace(Z).sqrt(self.explained_variance_), Z.dtype)[None, :] if self.whiten else Z
 
-    def reconstruction_error(self, X: Any, *, scaled: bool = False, n_components: int | None = None) -> Array:
+    def reconstruction_error(self, X: Any, *, scaled: bool = False, n_components: int | None = None) -> np.ndarray:
         """Squared distance of each row to its reconstruction, ||x - W^T W x||^2 for centred x.
 
         With `scaled`, the columns are divided by `scale_`, if the model standardizes. With `n_components`, only the
@@ -219,7 +230,7 @@ class PCA(SpectralModel):
 
         return self._map(X, error, "reconstruction_error")
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Any) -> np.ndarray:
         """Log-density of each row under N(mean, C) with C = W^T (Lambda - sigma2 I) W + sigma2 I.
 
         ln p(x) = -(1/2) [D ln 2 pi + sum_k ln lambda_k + (D-K) ln sigma2 + sum_k z_k^2 / lambda_k + |rest|^2 / sigma2],
@@ -252,13 +263,13 @@ class PCA(SpectralModel):
         X, _ = self._by_name(X, y, fitted=True)
         return mean_of_results(self.score_samples(X))
 
-    def get_covariance(self) -> Array:
+    def get_covariance(self) -> np.ndarray:
         """The model's covariance C = W^T (Lambda - sigma2 I) W + sigma2 I (in the units of the rows)."""
         check_is_fitted(self)
         C = self._spectral_matrix(self.explained_variance_, self.noise_variance_)
         return C if self.scale_ is None else C * self.scale_[:, None] * self.scale_[None, :]
 
-    def get_precision(self) -> Array:
+    def get_precision(self) -> np.ndarray:
         """The inverse of the model's covariance, W^T (1/Lambda - I/sigma2) W + I/sigma2, without a matrix inversion.
 
         If there are directions without variance, it is the pseudo-inverse, with a warning.
@@ -271,7 +282,7 @@ class PCA(SpectralModel):
         return C if self.scale_ is None else C / self.scale_[:, None] / self.scale_[None, :]
 
     @property
-    def loadings_(self) -> Array:
+    def loadings_(self) -> np.ndarray:
         """The loadings w_k sqrt(lambda_k) as columns."""
         check_is_fitted(self)
         return (self.components_ * namespace(self.components_).sqrt(self.explained_variance_)[:, None]).T
@@ -328,7 +339,7 @@ class PCA(SpectralModel):
             if rule.needs != "folds":
                 self.choice_, k = chosen_by(rule, eigenvalues_for(rule, spectrum, self.ddof), self._seed())
             elif hasattr(self, "choice_"):
-                k = at_least_one(int(self.choice_.k), rule.name)
+                k = at_least_one(self.choice_.k, rule.name)
             else:
                 raise rule_needs_rows(rule.name)
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
-from .._core.arrays import Array
+import numpy as np
+
 from ..errors import choice
 from ..reading.map import map_rows
 from ..solvers.pairs.pls import principal_regression
@@ -82,7 +83,7 @@ class PCR(LatentRegression):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: int | Literal["cv"] | None = 2,
         *,
         select: str = "variance",
         scale: bool | Sequence[bool] = False,
@@ -93,7 +94,7 @@ class PCR(LatentRegression):
         self.scale = scale
         self.solver = solver
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit to `X` and `y`, then return the scores of `X`."""
         source: Any = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source.members[0], self._scoring())
@@ -115,7 +116,7 @@ class PCR(LatentRegression):
         return principal_views if self.select == "variance" else None
 
     @property
-    def components_(self) -> Array:
+    def components_(self) -> np.ndarray:
         """The principal components as rows, as in PCA."""
         return self.x_weights_.T
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from .._core.arrays import to_numpy
 from .._core.schema import Numbers
@@ -95,7 +97,7 @@ class PLSRegression(LatentRegression):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: int | Literal["cv"] | None = 2,
         *,
         scale: bool | Sequence[bool] = True,
         algorithm: str = "kernel",
@@ -178,6 +180,7 @@ class PLSCanonical(LatentRegression):
     """
 
     component_name = "comp"
+    covariances_: np.ndarray
     fitted_attributes = {"covariances_": Numbers("k", sign="nonnegative")}
     _not_taken = {
         "copy": NEVER_OVERWRITTEN,
@@ -239,6 +242,9 @@ class PLSSVD(PairModel):
     """
 
     component_name = "comp"
+    x_weights_: np.ndarray
+    y_weights_: np.ndarray
+    covariances_: np.ndarray
     fitted_attributes = {
         "x_weights_": Numbers("p", "k"),
         "y_weights_": Numbers("q", "k"),

@@ -16,7 +16,7 @@ from ..reading.rows import Rows
 from ..selection.choose import MissingScorer
 from ..selection.criteria import Eigenvalues
 from ..selection.fold_methods import HeldOutScorer
-from ..selection.rules import Rule
+from ..selection.rules import Rule, RuleName
 from ..selection.scorers import LatentScorer, PrincipalScorer, SpectralScorer
 from ..solvers import spectra
 from ..solvers.latent import LATENT_SOLVERS
@@ -108,7 +108,7 @@ class PPCA(LatentModel):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: int | RuleName | None = None,
         *,
         prior: str | None = None,
         standardize: bool = False,
@@ -123,6 +123,10 @@ class PPCA(LatentModel):
         self.solver = solver
         self.random_state = random_state
 
+    components_: np.ndarray
+    explained_variance_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    noise_variance_: float
     fitted_attributes = {
         "components_": Numbers("k", "p", orthonormal="rows"),
         "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
@@ -167,7 +171,7 @@ class PPCA(LatentModel):
         return SpectralScorer(bool(self.standardize))
 
     @property
-    def loadings_(self) -> Array:
+    def loadings_(self) -> np.ndarray:
         """The loadings w_k = sqrt(lambda_k - sigma2) times component k, as columns."""
         check_is_fitted(self)
         g = self._gaussian

@@ -17,7 +17,6 @@ from .._core.arrays import (
     Beside,
     all_finite,
     astype,
-    compute_lazy,
     cumulative_sum,
     dense,
     in_range,
@@ -34,7 +33,8 @@ from ..reading.rows import Rows
 from ..reading.summarize import check_weights
 from ..selection.bootstrapping import Jackknife, jackknife
 from ..solvers.pairs.views import PairFit, Views
-from ..sources.opening import hold_files, rows_are_ordered
+from ..solvers.problem import Tail
+from ..sources.opening import entries_of_target, rows_are_ordered
 from ..summaries.moments import Moments
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, Maps, results
@@ -59,6 +59,17 @@ class LatentRegression(PairModel):
     coefficients for all numbers of components are cumulative sums of r_j q_j^T.
     """
 
+    x_weights_: np.ndarray
+    y_weights_: np.ndarray
+    explained_variance_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    y_explained_variance_ratio_: np.ndarray
+    tail_: Tail
+    noise_variance_: float
+    rank_: int
+    rank_cut_: float
+    intercept_: np.ndarray
+    _y_on_x: np.ndarray
     fitted_attributes = {
         "x_weights_": Numbers("p", "k"),
         "y_weights_": Numbers("q", "k"),
@@ -77,12 +88,12 @@ class LatentRegression(PairModel):
     __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
 
     @property
-    def coef_(self) -> Array:
+    def coef_(self) -> np.ndarray:
         """Regression coefficients in the units of the columns, (n_targets, n_features)."""
         check_is_fitted(self)
         return in_widest_range("coef_", lambda R, Q: Q @ R.T, *self.coefficient_factors())
 
-    def predict(self, X: Any, n_components: int | None = None) -> Array:
+    def predict(self, X: Any, n_components: int | None = None) -> np.ndarray:
         """Predictions of y for the rows of `X`, from the first `n_components` components (default: all);
         a vector if y was one in the fit."""
         check_is_fitted(self)
@@ -114,13 +125,12 @@ class LatentRegression(PairModel):
         if not rows_are_ordered(X):
             return r2_in_one_pass(self, X, y, sample_weight)
         X, y, sample_weight = self._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
-        y = hold_files(y, self._known_names(1))
-        # Responses may be sparse, in Dask or on a device, as in `fit`.
-        y, sample_weight = (to_numpy(a) if is_array(a) else a for a in (dense(compute_lazy(y)), sample_weight))
-        return float(r2_score(y, to_numpy(self.predict(X)), sample_weight=sample_weight))
+        truth = entries_of_target(y, self._known_names(1))
+        weights = to_numpy(sample_weight) if is_array(sample_weight) else sample_weight
+        return float(r2_score(truth, to_numpy(self.predict(X)), sample_weight=weights))
 
     @property
-    def coef_path_(self) -> Array:
+    def coef_path_(self) -> np.ndarray:
         """Coefficients with 1, 2, ..., `n_components_` components, (`n_components_`, n_targets, n_features)."""
         check_is_fitted(self)
 
@@ -131,7 +141,7 @@ class LatentRegression(PairModel):
         return in_widest_range("coef_path_", path, *self.coefficient_factors())
 
     @property
-    def vip_(self) -> Array:
+    def vip_(self) -> np.ndarray:
         """Variable importance in projection, sqrt(p sum_k s_k w_jk^2 / sum_k s_k), where s_k is the sum of squares of y
         that component k explains. The average of their squares is one."""
         check_is_fitted(self)
@@ -158,12 +168,12 @@ class LatentRegression(PairModel):
         check_is_fitted(self)
         return jackknife(self, X, y, cv, sample_weight)
 
-    def scores(self, X: Any) -> Array:
+    def scores(self, X: Any) -> np.ndarray:
         """Scores of the rows of `X`, always as an array, regardless of `set_output`."""
         check_is_fitted(self)
         return self._map(X, self._scoring(), "scores")
 
-    def reconstruction_error(self, X: Any, *, scaled: bool = False, n_components: int | None = None) -> Array:
+    def reconstruction_error(self, X: Any, *, scaled: bool = False, n_components: int | None = None) -> np.ndarray:
         """Squared distance of each row to its reconstruction from the scores, |x - P t|^2 for centred x.
 
         With `scaled`, the columns are divided by `x_scale_`. With `n_components`, only the first components are used.

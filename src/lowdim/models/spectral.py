@@ -7,6 +7,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._core.schema import Dtype, Instance, Numbers, Real, Sometimes
@@ -24,6 +25,7 @@ from ..solvers import spectra
 from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, total_weight
 from ..solvers.spectra.covariance import Solver
 from ..summaries.base import require_nonempty
+from ..summaries.moments import ScatterSummary
 from .base import Model, add_rows, can_partial_fit, copy_of, count_components, is_cv
 from .n_components import check_cv_rows
 
@@ -41,6 +43,11 @@ class SpectralModel(Model):
 
     #: Whether `ddof` is not a parameter of the class.
     _fixed_ddof = False
+    residual_: float
+    mean_: np.ndarray
+    summary_: ScatterSummary
+    solver: Any
+    ddof: int
     fitted_attributes = {
         "residual_": Real("nonnegative"),
         "mean_": Numbers("p"),
@@ -57,7 +64,8 @@ class SpectralModel(Model):
         return self.solver
 
     def _check_parameters(self) -> None:
-        if isinstance(self.ddof, bool) or not isinstance(self.ddof, numbers.Integral) or self.ddof not in (0, 1):
+        ddof: Any = self.ddof
+        if isinstance(ddof, bool) or not isinstance(ddof, numbers.Integral) or int(ddof) not in (0, 1):
             raise ValueError(f"ddof={self.ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
 
     def _request(self, n: int | None, p: int) -> Request:

@@ -137,7 +137,7 @@ class Whitening(SpectralModel):
         self,
         kind: str = "pca",
         *,
-        n_components: Any = None,
+        n_components: int | float | None = None,
         regularization: float | str = 0.0,
         relative: bool = False,
         solver: str | Solver = "auto",
@@ -166,6 +166,8 @@ class Whitening(SpectralModel):
             self._set_fourth(_fourth_moment(rows, spectrum), spectrum.n_rows, spectrum.weight)
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
 
+    shrinkage_: float
+    explained_variance_: np.ndarray
     fitted_attributes = {
         "shrinkage_": Real("nonnegative", most=1.0),
         "explained_variance_": Numbers("*", sign="positive", order="descending"),
@@ -177,13 +179,13 @@ class Whitening(SpectralModel):
     }
 
     @derived
-    def components_(self) -> Array:
+    def components_(self) -> np.ndarray:
         """W, a p x p matrix that is not kept. A MemoryError says how large it is if it does not fit into memory."""
         W = self._whitener.dense("components_")
         return W if self._column_scale is None else W / self._column_scale[None, :]
 
     @derived
-    def inverse_(self) -> Array:
+    def inverse_(self) -> np.ndarray:
         """The (pseudo-)inverse of W, a p x p matrix that is not kept."""
         B = self._colourer.dense("inverse_")
         return B if self._column_scale is None else B * self._column_scale[:, None]

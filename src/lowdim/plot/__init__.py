@@ -3,38 +3,47 @@
 Every plot takes `ax=` and returns the axes it drew on. Colours, fonts and sizes are those of the style in use.
 """
 
-from ..models.output import Offer, Offers
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Concatenate
+
+from ..models.output import Offer, Offers, P, R
 from .components import convergence, cumulative, densities, loading_bars, loadings, scree, sources
 from .maps import biplot, contours, correlation_circle, outliers, scores
 from .pairs import coefficients, correlations, predictions, structure, validation, variates, vip
 from .rows import missing, reconstructions
 
-_FUNCTIONS = (
-    scree,
-    cumulative,
-    scores,
-    biplot,
-    correlation_circle,
-    loadings,
-    loading_bars,
-    reconstructions,
-    outliers,
-    variates,
-    correlations,
-    structure,
-    validation,
-    vip,
-    coefficients,
-    predictions,
-    contours,
-    densities,
-    sources,
-    missing,
-    convergence,
-)
+__all__ = [
+    "PLOTS",
+    "ModelPlots",
+    "biplot",
+    "coefficients",
+    "contours",
+    "convergence",
+    "correlation_circle",
+    "correlations",
+    "cumulative",
+    "densities",
+    "loading_bars",
+    "loadings",
+    "missing",
+    "outliers",
+    "predictions",
+    "reconstructions",
+    "scores",
+    "scree",
+    "sources",
+    "structure",
+    "validation",
+    "variates",
+    "vip",
+]
 
-#: All plots, by name.
-PLOTS: dict[str, Offer] = {function.__name__: Offer(function, function.__dict__["fits"]) for function in _FUNCTIONS}
+
+def _of(plot: Callable[Concatenate[Any, P], R]) -> Offer[P, R]:
+    """A plot as a method of the models that it is meant for."""
+    return Offer(plot, plot.__dict__["fits"])
 
 
 class ModelPlots(Offers):
@@ -51,7 +60,28 @@ class ModelPlots(Offers):
     """
 
     what = "plot"
-    offers = PLOTS
+    scree = _of(scree)
+    cumulative = _of(cumulative)
+    scores = _of(scores)
+    biplot = _of(biplot)
+    correlation_circle = _of(correlation_circle)
+    loadings = _of(loadings)
+    loading_bars = _of(loading_bars)
+    reconstructions = _of(reconstructions)
+    outliers = _of(outliers)
+    variates = _of(variates)
+    correlations = _of(correlations)
+    structure = _of(structure)
+    validation = _of(validation)
+    vip = _of(vip)
+    coefficients = _of(coefficients)
+    predictions = _of(predictions)
+    contours = _of(contours)
+    densities = _of(densities)
+    sources = _of(sources)
+    missing = _of(missing)
+    convergence = _of(convergence)
 
 
-__all__ = ["PLOTS", "ModelPlots", *(function.__name__ for function in _FUNCTIONS)]
+#: All plots, by name.
+PLOTS = ModelPlots.offers

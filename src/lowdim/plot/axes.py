@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache, wraps
-from typing import Any
+from typing import Any, Concatenate
 from unicodedata import category
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import inspect
 from .._core.arrays import Array, concat_rows, dense, to_numpy
 from ..errors import missing_extra
-from ..inspect.tables import names_expected
+from ..models.output import P, R
 from ..sources.base import Source
 from ..sources.opening import open_source
 from ..table import clean, cut
@@ -151,15 +151,18 @@ def whole_ticks(axis: Any) -> None:
 # The decorator of plots: for which models a plot is meant, and the error for others.
 
 
-def shows(what: str, fits: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+Plot = Callable[Concatenate[Any, P], R]
+
+
+def shows(what: str, fits: Callable[[Any], bool]) -> Callable[[Plot[P, R]], Plot[P, R]]:
     """A plot of `what` (a noun) for the fitted models for which `fits` is true; it becomes an attribute of the plot.
 
     The plot refuses others, and models that are not fitted, before it draws.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Plot[P, R]) -> Plot[P, R]:
         @wraps(function)
-        def plot(model: Any, *args: Any, **options: Any) -> Any:
+        def plot(model: Any, *args: P.args, **options: P.kwargs) -> R:
             if hasattr(model, "fit"):
                 check_is_fitted(model)
             if not fits(model):
@@ -170,7 +173,7 @@ def shows(what: str, fits: Callable[[Any], bool]) -> Callable[[Callable[..., Any
             return function(model, *args, **options)
 
         plot.fits = fits  # type: ignore[attr-defined]
-        return plot
+        return plot  # type: ignore[return-value] # the name of the first argument is lost
 
     return decorate
 
@@ -237,7 +240,7 @@ def axis_label(model: Any, k: int) -> str:
 
 def read_rows(model: Any, X: Any, most: int | None = None) -> Array:
     """The rows as one array of their own library, all of them or the first `most`; one pass over what is needed."""
-    source = open_source(X, names_expected(model))
+    source = open_source(X, model._wanted())
     blocks: list[Array] = []
     for block in source.blocks(1 << 16 if most is None else most):
         blocks.append(dense(block))
@@ -249,7 +252,7 @@ def read_rows(model: Any, X: Any, most: int | None = None) -> Array:
 def named_rows(model: Any, rows: Array) -> Source:
     """Rows that were computed, with the names of columns that the model expects."""
     source = open_source(rows)
-    source.names = names_expected(model)
+    source.names = model._wanted()
     return source
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ..summaries.triangle import Triangle
 from . import axes
 from .axes import has, make_axes, shows
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 # The variance of the components: scree and cumulative proportion.
 
 
@@ -28,7 +31,7 @@ _MOST, _MOST_CHOSEN = 40, 200
 
 
 @shows("the variance of components", lambda model: isinstance(model, Choices) or hasattr(model, "explained_variance_"))
-def scree(model: Any, choices: Choices | None = None, *, threshold: str | None = "parallel", ax: Any = None) -> Any:
+def scree(model: Any, choices: Choices | None = None, *, threshold: str | None = "parallel", ax: Any = None) -> Axes:
     """The variance of each component, with the numbers of components that the rules choose.
 
     Parameters
@@ -109,7 +112,7 @@ def _choices_of(model: Any) -> Choices | None:
 
 
 @shows("proportions of the variance", has("explained_variance_ratio_"))
-def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Any:
+def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Axes:
     """The proportion of the variance that the first components explain together, with a line at 90%.
 
     Parameters
@@ -241,7 +244,7 @@ DIVERGING = "RdBu_r"
 
 
 @shows("loadings", has_loadings)
-def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: Any = None) -> Any:
+def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: Any = None) -> Axes:
     """The loadings as a heatmap: columns of the table by components.
 
     Parameters
@@ -301,7 +304,7 @@ def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: An
 @shows("loadings", has_loadings)
 def loading_bars(
     model: Any, component: Any = 1, *, table: str | int = 0, bootstrap: Bootstrap | None = None, ax: Any = None
-) -> Any:
+) -> Axes:
     """The loadings of one component as sorted bars, with bootstrap intervals.
 
     Parameters
@@ -347,7 +350,7 @@ def loading_bars(
 
 
 @shows("the steps of an iteration", lambda model: len(getattr(model, "loglike_", ())) > 1)
-def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Any:
+def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Axes:
     """The log-likelihood at each step of the fit (EM, Newton's method, ICA).
 
     Parameters
@@ -402,7 +405,7 @@ _MOST_SOURCES = 12
 
 
 @shows("densities of sources", has("densities_", "mixing_"))
-def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> Any:
+def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> Axes:
     """Histograms of the sources with the density that the model assumes for each.
 
     Parameters
@@ -455,7 +458,7 @@ def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> 
 
 
 @shows("sources", has("densities_", "mixing_"))
-def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, ax: Any = None) -> Any:
+def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, ax: Any = None) -> Axes:
     """The course of each source over the rows, in their order.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,12 +10,15 @@ from .. import inspect
 from .._core.arrays import asarray_like
 from ..errors import choice, not_one_for_each_row
 from ..inspect.diagnostics import categories, diagnose, ellipse, hull
-from ..inspect.tables import has_loadings, has_scores, names_expected
+from ..inspect.tables import has_loadings, has_scores
 from ..selection.parallel_analysis import check_level
 from ..sources.opening import by_name, row_labels
 from . import axes
 from .axes import has, make_axes, shows
 from .components import DIVERGING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Rows as points of a map: which of them are drawn, their groups with ellipses or hulls around them, and labels.
 
@@ -66,7 +69,7 @@ class RowsShown:
         index = row_labels(X)
         #: What the model reads: the rows, the second table and the weights, if there are any.
         self.X, self.y, groups, labels, self.sample_weight = by_name(
-            X, y, wanted=names_expected(model), groups=groups, labels=labels, sample_weight=sample_weight
+            X, y, wanted=model._wanted(), groups=groups, labels=labels, sample_weight=sample_weight
         )
         #: Whether the labels are row numbers.
         self._counted = labels is True and index is None
@@ -160,7 +163,7 @@ def scores(
     outline: str | None = "ellipse",
     level: float = 0.95,
     ax: Any = None,
-) -> Any:
+) -> Axes:
     """A map of the rows by their scores, with labels, and with groups in ellipses or hulls.
 
     Parameters
@@ -253,7 +256,7 @@ _LEVELS = 12
     "scores over the plane of two columns",
     lambda model: getattr(model, "n_features_in_", None) == 2 and _has_scores(model),
 )
-def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: Any = None) -> Any:
+def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: Any = None) -> Axes:
     """The scores of one component as contours over the plane, for models of two columns such as kernel PCA.
 
     Parameters
@@ -327,7 +330,7 @@ def outliers(
     labels: Any = None,
     sample_weight: Any = None,
     ax: Any = None,
-) -> Any:
+) -> Axes:
     """T2 against Q of each row, with the limits that few usual rows exceed.
 
     Parameters
@@ -412,7 +415,7 @@ def biplot(
     outline: str | None = None,
     level: float = 0.95,
     ax: Any = None,
-) -> Any:
+) -> Axes:
     """Rows as points and columns as arrows, in one map.
 
     Parameters
@@ -481,7 +484,7 @@ def biplot(
 
 
 @shows("correlations of columns with two components", lambda model: has_scores(model) and model.n_components_ > 1)
-def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None, *, ax: Any = None) -> Any:
+def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None, *, ax: Any = None) -> Axes:
     """Correlations of the columns with two components, as arrows within the unit circle.
 
     Parameters

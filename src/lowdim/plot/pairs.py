@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import inspect
-from ..inspect.tables import has_coefficients, has_structure, has_vip, names_expected
+from ..inspect.tables import has_coefficients, has_structure, has_vip
 from ..selection.bootstrapping import Bootstrap
 from ..selection.cross_validation import CrossValidation
 from ..selection.permutation import PermutationTest
@@ -17,13 +17,16 @@ from .axes import has, make_axes, shows
 from .components import MOST_BARS, draw_columns
 from .maps import MOST_ARROWS, RowsShown, unit_circle
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 # Two tables: variates, their correlations, and what the columns have to do with them.
 
 
 @shows("variates of two tables", lambda model: hasattr(model, "y_rotations_") or hasattr(model, "y_dual_coef_"))
 def variates(
     model: Any, X: Any, y: Any, component: Any = 1, *, groups: Any = None, labels: Any = None, ax: Any = None
-) -> Any:
+) -> Axes:
     """The variate of X against the variate of y for one pair, with their correlation on these rows.
 
     Parameters
@@ -70,7 +73,7 @@ def variates(
 
 
 @shows("canonical correlations", has("correlations_"))
-def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = None) -> Any:
+def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = None) -> Axes:
     """The canonical correlations, with the band that unrelated tables reach.
 
     Parameters
@@ -133,7 +136,7 @@ def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = N
 
 
 @shows("correlations of columns with factors or variates", has_structure)
-def structure(model: Any, components: Any = None, *, ax: Any = None) -> Any:
+def structure(model: Any, components: Any = None, *, ax: Any = None) -> Axes:
     """Correlations of the columns with factors, or with the variates of their table, in a circle or as bars.
 
     Parameters
@@ -212,7 +215,7 @@ def _validation_of(model: Any) -> CrossValidation | None:
     "a cross-validation, which cross_validate(model, X, y) returns and models with n_components='cv' hold",
     lambda model: _validation_of(model) is not None,
 )
-def validation(model: Any, *, ax: Any = None) -> Any:
+def validation(model: Any, *, ax: Any = None) -> Axes:
     """Error (or score) of held-out rows for each number of components, with standard errors.
 
     Parameters
@@ -266,7 +269,7 @@ def validation(model: Any, *, ax: Any = None) -> Any:
 
 
 @shows("the importance of columns", has_vip)
-def vip(model: Any, *, ax: Any = None) -> Any:
+def vip(model: Any, *, ax: Any = None) -> Axes:
     """The importance of each column for the prediction (VIP), with a line at 1, the root mean square.
 
     Parameters
@@ -301,7 +304,7 @@ def vip(model: Any, *, ax: Any = None) -> Any:
 
 
 @shows("regression coefficients", has_coefficients)
-def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | None = None, ax: Any = None) -> Any:
+def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | None = None, ax: Any = None) -> Axes:
     """The regression coefficients of one response, in the units of the columns, with bootstrap intervals.
 
     Parameters
@@ -344,7 +347,7 @@ def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | Non
 
 
 @shows("predictions", has("predict", "y_mean_"))
-def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = None) -> Any:
+def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = None) -> Axes:
     """Predicted against measured values of the responses, with R2 and RMSE on these rows.
 
     Parameters
@@ -376,7 +379,7 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
     """
     names = inspect.column_names(model, "y")
     check_row_labels(X, y=y)
-    X, y = by_name(X, y, wanted=names_expected(model), hold=True)
+    X, y = by_name(X, y, wanted=model._wanted(), hold=True)
     found = axes.numbers_of(model.predict(X))
     found = found.reshape(len(found), -1)
     measured = axes.numbers_of(y).reshape(len(found), -1)

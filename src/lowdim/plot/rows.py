@@ -6,7 +6,7 @@ import itertools
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
@@ -19,6 +19,9 @@ from ..selection.parallel_analysis import check_level
 from ..sources.opening import row_labels
 from . import axes
 from .axes import has, make_axes, shows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Rows that are images, and their reconstructions from more and more components.
 
@@ -43,7 +46,7 @@ def reconstructions(
     *,
     n_components: Sequence[int] | None = None,
     ax: Any = None,
-) -> Any:
+) -> Axes:
     """Rows that are images beside their reconstructions from several numbers of components.
 
     Parameters
@@ -140,7 +143,7 @@ _MOST_COLUMNS, _MOST_MISSING, _MOST_OBSERVED = 15, 120, 200
 
 
 @shows("imputed entries", has("impute", "posterior"))
-def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax: Any = None) -> Any:
+def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax: Any = None) -> Axes:
     """The missing entries of each column as they are imputed, with intervals, beside the observed ones.
 
     Parameters

@@ -16,6 +16,7 @@ from .._core.arrays import Array, asarray_like, to_numpy
 from .._core.devices import moved_to_device, moved_to_host
 from .._core.threads import Progress, watcher
 from ..errors import NonFiniteBlock, bad_weights, no_order
+from ..sources.array import floats_of
 from ..sources.base import Engine, Source, Tick, unusable_block_error, with_rows
 from ..sources.derived import in_order
 from ..sources.on_device import source_on_device
@@ -123,7 +124,7 @@ def check_weights(weights: Any, source: Source) -> Array:
         raise bad_weights("must hold numbers, not dates or durations", f"dtype {w.dtype}")
     if w.dtype.kind not in "fiub":
         try:
-            w = w.astype(np.float64)
+            w = floats_of(np.asarray(w, dtype=object))
         except (OverflowError, TypeError, ValueError):
             text = next((f", such as {str(entry)[:40]!r}" for entry in w.flat if isinstance(entry, str)), "")
             raise bad_weights("must hold numbers in the range of float64", f"dtype {w.dtype}{text}") from None

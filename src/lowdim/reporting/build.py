@@ -8,8 +8,7 @@ import platform
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, update_wrapper
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from os import PathLike
 from time import perf_counter
 from typing import Any
@@ -464,12 +463,31 @@ _WRITTEN = {
 }
 
 
-def of_model(model: Any) -> Any:
-    """`model.report(X, path, ...)`: `lowdim.report` about this model, fitted to `X` if it is not fitted yet."""
-    bound: Any = update_wrapper(partial(report, model=model), report)
-    # Otherwise the signature would be that of the function, without the model.
-    del bound.__wrapped__
-    return bound
+def of_model(model: Any, X: Any, path: str | PathLike[str] = "report.html", **options: Any) -> Report:
+    """A page about this model and a table, to which it is fitted if it is not fitted yet.
+
+    Parameters
+    ----------
+    model : a model
+        `model.report(X, path)` is a method of it.
+    X, path, options
+        The arguments of `lowdim.report`.
+
+    Returns
+    -------
+    Report
+    """
+    return report(X, path, model=model, **options)
+
+
+def _method_of_model() -> Signature:
+    """The arguments of `report`, after the model."""
+    parameters = dict(signature(report).parameters)
+    model = parameters.pop("model").replace(kind=Parameter.POSITIONAL_OR_KEYWORD, default=Parameter.empty)
+    return signature(report).replace(parameters=[model, *parameters.values()])
+
+
+of_model.__signature__ = _method_of_model()  # type: ignore[attr-defined]
 
 
 def _checked_path(path: Any, overwrite: bool) -> Any:

@@ -347,10 +347,9 @@ def is_fitted(model: Any) -> bool:
 def columns_of(model: Any, names: Sequence[str]) -> np.ndarray:
     """The positions, among `names`, of the columns that the model was fitted to; an error if the table lacks one."""
     kind = type(model).__name__
-    expected = getattr(model, "feature_names_in_", None)
-    if expected is not None:
+    wanted = model._wanted()
+    if wanted is not None:
         places = {name: j for j, name in enumerate(names)}
-        wanted = [str(name) for name in expected]
         if not set(wanted) <= set(places):
             got = [name for name in names if name in wanted]
             raise ValueError(

@@ -13,7 +13,7 @@ from scipy import special
 from .._core.arrays import dense, to_numpy
 from ..errors import NonFiniteBlock
 from ..inspect.diagnostics import ellipse_radius, q_limit, t2_limit
-from ..inspect.tables import has_scores, names_expected
+from ..inspect.tables import has_scores
 from ..reading.summarize import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
@@ -115,7 +115,7 @@ class Scoring:
 
     def __call__(self, X: np.ndarray, numbers: np.ndarray) -> SomeRows:
         rows = ArraySource(X)
-        rows.names = names_expected(self.mapped)
+        rows.names = self.mapped._wanted()
         Z = self._scores(self.mapped, rows)
         own = Z if self.mapped is self.subspace else self._scores(self.subspace, rows)
         # Components without variance are no part of T2.

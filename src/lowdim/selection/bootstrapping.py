@@ -24,6 +24,7 @@ from ..errors import (
     bad_weights,
     choice,
     no_order,
+    only_last_step,
     unknown_length,
     warn_user,
     without_warnings,
@@ -238,7 +239,7 @@ def bootstrap(
     if not all(hasattr(estimator, name) for name in ("open_rows", "fit_summary", "bootstrap_axes")):
         raise TypeError(
             f"{type(estimator).__name__} cannot be bootstrapped here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
-            "and CCA can."
+            f"and CCA can.{only_last_step(estimator, 'bootstrap')}"
         )
     n_boot = check_count("n_boot", n_boot, least=2)
     if kind not in _KINDS:
@@ -331,17 +332,16 @@ ALIGNMENTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"match": _signed_pe
 
 def _labels(model: Any, whole: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:
     """Labels of the axes of a statistic of the fit to all rows, `whole`; `model` knows the names of the columns."""
+    # A user's own model need not know any names.
+    known = getattr(model, "_known_names", lambda table: None)
     names: dict[str, Any] = {
         "components": getattr(whole, "component_names_", None),
-        "features": getattr(model, "feature_names_in_", None),
-        "targets": getattr(model, "target_names_in_", None),
+        "features": known(0),
+        "targets": known(1),
     }
     stems = {"components": "component", "features": "x", "targets": "y"}
     axes = zip(model.bootstrap_axes[name], value.shape, strict=False)
-    return tuple(
-        numbered(stems[axis], size) if names[axis] is None else [str(label) for label in names[axis]]
-        for axis, size in axes
-    )
+    return tuple(numbered(stems[axis], size) if names[axis] is None else names[axis] for axis, size in axes)
 
 
 # The pieces of a table that the bootstrap draws with replacement: rows, blocks of rows, or groups of rows.
@@ -660,7 +660,5 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
         fit = clone(model).fit(*tables, sample_weight=kept)
         replicates.append(to_numpy(fit.coef_).astype(float))
     coef, stack = to_numpy(model.coef_).astype(float), np.stack(replicates)
-    q, p = coef.shape
-    features = list(getattr(model, "feature_names_in_", numbered("x", p)))
-    targets = list(getattr(model, "target_names_in_", numbered("y", q)))
-    return Jackknife(coef, stack, np.sqrt((g - 1) * stack.var(axis=0)), features, targets)
+    deviations = np.sqrt((g - 1) * stack.var(axis=0))
+    return Jackknife(coef, stack, deviations, model._column_names(0), model._column_names(1))

@@ -32,7 +32,7 @@ from ..summaries.latent import LatentGaussian, Observed, observed_entries
 from ..summaries.moments import Columns, Moments
 from .criteria import Eigenvalues, penalised_curve
 from .cross_validation import CrossValidation, CrossValidator, NoFoldSummaries
-from .fold_methods import HeldOutScorer
+from .fold_methods import HeldOutScorer, HeldOutScores
 from .folds import folds_for, shuffle_folds
 from .parallel_analysis import seed_of
 from .rules import RULES, Choices, Rule, apply_rule, rule_of
@@ -432,7 +432,7 @@ class MissingScorer(HeldOutScorer):
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         return np.arange(min(int(n_train), source.shape[1], MAX_TRIED + 1))
 
-    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> HeldOutScores:
         """Scores for each count: the average log-density of the observed entries of the rows with positive `test`."""
         source = open_source(X)
         rows = Rows(source, weights_for(source, weights))
@@ -442,10 +442,11 @@ class MissingScorer(HeldOutScorer):
             g = self._without_components(rows) if k == 0 else self._fitted(rows, int(k))
             if g is None:
                 # With more components the noise is determined even less.
-                return np.concatenate([scores, np.full(len(counts) - len(scores), -np.inf)])
+                scores += [-np.inf] * (len(counts) - len(scores))
+                break
             each = map_rows(source, partial(_log_densities, g, self.unstored), takes_nan=True)
             scores.append(mean_of_results(each, test))
-        return np.array(scores)
+        return HeldOutScores(np.array(scores), True)
 
     def _fitted(self, rows: Rows, k: int) -> LatentGaussian | None:
         """The model with k components; None if the rows do not determine its noise."""

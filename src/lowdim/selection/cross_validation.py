@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 
 from .._core.arrays import compute_lazy, is_sparse, to_numpy
 from .._core.schema import Anything, Entries, Instance, ListOf, Maybe, Numbers, Sometimes, Whole
@@ -17,10 +19,11 @@ from ..reading.summarize import check_weights
 from ..solvers.problem import Plan, Status, cheapest_solver, checked_plan, finer_plan
 from ..sources.base import Source
 from ..sources.derived import gather
-from ..sources.opening import by_name
+from ..sources.frame import is_table
+from ..sources.opening import by_name, check_row_labels
 from ..table import Table, Tabular
 from .fold_methods import FOLD_METHODS, FoldJob, HeldOutScorer, RefitFolds, tables_of
-from .folds import Folds, folds_for
+from .folds import Folds, Split, folds_for, folds_of
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -39,6 +42,8 @@ class CrossValidation(Tabular):
         For regressions, the mean squared errors of each response.
     of_means : array of shape (n_splits, n_settings, n_targets), or None
         For regressions, the mean squared errors of predictions by the means of the other rows.
+    mean_residuals : array of shape (n_splits, n_settings, n_counts, n_targets), or None
+        For regressions, the means of the residuals, which are the held-out responses minus their predictions.
     weights : array of shape (n_splits,)
         The total weight of the held-out rows.
     mean, standard_error : arrays of shape (n_settings, n_counts)
@@ -47,7 +52,12 @@ class CrossValidation(Tabular):
         For regressions, the root mean squared error of prediction (RMSEP), and the share of the variance of the
         responses that is predicted (R2), both over all held-out rows.
     best, one_standard_error : int
-        The number of components with the best mean, and the smallest number within one standard error of it.
+        The number of components with the best mean, and the smallest number whose mean is within one standard error of
+        it: the standard error of the best, from the variation between splits.
+    one_sigma : int
+        For regressions with one response, the number that `selectNcomp(method = "onesigma")` of R's pls chooses: the
+        smallest one whose RMSEP is within one standard error of the smallest RMSEP, by the standard error of its own
+        residuals.
     best_setting : dict
         The setting with the best mean.
     plan : Plan
@@ -81,6 +91,9 @@ class CrossValidation(Tabular):
     plan: Plan = field(metadata={"kind": Instance("solvers.Plan")})
     of_means: np.ndarray | None = field(
         default=None, metadata={"kind": Sometimes(Maybe(Numbers("f", "s", "*", host=True, finite=False)))}
+    )
+    mean_residuals: np.ndarray | None = field(
+        default=None, metadata={"kind": Sometimes(Maybe(Numbers("f", "s", "c", "*", host=True, finite=False)))}
     )
     #: What attributes are called in files, where that differs.
     names_in_files: ClassVar[dict[str, str]] = {"per_split": "scores"}
@@ -134,11 +147,37 @@ class CrossValidation(Tabular):
 
     @property
     def one_standard_error(self) -> int:
-        """The smallest number of components, in the best setting, with a mean within one standard error of the best."""
+        """The smallest number of components, in the best setting, with a mean within one standard error of the best.
+
+        The standard error is that of the best mean, from the variation between splits [1]_: K is good enough if
+        MSE_K <= MSE_best + SE_best. (Log-likelihoods and correlations must be at least best - SE_best.)
+
+        References
+        ----------
+        .. [1] Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees.
+        """
         s, j = self._best
         mean, error = self._oriented_mean()[s], self.standard_error[s, j]
         reach = mean[j] - (error if np.isfinite(error) else 0.0)
         return int(self.n_components[np.flatnonzero(mean >= reach)[0]])
+
+    @property
+    def one_sigma(self) -> int:
+        """The number of components that `selectNcomp(method = "onesigma")` of R's pls chooses, for regressions with one
+        response: the smallest K, in the best setting, with
+
+            RMSEP_K - sd(e_K) / sqrt(n) < min_j RMSEP_j,
+
+        where e_K are the n residuals of the held-out rows, and their standard deviation has the divisor n - 1.
+        """
+        if self.mean_residuals is None or self.mean_residuals.shape[-1] != 1:
+            raise AttributeError("one_sigma is for regressions with one response; use one_standard_error.")
+        s, n = self._best[0], float(self.weights.sum())
+        averages = np.average(self.mean_residuals[:, s, :, 0], axis=0, weights=self.weights)
+        variances = np.clip(self.mean[s] - averages**2, 0.0, None) * n / (n - 1.0)
+        lowest = self.rmse[s] - np.sqrt(variances / n)
+        # Residuals of zero have no standard error.
+        return int(self.n_components[np.flatnonzero(lowest <= self.rmse[s].min())[0]])
 
     def table(self) -> Table:
         """A row for each setting and number of components, labelled by the number of components.
@@ -228,8 +267,9 @@ def cross_validate(
 
     Parameters
     ----------
-    estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA
-        Provides the options that all fits share. It is not changed, and its `n_components` is not used.
+    estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA, or a Pipeline that ends with one of them
+        Provides the options that all fits share. It is not changed, and its `n_components` is not used. The steps of a
+        Pipeline before the last are fitted to the training rows of each split.
     X, y : rows
         Anything that the estimator reads. One pass is enough, so generators can be used if `cv` gives labels.
     cv : int, labels, splitter, or iterable of pairs
@@ -241,6 +281,7 @@ def cross_validate(
         Numbers of components to try; None for a default range.
     parameters : dict of sequences, optional
         Values of other options of the estimator; all combinations are tried: `{"regularization": [0.0, 0.1, 0.5]}`.
+        For a Pipeline, options have the names that its `set_params` takes, such as "pls__scale".
     groups : vector, or str, optional
         The group of each row, or the name of a column of X that holds it; rows of one group are never split between
         training and testing.
@@ -268,6 +309,11 @@ def cross_validate(
     factor analysis of many columns, are fitted again for each fold. `plan` says which of these was done and why, and
     `n_passes` how often the rows were read; `lowdim.plan(estimator, X, y, cv=5)` tells beforehand.
 
+    With a Pipeline, each split is a cross-validation of its own: the steps before the last are fitted to the training
+    rows, map these and the held-out rows, and the last step is scored as above. `X` is then an array, a sparse matrix
+    or a data frame, since rows are chosen from it, and there are no weights, which few steps of scikit-learn would use.
+    Log-likelihoods are those of the mapped rows, so they do not compare different steps before the model.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -285,7 +331,75 @@ def cross_validate(
     6  3011.2      225.07  54.874  0.4951
     within one standard error of the best: K = 2
     """
+    if isinstance(estimator, Pipeline):
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight cannot be used with a Pipeline, whose steps are fitted without weights. Repeat rows "
+                "that count more than once, with groups= that keep them together."
+            )
+        return _cross_validate_pipeline(estimator, X, y, cv, n_components, parameters, groups)
     return _validator(estimator, X, y, cv, parameters, groups, sample_weight, gathers=True).run(n_components)
+
+
+def _cross_validate_pipeline(
+    pipeline: Pipeline, X: Any, y: Any, cv: Any, n_components: Any, parameters: Any, groups: Any
+) -> CrossValidation:
+    """The scores of the last step, from rows that the other steps map; these are fitted again for each split."""
+    name, model = pipeline.steps[-1]
+    _require_scorer(model)
+    settings = _settings(parameters, f"{name}__n_components")
+    pipelines = [clone(pipeline).set_params(**setting, **{f"{name}__n_components": None}) for setting in settings]
+    check_row_labels(X, y=y)
+    X, y, cv, groups = by_name(X, y, hold=True, cv=cv, groups=groups)
+    X, y = (np.asarray(table) if isinstance(table, list | tuple) else table for table in (X, y))
+    if not (isinstance(X, np.ndarray) or is_sparse(X) or is_table(X)):
+        raise TypeError(
+            f"X is of type {type(X).__name__}. A Pipeline is fitted to chosen rows, so pass an array, a sparse matrix "
+            "or a data frame."
+        )
+    folds = folds_of(cv, X.shape[0], groups, _classes(y, X.shape[0]))
+    found = []
+    for weights in folds.split_weights(None):
+        sides = [np.flatnonzero(side) for side in weights]
+        rows = [_safe_indexing(X, side) for side in sides]
+        responses = None if y is None else [_safe_indexing(y, side) for side in sides]
+        found.append([_score_split(each, rows, responses, n_components) for each in pipelines])
+    results = [each for row in found for each in row]
+    first = results[0]
+    # Numbers of components that are possible in every fold.
+    counts = min((each.n_components for each in results), key=len)
+
+    def joined(name: str) -> Any:
+        if getattr(first, name) is None:
+            return None
+        cut = slice(None) if name == "of_means" else slice(len(counts))
+        return np.concatenate([np.concatenate([getattr(each, name)[:, :, cut] for each in row], 1) for row in found])
+
+    return replace(
+        first,
+        estimator=", ".join(type(step).__name__ for _, step in pipeline.steps),
+        n_components=counts,
+        settings=settings,
+        per_split=joined("per_split"),
+        by_response=joined("by_response"),
+        of_means=joined("of_means"),
+        mean_residuals=joined("mean_residuals"),
+        weights=np.concatenate([row[0].weights for row in found]),
+        n_samples=folds.n,
+        n_passes=sum(each.n_passes for each in results),
+        plan=replace(first.plan, why=f"{first.plan.why}; the steps before the model are fitted for each split"),
+    )
+
+
+def _score_split(pipeline: Pipeline, X: list[Any], y: list[Any] | None, n_components: Any) -> CrossValidation:
+    """The scores of one split; X and y each hold the training rows and the held-out rows."""
+    steps, model = pipeline[:-1], pipeline[-1]
+    if len(steps) > 0:
+        X = [steps.fit_transform(X[0], None if y is None else y[0]), steps.transform(X[1])]
+    source = gather(model.open_rows(X, y), "for cross-validation")
+    labels = np.repeat([0, 1], [part.shape[0] for part in X])
+    folds = Folds(labels[:, None], (2,), (Split(0, (0,), (1,)),))
+    return CrossValidator([model.held_out_scorer()], source, folds, tables=tables_of(source.members)).run(n_components)
 
 
 def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5, sample_weight: Any = None) -> Plan:
@@ -298,17 +412,8 @@ def _validator(
 ) -> CrossValidator:
     """The cross-validation of an estimator, after a check of the arguments. If it `gathers`, rows of unknown number are
     gathered in memory, unless their labels are given."""
-    if not (hasattr(estimator, "open_rows") and hasattr(estimator, "held_out_scorer")):
-        raise TypeError(
-            f"{type(estimator).__module__}.{type(estimator).__name__} cannot be cross-validated here; lowdim's PCA, "
-            "PPCA, FactorAnalysis, PCR, PLSRegression and CCA can."
-        )
-    if parameters is not None and (not isinstance(parameters, Mapping) or "n_components" in parameters):
-        raise ValueError(
-            f"parameters={parameters!r} must be a dict from options other than n_components to values to try, for "
-            "example {'regularization': [0.0, 0.1]}; numbers of components have their own argument."
-        )
-    settings = [dict(s) for s in ParameterGrid(dict(parameters))] if parameters else [{}]
+    _require_scorer(estimator)
+    settings = _settings(parameters, "n_components")
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
     scorers = [model.held_out_scorer() for model in models]
     X, y, cv, groups, sample_weight = by_name(X, y, cv=cv, groups=groups, sample_weight=sample_weight)
@@ -326,6 +431,26 @@ def _validator(
             raise
         source = gather(source, "for cross-validation")
         return validator(source, tables_of(source.members))
+
+
+def _require_scorer(estimator: Any) -> None:
+    """Refuse what is no model whose held-out rows can be scored."""
+    if not (hasattr(estimator, "open_rows") and hasattr(estimator, "held_out_scorer")):
+        raise TypeError(
+            f"{type(estimator).__module__}.{type(estimator).__name__} cannot be cross-validated here; lowdim's PCA, "
+            "PPCA, FactorAnalysis, PCR, PLSRegression and CCA can, and a Pipeline of scikit-learn that ends with one "
+            "of them."
+        )
+
+
+def _settings(parameters: Any, count: str) -> list[dict[str, Any]]:
+    """All combinations of the values of options; `count` is the name of the number of components, which is none."""
+    if parameters is not None and (not isinstance(parameters, Mapping) or count in parameters):
+        raise ValueError(
+            f"parameters={parameters!r} must be a dict from options other than {count} to values to try, for example "
+            "{'regularization': [0.0, 0.1]}; numbers of components have their own argument."
+        )
+    return [dict(s) for s in ParameterGrid(dict(parameters))] if parameters else [{}]
 
 
 @dataclass
@@ -377,8 +502,12 @@ class CrossValidator:
             found, self.total = plan.solver.score(job)
             passes += plan.solver.passes(job)
         scores = np.array([[each.scores for each in row] for row in found])
-        of_means = scores[:, :, 0] if scorer.compares_with_means else None
-        scores = scores[:, :, len(job.counts) - len(job.asked) :]
+        residuals, of_means = None, None
+        first = len(job.counts) - len(job.asked)
+        if scorer.compares_with_means:
+            of_means = scores[:, :, 0]
+            residuals = np.array([[each.mean_residuals for each in row] for row in found])[:, :, first:]
+        scores = scores[:, :, first:]
         by_response = scores.ndim == 4
         return CrossValidation(
             estimator=scorer.estimator,
@@ -393,6 +522,7 @@ class CrossValidator:
             n_passes=passes,
             plan=plan,
             of_means=of_means,
+            mean_residuals=residuals,
         )
 
     def make_plan(self, *, from_zero: bool = False) -> Plan:

@@ -41,6 +41,8 @@ class HeldOutScores:
     scores: np.ndarray
     #: Whether the scores are accurate; if not, the rows are read again for a finer summary.
     resolved: bool
+    #: For regressions, the mean residuals: measured minus predicted responses, of the same shape.
+    mean_residuals: np.ndarray | None = None
 
 
 class HeldOutScorer(ABC):
@@ -95,7 +97,7 @@ class HeldOutScorer(ABC):
         raise TypeError(f"{self.estimator} is scored by fits to the rows.")
 
     @abstractmethod
-    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> HeldOutScores:
         """The same from rows: `weights` are those of the training rows, `test` those of the held-out rows."""
 
 
@@ -315,8 +317,7 @@ class RefitFolds(FoldMethod):
         found = []
         with without_warnings(LowdimWarning), np.errstate(all="ignore"):
             for train, test in job.folds.split_weights(job.weights):
-                each = [scorer.refit_scores(*job.tables, train, test, job.counts) for scorer in job.scorers]
-                found.append([HeldOutScores(scores, True) for scores in each])
+                found.append([scorer.refit_scores(*job.tables, train, test, job.counts) for scorer in job.scorers])
         return found, None
 
     def passes(self, job: FoldJob) -> int:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from .._core.schema import Flag, Maybe, Numbers, Real, Sometimes, Text
 from .._core.threads import available, run_in_parallel, swap_entries
-from ..errors import SmallSampleWarning, warn_user
+from ..errors import SmallSampleWarning, only_last_step, warn_user
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
 from ..reading.summarize import check_weights
 from ..sources.base import Source
@@ -288,7 +288,10 @@ def permutation_test(
     PermutationTest(CCA, n_components=1, 199 shuffles)
     """
     if not (hasattr(estimator, "open_rows") and hasattr(estimator, "permutation_options")):
-        raise TypeError(f"{type(estimator).__name__} has no permutation test; PCA, FactorAnalysis and CCA do.")
+        raise TypeError(
+            f"{type(estimator).__name__} has no permutation test; PCA, FactorAnalysis and CCA do."
+            f"{only_last_step(estimator, 'permutation_test')}"
+        )
     n_permutations = check_count("n_permutations", n_permutations)
     check_level(level)
     if n_components is not None and (isinstance(n_components, bool) or n_components < 1):

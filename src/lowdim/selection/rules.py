@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -183,6 +183,25 @@ _RULES = (
         with_missing="folds",
     ),
 )
+
+#: The names of these rules, and other names of some, for type checkers.
+RuleName = Literal[
+    "proportion",
+    "kaiser",
+    "broken-stick",
+    "elbow",
+    "minka",
+    "mle",
+    "bic",
+    "aic",
+    "parallel",
+    "horn",
+    "map",
+    "velicer",
+    "gavish-donoho",
+    "marchenko-pastur",
+    "cv",
+]
 
 #: The rules that choose the number of components, by name.
 RULES: dict[str, Rule] = {rule.name: rule for rule in _RULES}

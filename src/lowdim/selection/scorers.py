@@ -145,7 +145,7 @@ class DensityScorer(HeldOutScorer):
         most = min(int(n_train), source.shape[1])
         return check_counts(asked, 0, most, max(most - 1, 1))
 
-    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> HeldOutScores:
         scores, model = [], None
         for k in counts:
             check_stop()
@@ -154,7 +154,7 @@ class DensityScorer(HeldOutScorer):
                 continue
             model = self.copy(k, near=model).fit(X, sample_weight=weights)
             scores.append(mean_of_results(model.score_samples(X), test))
-        return np.array(scores)
+        return HeldOutScores(np.array(scores), True)
 
     def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:
         """The score of the model without components, from rows."""
@@ -412,18 +412,19 @@ class ErrorScorer(TablesScorer):
             total = spread[0]
         resolved = held_out.resolves(spread[counts], total) and model.status_ is not Status.UNRESOLVED
         spread = np.clip(spread, 0.0, None)
-        return HeldOutScores((spread / held_out.weight + offsets**2)[counts], resolved)
+        return HeldOutScores((spread / held_out.weight + offsets**2)[counts], resolved, offsets[counts])
 
-    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> HeldOutScores:
         model = self.copy(max(int(counts[-1]), 1)).fit(X, y, sample_weight=weights)
         used = test > 0
         truth = _columns(y)[used]
-        scores = []
+        scores, means = [], []
         for k in np.minimum(counts, model.n_components_):
             predicted = _columns(model.predict(X, n_components=int(k)))[used] if k else _columns(model.y_mean_).T
-            errors = predicted - truth
-            scores.append(np.average(errors**2, axis=0, weights=test[used]))
-        return np.array(scores)
+            residuals = truth - predicted
+            scores.append(np.average(residuals**2, axis=0, weights=test[used]))
+            means.append(np.average(residuals, axis=0, weights=test[used]))
+        return HeldOutScores(np.array(scores), True, np.array(means))
 
 
 class CorrelationScorer(TablesScorer):
@@ -443,14 +444,15 @@ class CorrelationScorer(TablesScorer):
             found = np.where(lengths > 0, np.clip(products / lengths, -1.0, 1.0), np.nan)
         return HeldOutScores(_running_sums(found, counts), model.status_ is not Status.UNRESOLVED)
 
-    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> HeldOutScores:
         model = self.copy(int(counts[-1])).fit(X, y, sample_weight=weights)
         used = test > 0
         T, U = (_columns(scores)[used] for scores in model.transform(X, y))
         T, U = (A - np.average(A, axis=0, weights=test[used]) for A in (T, U))
         products, x, y = (test[used] @ (A * B) for A, B in ((T, U), (T, T), (U, U)))
         with np.errstate(invalid="ignore", divide="ignore"):
-            return _running_sums(np.where(x * y > 0, products / np.sqrt(x * y), np.nan), counts)
+            found = np.where(x * y > 0, products / np.sqrt(x * y), np.nan)
+        return HeldOutScores(_running_sums(found, counts), True)
 
 
 def has_unstored_missing(model: Any, source: Source) -> bool:

@@ -278,16 +278,16 @@ class FastICA(SklearnParameters, models.ICA):
         self.whiten_solver = whiten_solver
         self.random_state = random_state
 
-    def transform(self, X: Any, copy: bool = True, *, n_components: int | None = None) -> Array:
+    def transform(self, X: Any, copy: bool = True, *, n_components: int | None = None) -> np.ndarray:
         """Sources of the rows of `X`. `copy` has no effect: rows are never overwritten."""
         return super().transform(X, n_components=n_components)
 
-    def inverse_transform(self, X: Any, copy: bool = True) -> Array:
+    def inverse_transform(self, X: Any, copy: bool = True) -> np.ndarray:
         """Rows from their sources `X`. `copy` has no effect."""
         return super().inverse_transform(X)
 
     def _check_parameters(self) -> None:
-        self._validate_params()
+        self._validate_params()  # type: ignore[attr-defined] # of scikit-learn, which has no types
         as_contrast(self.fun, self.fun_args)
 
     def _solver(self) -> FixedPointICA:

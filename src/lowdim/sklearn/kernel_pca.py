@@ -160,7 +160,7 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
         return 1.0 / self.n_features_in_ if self.gamma is None else self.gamma
 
     @_once_learned
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows from their scores, by the regression that was learned with `fit_inverse_transform`."""
         return self._inverse_maps(X)[0].result()
 

@@ -84,7 +84,7 @@ class SklearnPls(SklearnPair):
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables. `copy` has no effect."""
         return super().transform(X, y, n_components=n_components)  # type: ignore[misc] # of the model that follows
 
-    def predict(self: Any, X: Any, copy: bool = True) -> Array:
+    def predict(self: Any, X: Any, copy: bool = True) -> np.ndarray:
         """Predictions of y for the rows of `X`. `copy` has no effect: rows are never overwritten."""
         return super().predict(X)  # type: ignore[misc] # of the model that follows
 
@@ -313,12 +313,12 @@ class PLSRegression(SklearnPls, models.PLSRegression):  # type: ignore[misc] # `
         self.copy = copy
 
     @property
-    def x_scores_(self) -> Array:
+    def x_scores_(self) -> np.ndarray:
         """Scores of the rows of X in the fit."""
         return self._x_scores
 
     @property
-    def y_scores_(self) -> Array:
+    def y_scores_(self) -> np.ndarray:
         """Scores of the rows of y in the fit."""
         return self._y_scores
 

@@ -86,11 +86,11 @@ def _numeric(X: np.ndarray) -> np.ndarray:
     if kind == "c":
         raise complex_data(X.dtype)
     if kind != "O":
-        reason = "text" if kind in "US" else "no real numbers"
+        reason = "text" if kind in "UST" else "no real numbers"
         raise ValueError(not_numeric(None, X.dtype, None, f"it holds {reason}; could not convert string to float"))
     refuse_complex_objects(X)
     try:
-        return X.astype(np.float64)
+        return floats_of(X)
     except (OverflowError, TypeError, ValueError) as error:
         column = next((j for j in range(X.shape[1]) if not converts_to_float(X[:, j])), None)
         if isinstance(error, OverflowError):
@@ -105,10 +105,19 @@ def refuse_complex_objects(X: np.ndarray) -> None:
             raise complex_data(X.dtype)
 
 
+def floats_of(X: np.ndarray) -> np.ndarray:
+    """An array of objects as float64. Text is an error even where NumPy would convert it: "1" and "2" may be the names
+    of classes."""
+    if any(issubclass(kind, str | bytes) for kind in set(map(type, X.flat))):
+        text = next(entry for entry in X.flat if isinstance(entry, str | bytes))
+        raise ValueError(f"it holds text, such as {text[:40]!r}; could not convert string to float")
+    return X.astype(np.float64)
+
+
 def converts_to_float(X: np.ndarray) -> bool:
     """Whether all objects in an array can be converted to float64."""
     try:
-        X.astype(np.float64)
+        floats_of(X)
     except (OverflowError, TypeError, ValueError):
         return False
     return True

@@ -16,6 +16,7 @@ from .._core.arrays import (
     compute_lazy,
     concat_rows,
     count_true,
+    dense,
     digest,
     is_sparse,
     namespace,
@@ -252,7 +253,7 @@ def entries_of(source: Source) -> np.ndarray:
     """All rows of a source as one array, in their order. One pass."""
     if not in_order(source):
         raise no_order(f"the entries of {source.table}")
-    return np.concatenate([to_numpy(block) for block in source.blocks(1 << 16)])
+    return np.concatenate([to_numpy(dense(block)) for block in source.blocks(1 << 16)])
 
 
 def with_known_length(source: Source, purpose: str) -> Source:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core.arrays import is_known_array
 from ..errors import beyond_float, column_label, complex_data, empty, not_numeric, unknown_column
-from .array import SparseSource, converts_to_float, refuse_complex_objects
+from .array import SparseSource, converts_to_float, floats_of, refuse_complex_objects
 from .base import Source, Traits
 
 # Data frames of pandas, polars and pyarrow, read through narwhals.
@@ -28,8 +28,16 @@ def open_table(X: Any) -> Source:
     if not dtypes or not all(_is_sparse(t) and t.subtype.kind in "fiub" and t.fill_value == 0 for t in dtypes):
         return TableSource(X)
     source = SparseSource(X.sparse.to_coo())
-    source.names = [str(name) for name in X.columns]
+    source.names = names_of_columns(X.columns)
     return source
+
+
+def names_of_columns(columns: Sequence[Any]) -> list[str] | None:
+    """The names of the columns of a data frame as text. Those of pandas may be numbers, such as wavelengths; if they
+    only count the columns, 0, 1, 2, ..., they are no names."""
+    given = list(columns)
+    counts = not any(isinstance(name, str) for name in given) and given == list(range(len(given)))
+    return None if counts else [str(name) for name in given]
 
 
 class TableSource(Source):
@@ -51,7 +59,7 @@ class TableSource(Source):
         n, p = frame.shape
         if n == 0 or p == 0:
             raise empty(n, p, (n, p))
-        self.names = [str(name) for name in frame.columns]
+        self.names = names_of_columns(frame.columns)
         converted = []
         for j, (name, dtype) in enumerate(frame.schema.items()):
             if not (dtype.is_numeric() or dtype == nw.Boolean):
@@ -86,7 +94,7 @@ class TableSource(Source):
         values[column.is_null().to_numpy()] = np.nan
         refuse_complex_objects(values)
         try:
-            return values.astype(np.float64)
+            return floats_of(values)
         except OverflowError as error:
             raise beyond_float(j, native, self.names) from error
         except (TypeError, ValueError) as error:

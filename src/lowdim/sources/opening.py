@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property, partial
 from operator import is_not
 from typing import Any, NamedTuple
@@ -261,7 +262,7 @@ def _resolved(X: Any) -> tuple[SourceKind | None, Any]:
     return (kind, X) if kind is None or kind.becomes is None else _resolved(kind.becomes(X))
 
 
-def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
+def open_source(X: Any, wanted: Sequence[str] | None = None, *, names: Sequence[Any] | None = None) -> Source:
     """The source of the rows of `X`.
 
     `X` is a NumPy array or memory map, any array-API array (torch, CuPy), a SciPy sparse matrix, a pandas, polars or
@@ -273,6 +274,9 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     `wanted` are the names of the columns that a fitted model needs. Of files that have them, just these are read;
     everything else has to have them and no others.
 
+    `names` gives names to columns that have none, such as the words of a sparse matrix of counts. Fitted models, their
+    tables and their messages show them; pass new rows with their names, too.
+
     Examples
     --------
     >>> import numpy as np
@@ -282,7 +286,12 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     ((7, 2), True)
     >>> [block.shape for block in source.blocks(2)]
     [(2, 2), (1, 2), (2, 2), (2, 2)]
+    >>> from scipy import sparse
+    >>> open_source(sparse.csr_array([[1, 0], [0, 2]]), names=["cat", "dog"]).names
+    ['cat', 'dog']
     """
+    if names is not None:
+        return _named(open_source(X, wanted), names)
     if isinstance(X, Source):
         return X
     if type(X) is np.ndarray:
@@ -308,6 +317,24 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
         f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, a path of files, "
         f"or an iterable of blocks.{lazy}{parts}"
     )
+
+
+def _named(source: Source, names: Sequence[Any]) -> Source:
+    """A source with names for its columns, which have none yet: those of tables in files say what is read."""
+    if source.names is not None:
+        raise ValueError(
+            f"names: the columns of {source.table} have names already: {list_names(list(source.names))}. Rename them "
+            "there, or leave names out."
+        )
+    given, p = [str(name) for name in names], source.shape[1]
+    if isinstance(names, str) or len(given) != p or len(set(given)) < p:
+        raise ValueError(
+            f"names must be {p} different names, one for each column of {source.table}; got {len(given)}, of which "
+            f"{len(set(given))} are different."
+        )
+    found = copy(source)
+    found.names = given
+    return found
 
 
 def open_keeping(
@@ -434,12 +461,9 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y", wanted: Seque
     return source
 
 
-def hold_files(y: Any, wanted: Sequence[str] | None = None) -> Any:
-    """Responses in files as an array, and those that would be copied to a device as they are on the host; anything else
-    as it is."""
-    if isinstance(y, OnDevice):
-        return hold_files(y.rows, wanted)
-    return entries_of(open_target(y, wanted=wanted)) if is_path(y) or isinstance(y, Scan) else y
+def entries_of_target(y: Any, wanted: Sequence[str] | None = None) -> np.ndarray:
+    """Responses as one array in main memory; those that would be copied to a device are taken from there."""
+    return entries_of(open_target(y.rows if isinstance(y, OnDevice) else y, wanted=wanted))
 
 
 def _open_column(y: Any, in_blocks: bool = False) -> Source:
@@ -462,8 +486,8 @@ def _open_column(y: Any, in_blocks: bool = False) -> Source:
     try:
         source = open_source(y[:, None])
     except (TypeError, ValueError) as error:
-        entries = y.tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "OSU" else []
-        text = next((entry for entry in entries if isinstance(entry, str)), None)
+        entries = y.tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "OSTU" else []
+        text = next((entry for entry in entries if isinstance(entry, str | bytes)), None)
         if text is None:
             raise
         raise ValueError(

@@ -163,8 +163,8 @@ class StreamSource(Source):
                     f"{block} has {source.shape[1]} columns, {before} had {self.shape[1]}. All blocks must have the "
                     "same columns in the same order."
                 )
-            if source.names != self.names:
-                raise other_names(self._index, source.names, self.names)
+            if source.names != self._prototype.names:
+                raise other_names(self._index, source.names, self._prototype.names)
             if source.kind != self.kind or source.dtype != self.dtype:
                 raise ValueError(
                     f"{block} is {source.kind}, {before} {'were' if self._index else 'was'} {self.kind}: all blocks "
