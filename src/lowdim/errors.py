@@ -262,6 +262,15 @@ def wrong_features(shape: tuple[int, ...], n_rows: int) -> ValueError:
     return ValueError(f"the feature map gave shape {shape} for a block of {n_rows} rows; as many rows are needed.")
 
 
+def unresolved(share: float, error: float, solver: str) -> str:
+    """The message about the eigenvalue that has lost most digits: its share of the largest, and its relative error."""
+    digits = f"its relative error is about {error:.0e}" if error < 0.1 else "no digit of it is right"
+    return (
+        f"the smallest eigenvalue kept is {share:.1e} of the largest, and solver={solver!r} loses its digits: "
+        f"{digits}. Use solver='triangle', or keep fewer components."
+    )
+
+
 def n_components_out_of_range(
     k: Any, upper: float, n: int | None, p: int | tuple[int, ...], fractions: bool = True, of_rows: bool = False
 ) -> ValueError:

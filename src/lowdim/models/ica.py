@@ -308,8 +308,7 @@ class ICA(Model):
             spectrum, the_plan = pca._cross_validate(rows)
         else:
             spectrum, the_plan = spectra.solve(rows, pca._request_for(rows))
-        pca._check_spectrum(spectrum, the_plan)
-        return pca._kept(spectrum), the_plan
+        return pca._checked(spectrum, the_plan), the_plan
 
     def _most_sources(self, rows: Rows) -> Any:
         """The parameter `n_components` for these rows."""
