@@ -23,6 +23,7 @@ __all__ = [
     "HeywoodWarning",
     "HoldsRowsWarning",
     "IndefiniteWarning",
+    "LocalOptimaWarning",
     "LowdimWarning",
     "MissingValues",
     "NeedsRowsInMemory",
@@ -107,6 +108,10 @@ class GaussianWarning(LowdimWarning):
 class DensityWarning(LowdimWarning):
     """Sources whose tails do not suit their density: heavier than a Gaussian's where the density has lighter tails, or
     the other way around."""
+
+
+class LocalOptimaWarning(LowdimWarning):
+    """Half or more of the starts of an iteration ended at optima worse than the best one, which was kept."""
 
 
 class NonFiniteBlock(ValueError):
