@@ -156,7 +156,7 @@ class Spectrum:
         return replace(self, status=Status.UNRESOLVED if np.any(self.errors > 0.0) else self.ended)
 
     def accepted(self, zero: float | None = None) -> Spectrum:
-        """The spectrum for users: without errors that are small, and of eigenvalues at or below `zero`, if that is given.
+        """The spectrum for users: without errors that are small, or of eigenvalues at or below `zero`, if it is given.
 
         "auto" does not ask for this: it takes a more accurate solver wherever digits may be lost.
         """

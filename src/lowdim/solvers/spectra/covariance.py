@@ -80,10 +80,9 @@ class Solver(AnySolver):
         values, (k, p) = found.values, found.vectors.shape
         # After a direction without variance, no other one has any.
         possible = found.status is Status.UNRESOLVED and found.tail.total <= p * found.rank_cut
-        if found.errors is None or found.epsilon > FLOAT64_EPS or not possible:
-            return found
-        lost = found.errors > accuracy(found.epsilon)
-        if not lost.any():
+        errors = np.zeros(k) if found.errors is None else found.errors
+        lost = errors > accuracy(found.epsilon)
+        if found.epsilon > FLOAT64_EPS or not (possible and lost.any()):
             return found
         first = int(lost.argmax())
         V = found.vectors[first:, :]
@@ -99,7 +98,7 @@ class Solver(AnySolver):
             found,
             values=np.concatenate([values[:first], np.sort(squares)[::-1]]),
             vectors=fix_signs(with_complement(found.vectors[:first, :], k)),
-            errors=np.where(np.arange(k) < first, found.errors, 0.0),
+            errors=np.where(np.arange(k) < first, errors, 0.0),
         ).judged()
 
 
