@@ -17,7 +17,6 @@ from importlib.util import find_spec
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
@@ -58,12 +57,7 @@ def sample_of(cases):
 
 
 def pytest_collection_modifyitems(config, items):
-    """The sample of each grid; and no errors of Heywood cases in any test.
-
-    Heywood cases are a property of the rows, and common in small random tables: they are no errors in tests.
-
-    This is not in the settings of pytest, because these would import lowdim before the variables above are set.
-    """
+    """The sample of each grid."""
     grids = defaultdict(list)
     for item in items:
         grids[item.nodeid.partition("[")[0]].append(item)
@@ -74,5 +68,3 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=[*left_out])
         items[:] = [item for item in items if item not in left_out]
-    for item in items:
-        item.add_marker(pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning"))

@@ -92,6 +92,7 @@ def test_intervals_of_columns_without_a_part_hold_zero():
 
 @pytest.mark.filterwarnings("ignore:.*look Gaussian:lowdim.errors.GaussianWarning")
 @pytest.mark.parametrize("model", [FactorAnalysis(2), ICA(2, random_state=0), KernelPCA(2)])
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_other_models(model):
     a = analysis(X, model=model.fit(X))
     found, Z = a.meaning, np.asarray(model.transform(X))

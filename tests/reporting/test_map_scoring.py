@@ -25,6 +25,7 @@ def test_scores_and_distances_are_those_of_diagnose(standardize):
 
 @pytest.mark.filterwarnings("ignore:.*look Gaussian:lowdim.errors.GaussianWarning")
 @pytest.mark.parametrize("model", [FactorAnalysis(2), ICA(2, random_state=0), KernelPCA(3), PPCA(2)])
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_other_models_are_mapped_by_their_transform(model):
     fitted = model.fit(X)
     a = analysis(X, model=fitted)

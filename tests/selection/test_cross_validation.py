@@ -99,6 +99,7 @@ def slow(model, X, y, pairs, counts, weights=None):
 
 @pytest.mark.parametrize("cv", list(SPLITTERS))
 @pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_one_pass_agrees_with_refitting_on_rows(name, cv):
     model, splitter = MODELS[name], SPLITTERS[cv]
     A, B = tables(model)
@@ -110,6 +111,7 @@ def test_one_pass_agrees_with_refitting_on_rows(name, cv):
 
 
 @pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_weights_are_repetitions(name):
     model, weights = MODELS[name], random.integers(0, 4, N).astype(float)
     A, B = tables(model)

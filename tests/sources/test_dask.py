@@ -159,6 +159,7 @@ SOLVERS = [(name, solver) for name, row in MODELS.items() for solver in row.solv
 
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 @pytest.mark.parametrize(("name", "solver"), SOLVERS)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_every_solver_of_every_model_reads_partitions(name, solver, shape):
     """Those that read columns too: what they compute of each column is in memory before they go on."""
     x, y = (examples.X, examples.Y) if shape == "tall" else (examples.WIDE, examples.WIDE_Y)
@@ -194,6 +195,7 @@ def test_diagnostics_of_rows_in_partitions():
 
 
 @pytest.mark.parametrize("model", [KernelPCA(2), FeatureMapPCA(3), FactorAnalysis(2), CCA(2)], ids=str)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_models_that_map_rows_or_need_them_all(model):
     D = da.from_array(X, chunks=(150, 2))
     y = (Y,) if isinstance(model, CCA) else ()

@@ -122,8 +122,9 @@ class _Rest:
 
     def __call__(self, block: Array) -> Array:
         Z = astype(block, self.mean.dtype) - self.mean
-        Z = Z if self.scale is None else Z / self.scale
-        return Z - (Z @ self.vectors.T) @ self.vectors
+        Z = Z if self.scale is None else Z / astype(self.scale, Z.dtype)
+        W = astype(self.vectors, Z.dtype)
+        return Z - (Z @ W.T) @ W
 
 
 def scales(squares: Array, mean: Array, weight: float, ddof: int) -> Array:
