@@ -70,12 +70,7 @@ def sample_of(cases):
 
 
 def pytest_collection_modifyitems(config, items):
-    """The sample of each grid; and no errors of Heywood cases in any test.
-
-    Heywood cases are a property of the rows, and common in small random tables: they are no errors in tests.
-
-    This is not in the settings of pytest, because these would import lowdim before the variables above are set.
-    """
+    """The sample of each grid."""
     grids = defaultdict(list)
     for item in items:
         grids[item.nodeid.partition("[")[0]].append(item)
@@ -86,5 +81,3 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=[*left_out])
         items[:] = [item for item in items if item not in left_out]
-    for item in items:
-        item.add_marker(pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning"))

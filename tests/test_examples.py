@@ -70,6 +70,7 @@ def pairs():
 
 
 @pytest.mark.parametrize(("name", "solver", "options"), list(pairs()))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_every_solver_of_every_model(name, solver, options):
     model, usual = examples.fitted(name, solver=solver, **options), examples.fitted(name, **options)
     assert model.solver_ == model.plan_.solver.name
@@ -126,6 +127,7 @@ def test_every_rule_for_landmarks_and_every_way_back(choose, preimage):
 
 
 @pytest.mark.parametrize("name", list(ROTATIONS))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_every_rotation_by_name_and_by_object(name):
     one, other = (examples.fitted("FactorAnalysis", rotation=r) for r in (name, ROTATIONS[name]))
     np.testing.assert_array_equal(one.loadings_, other.loadings_)

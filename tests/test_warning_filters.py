@@ -43,6 +43,7 @@ def test_nothing_is_given_and_no_filter_is_changed(name, monkeypatch):
     SILENT[name]()
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_filters_after_fits_in_several_threads():
     before = list(warnings.filters)
     jobs = [*SILENT.values(), *(partial(fitted, name) for name in MODELS)]

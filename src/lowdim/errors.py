@@ -23,6 +23,7 @@ __all__ = [
     "HeywoodWarning",
     "HoldsRowsWarning",
     "IndefiniteWarning",
+    "LocalOptimaWarning",
     "LowdimWarning",
     "MissingValues",
     "NeedsRowsInMemory",
@@ -107,6 +108,10 @@ class GaussianWarning(LowdimWarning):
 class DensityWarning(LowdimWarning):
     """Sources whose tails do not suit their density: heavier than a Gaussian's where the density has lighter tails, or
     the other way around."""
+
+
+class LocalOptimaWarning(LowdimWarning):
+    """Half or more of the starts of an iteration ended at optima worse than the best one, which was kept."""
 
 
 class NonFiniteBlock(ValueError):
@@ -264,6 +269,15 @@ def beyond_float(column: int | None, dtype: Any, names: Sequence[str] | None) ->
 def wrong_features(shape: tuple[int, ...], n_rows: int) -> ValueError:
     """The error for a feature map that does not return one row of features for each row."""
     return ValueError(f"the feature map gave shape {shape} for a block of {n_rows} rows; as many rows are needed.")
+
+
+def unresolved(share: float, error: float, solver: str) -> str:
+    """The message about the eigenvalue that has lost most digits: its share of the largest, and its relative error."""
+    digits = f"its relative error is about {error:.0e}" if error < 0.1 else "no digit of it is right"
+    return (
+        f"the smallest eigenvalue kept is {share:.1e} of the largest, and solver={solver!r} loses its digits: "
+        f"{digits}. Use solver='triangle', or keep fewer components."
+    )
 
 
 def n_components_out_of_range(

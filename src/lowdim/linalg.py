@@ -36,6 +36,9 @@ from .errors import column_label, too_few_rows, too_small
 RESOLUTION = 1e-10
 #: The same for products in float32, whose errors are about 1e-7 lambda_1: about four digits are left.
 RESOLUTION_FLOAT32 = 1e-3
+#: Below these ratios, an eigenvalue still has all its digits if its estimated relative error is at most this: from
+#: products in float64, and in float32. (It may be so if columns have very different scales.)
+_ACCURATE, _ACCURATE_FLOAT32 = 1e-10, 1e-6
 
 #: Between these bounds, sums of squares in float32 neither overflow nor underflow.
 FLOAT32_SQUARES = (1e-28, 1e35)
@@ -43,6 +46,9 @@ FLOAT32_SQUARES = (1e-28, 1e35)
 #: Relative rounding errors of products in float64 and in float32.
 FLOAT64_EPS = 2.0**-52
 FLOAT32_EPS = 2.0**-23
+
+#: Residuals of eigenpairs below this multiple of eps lambda_1 are rounding errors.
+NOISE = 30
 
 #: Entries of a vector that differ by less than this share of the largest count as equal in the rule for signs.
 _TIED = 2.0**-16
@@ -165,6 +171,11 @@ def resolution(epsilon: float, needed: float = RESOLUTION) -> float:
     """The share of the largest eigenvalue below which products with rounding `epsilon` have lost an eigenvalue's
     digits: `needed` for products in float64."""
     return needed if epsilon < 1e-10 else RESOLUTION_FLOAT32
+
+
+def accuracy(epsilon: float) -> float:
+    """The relative error up to which an eigenvalue, from products with rounding `epsilon`, has all its digits."""
+    return _ACCURATE if epsilon < 1e-10 else _ACCURATE_FLOAT32
 
 
 def numerical_rank(values: Array, n_features: int, epsilon: float | None = None) -> int:
@@ -343,10 +354,16 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.nd
     xp = namespace(Z)
     there = basis.T @ Z
     Q, R, (C, squares), inverse = _qr_of_thin(Z - basis @ there, [there, xp.sum(Z * Z, axis=0)])
-    size = math.sqrt(float(squares.sum()))
+    least = 1e3 * eps(Z) * math.sqrt(float(squares.sum()))
+    full = bool(np.all(np.abs(np.diagonal(R)) > least))
+    if not full:
+        # A column that vanishes has an arbitrary direction in Q, along which others need not vanish. The singular
+        # vectors of R separate what vanishes from what does not.
+        U, s, Vt = np.linalg.svd(R)
+        kept = s > least
+        Q, R = Q @ asarray_like(U[:, kept], Z, dtype=Z.dtype), s[kept, None] * Vt[kept]
     there = basis.T @ Q
-    found = np.abs(np.diagonal(R)) > 1e3 * eps(Z) * size
-    if not isinstance(Z, np.ndarray) and inverse is not None and found.all():
+    if not isinstance(Z, np.ndarray) and inverse is not None and full:
         # Roundings of Z, and of what is left of it, become these parts of Q.
         left_of_basis = eps(Z) * math.sqrt(float(squares @ (inverse**2).sum(axis=1)))
         roundings = float((R**2).sum(axis=0) @ (inverse**2).sum(axis=1)) / len(R)
@@ -354,12 +371,10 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.nd
             return Q - basis @ there, R, C, 0
     # The remainder of a nearly dependent column is mostly rounding, so it is normalized before the second projection.
     Q, turn, (again,), _ = _qr_of_thin(Q - basis @ there, [there])
-    kept = np.flatnonzero(found & (np.abs(np.diagonal(turn)) > 0.5))
     C, R = C + again @ R, turn @ R
-    if len(kept) == Q.shape[1]:
+    if full:
         return Q, R, C, 0
-    Q, R = xp.take(Q, asarray_like(kept, Z), axis=1), R[kept]
-    n_new = min(Z.shape[1] - len(kept), Z.shape[0] - basis.shape[1] - len(kept))
+    n_new = min(Z.shape[1] - len(R), Z.shape[0] - basis.shape[1] - len(R))
     if n_new:
         fresh = asarray_like(random.standard_normal((Z.shape[0], n_new)), Z, dtype=Z.dtype)
         for _ in range(3):

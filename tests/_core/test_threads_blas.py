@@ -141,6 +141,7 @@ def test_many_threads_that_come_and_go():
         assert set().union(*pool.map(enter_and_leave, range(8))) == set()
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_fits_of_every_model_in_threads_of_joblib():
     answers = joblib.Parallel(n_jobs=3, backend="threading")(joblib.delayed(fitted)(name) for name in MODELS)
     assert limits() == {2}

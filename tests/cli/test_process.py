@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -67,6 +68,30 @@ def test_interrupted_while_writing(folder):
     assert process.wait(60) == 130
     assert errors == "lowdim: interrupted; no result was saved.\n"
     assert not (folder / "scores.csv").exists() and not left_behind(folder)
+
+
+INTERRUPTED_AT = """
+import builtins, sys
+imported = builtins.__import__
+
+def importing(name, *arguments):
+    if name == sys.argv[1]:
+        raise KeyboardInterrupt
+    return imported(name, *arguments)
+
+builtins.__import__ = importing
+from _lowdim_command import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy", "sklearn.base", "typer"])
+def test_interrupted_while_it_starts(module):
+    """While lowdim is imported, or what only the command needs."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_AT, module], capture_output=True, env=environment(), timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 def test_a_full_disk(folder):

@@ -21,6 +21,9 @@ SAVED = Path(__file__).parent / "saved"
 #: The rows to which the models of the files were fitted: few of them, so that files of kernel PCA are small.
 ROWS = (X[:15], Y[:15])
 
+#: Parameters whose default was another one then.
+OTHER_DEFAULTS = {"ICA": {"n_init": 1}}
+
 
 def fitted(name):
     with without_warnings(LowdimWarning):
@@ -36,7 +39,7 @@ def test_files_of_all_versions_open(name, version):
     compared = MODELS[name].compared
     for attribute, value in compared(expected).items():
         close(compared(found)[attribute], value, 1e-7)
-    assert repr(found) == repr(expected)
+    assert repr(found) == repr(expected.set_params(**OTHER_DEFAULTS.get(name, {})))
     assert found.transform(ROWS[0]).shape == expected.transform(ROWS[0]).shape
 
 

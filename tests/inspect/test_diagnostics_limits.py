@@ -141,6 +141,21 @@ def test_alpha_lies_between_zero_and_one(alpha):
             limit(PCA(2).fit(X), alpha)
 
 
+@pytest.mark.parametrize("center", [True, False])
+def test_weights_without_end(center):
+    """Limits for weights whose squares overflow are those for as many rows as one likes."""
+    rows = np.random.default_rng(0).standard_normal((60, 6)) * np.arange(1, 7)
+
+    def limits(weight):
+        pca = PCA(2, center=center).fit(rows, sample_weight=np.full(60, weight))
+        both = [(t2_limit(pca, new_rows=new), q_limit(pca, new_rows=new)) for new in (False, True)]
+        found = diagnose(pca, rows, sample_weight=np.full(60, weight))
+        return [*both[0], *both[1], len(found.outliers)]
+
+    np.testing.assert_allclose(limits(1e200), limits(1e12), rtol=1e-9)
+    np.testing.assert_allclose(limits(1e290), limits(1e12), rtol=1e-9)
+
+
 def test_too_few_rows_for_a_limit():
     model = PCA(2).fit(np.random.default_rng(0).standard_normal((3, 4)))
     with pytest.raises(ValueError, match="more than K"):

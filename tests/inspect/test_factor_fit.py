@@ -11,6 +11,9 @@ from lowdim import PPCA, FactorAnalysis, Moments
 from lowdim.inspect import determinacy, fit_report
 from lowdim.inspect.factor_fit import noncentral_ends
 
+# Heywood cases are a property of the rows, and these have some.
+pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
+
 RNG = np.random.default_rng(5)
 LOADINGS = np.array([[0.8, 0.7, 0.6, 0.7, 0.1, 0.0, 0.2], [0.1, 0.0, 0.2, 0.3, 0.8, 0.7, 0.6]])
 NOISE = np.sqrt(1 - np.sum(LOADINGS**2, axis=0))

@@ -107,6 +107,7 @@ def test_loadings_of_a_correlation_matrix_are_correlations():
     np.testing.assert_allclose(pca.tables.correlations(WINE), expected, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_loadings_give_the_covariance_back():
     for model in (PPCA(2).fit(X), FactorAnalysis(2).fit(X)):
         L = model.tables.loadings().values
@@ -141,6 +142,7 @@ def test_tables_of_factor_analysis(rotation, standardize):
     assert np.all((table["complexity"] >= 1.0 - 1e-12) & (table["complexity"] <= 2.0 + 1e-12))
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_complexity_counts_the_factors_of_a_column():
     fa = FactorAnalysis(2).fit(X)
     fa.components_ = np.array([[3.0, 0.0, 1.0, 2.0, 0.0], [0.0, -2.0, 1.0, -2.0, 0.0]])
@@ -170,6 +172,7 @@ def test_scores_are_what_transform_returns():
     np.testing.assert_array_equal(both, np.hstack(gcca.transform([FRAME, RESPONSES])))
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_structure_and_tests_of_cca():
     cca = CCA().fit(EXERCISE, BODY)
     T, U = cca.transform(EXERCISE, BODY)

@@ -56,14 +56,24 @@ def test_columns_that_depend_on_many_others_only_together(library, b):
     np.testing.assert_allclose(BASIS @ C + Q @ R, U @ K, atol=1e-7)
 
 
-def test_a_direction_within_the_basis_is_replaced(library):
-    Z = RNG.standard_normal((300, 3))
-    Z[:, 1] = BASIS @ RNG.standard_normal(12)
+@pytest.mark.parametrize("inside", [[0], [1], [2], [0, 1], [0, 2, 3], [0, 1, 2, 3, 4]], ids=str)
+def test_directions_within_the_basis_are_replaced(library, inside):
+    """What the other columns have along the arbitrary direction of a column that vanishes must not be lost."""
+    Z = RNG.standard_normal((300, 5))
+    Z[:, inside] = BASIS @ RNG.standard_normal((12, len(inside)))
     Q, R, C, n_new = split(library, Z)
-    assert n_new == 1
-    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-13)
-    np.testing.assert_allclose(BASIS.T @ Q, 0.0, atol=1e-14)
-    np.testing.assert_allclose((BASIS @ C + Q @ R)[:, :2], Z[:, :2], atol=1e-12)
+    assert n_new == len(inside)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(5), atol=1e-13)
+    np.testing.assert_allclose(BASIS.T @ Q, 0.0, atol=1e-13)
+    np.testing.assert_allclose(BASIS @ C + Q @ R, Z, atol=1e-12)
+
+
+def test_equal_columns_are_replaced(library):
+    Z = RNG.standard_normal((300, 5))[:, [0, 1, 0, 1, 2]]
+    Q, R, C, n_new = split(library, Z)
+    assert n_new == 2
+    np.testing.assert_allclose(Q.T @ Q, np.eye(5), atol=1e-13)
+    np.testing.assert_allclose(BASIS @ C + Q @ R, Z, atol=1e-12)
 
 
 def test_a_long_chain_of_blocks_stays_orthonormal(library):

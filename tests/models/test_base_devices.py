@@ -60,6 +60,7 @@ def arrays_of(model):
 
 
 @pytest.mark.parametrize("name", ON_DEVICES)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_results_stay_on_the_device(name):
     given = [there(each) for each in tables(name)]
     model = make(name).fit(*given)
@@ -74,6 +75,7 @@ def test_results_stay_on_the_device(name):
 
 
 @pytest.mark.parametrize("name", ON_DEVICES)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_results_are_those_of_the_host(name):
     expected = MODELS[name].compared(make(name).fit(*tables(name)))
     found = MODELS[name].compared(make(name).fit(*map(there, tables(name))))
@@ -136,6 +138,7 @@ def runs():
 
 
 @pytest.mark.parametrize(("name", "solver", "wide"), list(runs()))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_what_the_plan_says_is_what_is_copied(name, solver, wide, copied):
     given = [there(each) for each in (tables(name, WIDE, WIDE_Y) if wide else tables(name))]
     n, k, width = given[0].shape[0], 2, sum(each.shape[1] for each in given)

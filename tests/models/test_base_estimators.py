@@ -115,6 +115,7 @@ def test_every_model_is_checked(name):
     "ignore::lowdim.errors.SmallSampleWarning",
     "ignore::lowdim.errors.GaussianWarning",
 )
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_checks_of_scikit_learn(estimator, check):
     """No expected failures. Some checks score rows with redundant columns, or look for sources in Gaussian noise, which
     is worth the warning it gives."""

@@ -13,6 +13,9 @@ from examples import MODELS, X, Y, make, tables
 from lowdim import CCA, GCCA, ICA, PCA, PCR, PPCA, FactorAnalysis, KernelPCA, PLSRegression, Whitening
 from lowdim.solvers import Ridge
 
+# Heywood cases are a property of the rows, and these have some.
+pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
+
 #: Models whose first components are those of a smaller fit.
 NESTED = ("PCA", "Whitening", "KernelPCA", "FeatureMapPCA", "PCR", "PLSRegression", "PLSCanonical", "PLSSVD", "CCA")
 

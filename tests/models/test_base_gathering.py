@@ -48,6 +48,7 @@ def test_the_plan_reads_nothing_and_says_what_the_fit_does(case, kind):
 
 @pytest.mark.parametrize("name", ["generator", "record batches"])
 @pytest.mark.parametrize("model", models.__all__)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_fit_transform_of_a_stream(model, name):
     given = tables(model)
     expected = make(model).fit_transform(*given)

@@ -86,6 +86,7 @@ FACTORS = FactorAnalysis("cv", solver=Newton(n_init=0))
 
 
 @pytest.mark.parametrize("model", [PCA("cv"), PPCA("cv"), FACTORS, PCA("cv", solver="triangle")], ids=str)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_cross_validation_chooses_in_the_same_reading(model):
     # Factors of all columns would take ten times as long.
     X = SCALED[:, :7] if isinstance(model, FactorAnalysis) else SCALED
@@ -138,6 +139,7 @@ def test_numbers_of_factors(rule):
         assert FactorAnalysis(rule).fit_summary(summarize(X, Moments)).n_components_ == 3
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_bic_of_factors_is_that_of_the_fits():
     model = FactorAnalysis("bic").fit(SCALED)
     curve = [FactorAnalysis(k).fit(SCALED).bic(SCALED) for k in range(1, 5)]
@@ -173,6 +175,7 @@ def test_the_divisor_is_no_matter_of_rules():
 @pytest.mark.parametrize(
     "model", [PCA("cv"), PPCA("cv"), FactorAnalysis("cv"), PLSRegression("cv"), PCR("cv"), CCA("cv")], ids=str
 )
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_curve_of_held_out_scores_says_what_it_is(model):
     """Its heading names the direction in which the chosen entry is the best, and nothing is said of other models."""
     model.fit(SCALED[:, :5], SCALED[:, 5:9])

@@ -136,6 +136,7 @@ def test_a_pca_rebuilt_from_its_arrays(whiten):
 
 
 @pytest.mark.parametrize("rotation", [None, "varimax", "oblimin"])
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_factor_analysis_rebuilt_from_its_arrays(rotation):
     rows = X @ np.random.default_rng(1).standard_normal((4, 7)) + np.random.default_rng(2).standard_normal((30, 7))
     fitted = FactorAnalysis(2, rotation=rotation).fit(rows)

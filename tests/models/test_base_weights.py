@@ -69,6 +69,7 @@ def compare(found: Any, expected: Any, what: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "options"), cases(), ids=str)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_weights_are_repetitions(name, options):
     given = tables(name)
     weighted = make(name, **options).fit(*given, sample_weight=W)
@@ -117,6 +118,7 @@ BY_DEFAULT = {
 
 @pytest.mark.filterwarnings("ignore::lowdim.errors.RankWarning", "ignore::lowdim.errors.ConvergenceWarning")
 @pytest.mark.parametrize("name", list(BY_DEFAULT))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_rows_of_weight_zero_do_not_count_for_the_number_of_components(name):
     model = BY_DEFAULT[name]().fit(FEW, sample_weight=COUNTED)
     assert model.n_components_ == BY_DEFAULT[name]().fit(FEW[:12]).n_components_

@@ -108,6 +108,7 @@ def test_rows_without_entries_do_not_count():
     np.testing.assert_allclose(many.discrepancy, few.discrepancy, rtol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_what_is_refused_with_missing_entries():
     fa = FactorAnalysis(1).fit(INCOMPLETE)
     with pytest.raises(ValueError, match=r"needs the 200 rows themselves.*pass them as X"):

@@ -16,6 +16,9 @@ from lowdim.solvers import Newton, NewtonCG, Status
 from oracles import gaussian_log_density
 from parity.reference import data
 
+# Heywood cases are a property of the rows, and these have some.
+pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
+
 
 def rows(n=20, p=60, k=2, seed=0, noise=(0.5, 1.5)):
     rng = np.random.default_rng(seed)

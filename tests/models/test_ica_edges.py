@@ -267,7 +267,7 @@ def test_a_few_rows_that_have_all_the_variance(kind):
 def test_students_density_of_rows_without_a_variance(freedom):
     rng = np.random.default_rng(1)
     rows = rng.standard_cauchy((2000, 4)) @ rng.standard_normal((4, 4))
-    assert ICA(density=Student(freedom)).fit(rows).status_ is Status.CONVERGED
+    assert ICA(density=Student(freedom), n_init=1).fit(rows).status_ is Status.CONVERGED
 
 
 @pytest.mark.parametrize("density", ["sech", "infomax", Student(1.0), GeneralizedGaussian(0.5)], ids=str)

@@ -73,6 +73,7 @@ def rmse(filled, name):
 
 
 @pytest.mark.parametrize("name", list(TABLES))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_nine_tenths_lie_in_their_interval(name):
     table = hidden(name)[1]
     filled, sd = chosen(name).impute(table, return_std=True)
@@ -81,6 +82,7 @@ def test_nine_tenths_lie_in_their_interval(name):
 
 
 @pytest.mark.parametrize("name", list(TABLES))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_far_better_than_the_means_of_the_columns(name):
     table = hidden(name)[1]
     means = np.where(np.isnan(table), np.nanmean(table, axis=0), table)
@@ -89,6 +91,7 @@ def test_far_better_than_the_means_of_the_columns(name):
 
 @pytest.mark.filterwarnings(f"ignore::{TheirConvergenceWarning.__module__}.{TheirConvergenceWarning.__name__}")
 @pytest.mark.parametrize("name", ["diabetes", "wine", "crabs", "numerals"])
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_no_worse_than_chained_regressions(name):
     table = hidden(name)[1]
     theirs = IterativeImputer(random_state=0).fit_transform(table)

@@ -107,6 +107,7 @@ WAVELENGTHS = [900.0, 902.5, 905.0, 907.5, 910.0]
 TEXTS = ["900.0", "902.5", "905.0", "907.5", "910.0"]
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 @pytest.mark.parametrize("name", MODELS)
 def test_names_that_are_numbers_are_kept_as_text(name, tmp_path):
     given = tables(name)

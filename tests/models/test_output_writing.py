@@ -45,6 +45,7 @@ def close(found, expected):
 
 
 @pytest.mark.parametrize(("name", "method"), CASES)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_every_model_and_method(name, method, tmp_path):
     model = fitted(name)
     given = METHODS[method](model)
@@ -62,6 +63,7 @@ def test_every_model_and_method(name, method, tmp_path):
         assert columns == ["x1", "x2", "x3", "x4", "x5"]
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_model_without_a_method_has_none_that_writes(tmp_path):
     for name in MODELS:
         for method in METHODS:
@@ -224,6 +226,7 @@ def test_columns_are_carried_along(name, tmp_path):
     close(np.column_stack([found["PC1"], found["PC2"]]), model.transform(table("pandas", X)))
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_columns_are_carried_along_by_every_model(tmp_path):
     rows = with_ids("polars")
     for name in MODELS:

@@ -18,6 +18,9 @@ from lowdim.onnx.converters import FEATURE_BUILDERS, KERNEL_BUILDERS
 from lowdim.solvers import FixedPoint
 from onnx_graphs import error, expected, run
 
+# Heywood cases are a property of the rows, and these have some.
+pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
+
 #: Rows by their number of columns.
 ROWS = {table.shape[1]: table[:20] for table in (X, Y, X[:, :2] ** 2, WIDE, WIDE_Y, FLAT)}
 ROWS |= {90: kernels.Gaussian(3.0)(X)[:20], 1: Y[:20, :1]}

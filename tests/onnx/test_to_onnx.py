@@ -40,6 +40,7 @@ OF_ONE_TABLE = {
 
 @pytest.mark.parametrize("table", list(TABLES))
 @pytest.mark.parametrize("name", list(OF_ONE_TABLE))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_real_data(name, table):
     known, rows = TABLES[table][:300], TABLES[table][::7]
     model = OF_ONE_TABLE[name].fit(known)
@@ -123,6 +124,7 @@ def test_versions_of_operators(kernel, opset):
     assert error(run(graph, X), model.transform(X)) < 1e-10
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_the_same_model_gives_the_same_bytes(tmp_path):
     for name in ("PCA", "KernelPCA", "PLSRegression", "FactorAnalysis"):
         model = fitted(name)
@@ -204,6 +206,7 @@ def test_graphs_that_are_too_large_for_one_file(monkeypatch):
 
 
 @pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_the_reference_implementation_of_onnx_agrees_with_onnxruntime(name):
     """The graphs mean the same to a runtime that changes nothing in them."""
     model = fitted(name)

@@ -59,6 +59,7 @@ def test_columns_and_unions():
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "GCCA"])
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_every_model_alone(name):
     """A regression predicts; other models transform."""
     model = fitted(name)

@@ -10,6 +10,9 @@ from lowdim import FactorAnalysis, Moments, inspect
 from lowdim.solvers import Newton, Oblimin, Promax, Quartimax, Varimax
 from parity.reference import data, results
 
+# Heywood cases are a property of the rows, and these have some.
+pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
+
 CASES = [
     (name, case)
     for name in ("ability_cov", "swiss", "iris", "crabs")

@@ -97,6 +97,7 @@ def test_a_test_of_something_else():
         CCA(1).fit(X, Y).plot.correlations(test)
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_structure_of_factors_and_of_several_tables():
     fa = FactorAnalysis(1, standardize=True).fit(X)
     ax = fa.plot.structure()

@@ -15,6 +15,7 @@ X = FULL.mask(np.arange(200).reshape(50, 4) % 7 == 0)
 
 
 @pytest.mark.parametrize("model", [PPCA(2), FactorAnalysis(1)], ids=["PPCA", "FA"])
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_imputed_entries_of_one_column_in_its_own_units(model):
     model.fit(X)
     ax = model.plot.missing(X, "b", level=0.8)

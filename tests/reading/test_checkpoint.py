@@ -354,6 +354,7 @@ def test_rows_on_other_machines_are_refused(path):
 
 
 @pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_fit_goes_on_or_is_refused_before_a_row_is_read(name, path, monkeypatch):
     n_read = [0]
     rows = make(name)._open_tables(*tables(name), *((None,) if len(tables(name)) == 1 else ())).members[0]

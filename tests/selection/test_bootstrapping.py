@@ -37,6 +37,7 @@ def statistics(fit):
 
 
 @pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_draws_are_fits_of_rows_counted_so_often(name):
     """The counts of a draw are frequency weights."""
     model, X, y = MODELS[name]
@@ -60,6 +61,7 @@ def test_blocks_of_one_row_are_rows(name):
         np.testing.assert_allclose(blocks.replicates[statistic], rows.replicates[statistic], rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_the_estimate_is_the_fit_to_all_rows():
     for model, X, y in MODELS.values():
         fit = clone(model).fit(X, *([] if y is None else [y]))

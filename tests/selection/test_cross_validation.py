@@ -120,6 +120,7 @@ def slow(model, X, y, pairs, counts, weights=None):
 
 @pytest.mark.parametrize("cv", list(SPLITTERS))
 @pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_one_pass_agrees_with_refitting_on_rows(name, cv):
     model, splitter = MODELS[name], SPLITTERS[cv]
     A, B = tables(model)
@@ -142,6 +143,7 @@ class Rescaled(TransformerMixin, BaseEstimator):
         return (X - self.mean_) / self.size_
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 @pytest.mark.parametrize("cv", list(SPLITTERS))
 @pytest.mark.parametrize("name", list(MODELS))
 def test_the_steps_of_a_pipeline_are_fitted_to_the_training_rows(name, cv):
@@ -213,6 +215,7 @@ def test_pipelines_that_are_refused():
 
 
 @pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_weights_are_repetitions(name):
     model, weights = MODELS[name], random.integers(0, 4, N).astype(float)
     A, B = tables(model)

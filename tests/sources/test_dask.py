@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import pairwise
 
 import numpy as np
@@ -158,6 +159,7 @@ SOLVERS = [(name, solver) for name, row in MODELS.items() for solver in row.solv
 
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 @pytest.mark.parametrize(("name", "solver"), SOLVERS)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_every_solver_of_every_model_reads_partitions(name, solver, shape):
     """Those that read columns too: what they compute of each column is in memory before they go on."""
     x, y = (examples.X, examples.Y) if shape == "tall" else (examples.WIDE, examples.WIDE_Y)
@@ -193,6 +195,7 @@ def test_diagnostics_of_rows_in_partitions():
 
 
 @pytest.mark.parametrize("model", [KernelPCA(2), FeatureMapPCA(3), FactorAnalysis(2), CCA(2)], ids=str)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_models_that_map_rows_or_need_them_all(model):
     D = da.from_array(X, chunks=(150, 2))
     y = (Y,) if isinstance(model, CCA) else ()
@@ -245,6 +248,22 @@ def test_a_bad_entry_is_named_wherever_it_lies():
     with pytest.raises(ValueError, match="column 3, first in row 321"):
         scores.compute()
     np.testing.assert_allclose(scores[:300].compute(), PCA(2).fit(X).transform(X[:300]), atol=1e-12)
+
+
+def test_the_first_of_several_bad_partitions_is_named():
+    """Whichever task fails first: the task of the first bad partition waits until a later one has failed."""
+    failed = threading.Event()
+
+    def block(i):
+        if i == 1:
+            failed.wait(60)
+        elif i == 3:
+            failed.set()
+        return np.full((100, 5), np.nan) if i in (1, 3) else X[:100]
+
+    blocks = [da.from_delayed(dask.delayed(block)(i), (100, 5), X.dtype) for i in range(6)]
+    with dask.config.set(scheduler="threads", num_workers=4), pytest.raises(ValueError, match="first in row 100"):
+        PCA(2).fit(da.concatenate(blocks))
 
 
 @pytest.mark.parametrize("block", [X[:, :3], X[:300], np.vstack([X, X])], ids=["columns", "fewer rows", "more rows"])

@@ -82,6 +82,7 @@ def same(found, expected, tol=1e-9):
 
 @of_each_kind
 @pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_models(name, collection):
     expected = make(name).fit(*tables(name))
     lazy = tables(name, collection(X), collection(Y))

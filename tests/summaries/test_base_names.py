@@ -135,6 +135,7 @@ def test_parts_of_a_labelled_summary_have_the_names_of_the_rows():
 
 
 @pytest.mark.parametrize("model", [PCA(2), Whitening(), PPCA(2), FactorAnalysis(1)], ids=lambda m: type(m).__name__)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_model_of_a_summary_knows_the_names(model):
     model.fit_summary(summarize(frame(), Moments))
     assert list(model.feature_names_in_) == list(NAMES)

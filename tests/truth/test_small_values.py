@@ -88,6 +88,7 @@ def assert_same(found, expected, atol):
 
 @pytest.mark.parametrize("shape", list(SHAPES))
 @pytest.mark.parametrize(("name", "solver"), CASES)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_small_values_are_taken_and_smaller_ones_refused(name, solver, shape):
     assert_same(unit_free(fitted(name, solver, shape, SMALL)), usual(name, solver, shape, "float64"), 1e-6)
     for unit in SMALLER:
@@ -97,6 +98,7 @@ def test_small_values_are_taken_and_smaller_ones_refused(name, solver, shape):
 
 @pytest.mark.parametrize("shape", list(SHAPES))
 @pytest.mark.parametrize(("name", "solver"), CASES)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_float32_rows_are_summed_in_float64_where_their_squares_vanish(name, solver, shape):
     """2^-100 is 1e-30; y is a second table of another scale."""
     found = unit_free(fitted(name, solver, shape, 2.0**-100, "float32"))
@@ -121,6 +123,7 @@ def test_a_small_column_among_others(model):
 
 @pytest.mark.parametrize("constant", [0.0, 7.0, 1e-100, 0.1 + 1e-17])
 @pytest.mark.parametrize("model", STANDARDIZED, ids=str)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_constant_columns_are_not_too_small(model, constant):
     """They have no part in the model, whatever the constant is."""
     rows = X.copy()

@@ -324,7 +324,8 @@ def q_limit(
     if X is None:
         dof = _free(model) - model.n_components_
         if dof > 2 and squares < 10.0 / dof:
-            squares = dof**2 / ((dof - 1) * (dof + 2)) * (squares - 1.0 / dof)
+            # Ratios, because squares of large weights would overflow.
+            squares = dof / (dof - 1) * (dof / (dof + 2)) * (squares - 1.0 / dof)
             squares, cubes = max(squares, 1.0 / (model.n_features_in_ - model.n_components_)), None
         cubes = cubes or squares**2
         # Components take more from some rows of the fit than from others, and leave more of some new rows.
@@ -348,7 +349,7 @@ def _losses(model: Any, mean: float, squares: float, cubes: float | None) -> np.
     first powers, 1 / (l_j - b - a / (l_j - b)), where b and a are mean and variance of the l_i weighted by l_i.
     """
     f, k = _free(model), model.n_components_
-    per = (f - k) ** 2 / (f - k / 2)
+    per = (f - k) / (f - k / 2) * (f - k)
     if not hasattr(model, "components_"):
         # Directions that were not chosen for their variance lose only what regression on their scores takes up.
         return np.full(k, 2.0 / per)

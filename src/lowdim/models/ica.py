@@ -14,7 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.arrays import Array, asarray_like, astype, dense, in_range, namespace, to_numpy
 from .._core.schema import Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..densities import Density, as_density
-from ..errors import ConvergenceWarning, DensityWarning, GaussianWarning, SmallSampleWarning, choice, warn_user
+from ..errors import (
+    ConvergenceWarning,
+    DensityWarning,
+    GaussianWarning,
+    LocalOptimaWarning,
+    SmallSampleWarning,
+    choice,
+    warn_user,
+)
 from ..features import affine
 from ..linalg import divisor
 from ..reading.rows import Rows
@@ -24,6 +32,7 @@ from ..solvers import ica, spectra
 from ..solvers.ica import ICA_SOLVERS
 from ..solvers.ica.fixed_point import FixedPointICA
 from ..solvers.ica.objective import (
+    SAME_OPTIMUM,
     IcaFit,
     IcaRequest,
     IcaSolver,
@@ -43,6 +52,8 @@ from .spectral import density_support, variance_outside
 
 #: With fewer rows than this for each source, the result is mostly chance.
 _FEW_ROWS = 5
+#: Log-likelihoods of all rows that differ by less than this, in nats, differ by chance.
+_CHANCE = 2.0
 #: Parameters that apply to solvers given by name, and their defaults.
 _SHORTHANDS = {"tol": 1e-6, "max_iter": 1000, "ortho": None}
 
@@ -77,9 +88,11 @@ class ICA(Model):
         The iteration stops when no entry of the relative gradient (with `ortho`, of its skew part) is larger.
     max_iter : int
         Largest number of steps.
-    n_init : int
+    n_init : int, optional
         Number of starts; every second one does without the fast initial steps. The solution with the highest likelihood
-        is kept, and `stability_` tells how well the solutions agree.
+        is kept, a `LocalOptimaWarning` says if half or more of the others are worse, and `stability_` tells how well
+        they agree. The default is 5 if n_samples * n_components_^2 is at most 2 million and sources may have the
+        flipped density, and otherwise 1.
     w_init : array of shape (n_components, n_components), optional
         Initial unmixing matrix of the whitened rows, instead of a random rotation.
     keep_sources : bool
@@ -209,7 +222,7 @@ class ICA(Model):
         solver: str | IcaSolver = "quasi-newton",
         tol: float = 1e-6,
         max_iter: int = 1000,
-        n_init: int = 1,
+        n_init: int | None = None,
         w_init: Any = None,
         keep_sources: bool = False,
         random_state: Any = None,
@@ -279,9 +292,9 @@ class ICA(Model):
             raise ValueError("solver='fixed-point' finds rotations only; use ortho=True, or solver='quasi-newton'.")
         if isinstance(self.tol, bool) or not isinstance(self.tol, numbers.Real) or not 0.0 < self.tol < math.inf:
             raise ValueError(f"tol={self.tol!r} must be a positive number.")
-        for name in ("max_iter", "n_init"):
+        for name in ("max_iter", *([] if self.n_init is None else ["n_init"])):
             check_count(name, getattr(self, name))
-        if self.w_init is not None and self.n_init > 1:
+        if self.w_init is not None and self.n_init is not None and self.n_init > 1:
             raise ValueError(f"w_init is a single start, but n_init={self.n_init}; pass only one of them.")
         for name, default in _SHORTHANDS.items():
             # A solver object has its own options, and would ignore these.
@@ -303,7 +316,8 @@ class ICA(Model):
     def _request(self) -> IcaRequest:
         """The request to the solver, as far as it is known before rows are read."""
         k = int(self.n_components) if isinstance(self.n_components, numbers.Integral) else None
-        return IcaRequest(as_density(self.density), k, bool(self.extended), int(self.n_init), start=self.w_init)
+        n_init = None if self.n_init is None else int(self.n_init)
+        return IcaRequest(as_density(self.density), k, bool(self.extended), n_init, start=self.w_init)
 
     def _plan_rows(self, rows: Rows) -> Plan:
         if repeated_rows(rows) == 1:
@@ -325,8 +339,7 @@ class ICA(Model):
             spectrum, the_plan = pca._cross_validate(rows)
         else:
             spectrum, the_plan = spectra.solve(rows, pca._request_for(rows))
-        pca._check_spectrum(spectrum, the_plan)
-        return pca._kept(spectrum), the_plan
+        return pca._checked(spectrum, the_plan), the_plan
 
     def _most_sources(self, rows: Rows) -> Any:
         """The parameter `n_components` for these rows."""
@@ -419,6 +432,21 @@ class ICA(Model):
                 f"({self._names_of(wrong)}), and may be mixtures of the true ones. Use {cure}, or another density.",
                 DensityWarning,
             )
+        elif best.status is not Status.NOT_CONVERGED:
+            self._warn_of_other_optima(fit.behind, max(SAME_OPTIMUM, _CHANCE / weight))
+
+    def _warn_of_other_optima(self, behind: np.ndarray, least: float) -> None:
+        """Warn if not most of the starts have ended at the best optimum: others are behind it by more than `least`."""
+        worse = behind[behind > least]
+        if 2 * len(worse) < len(behind):
+            return
+        by = " to ".join(dict.fromkeys(f"{extreme:.2g}" for extreme in (worse.min(), worse.max())))
+        warn_user(
+            f"only {len(behind) - len(worse)} of {len(behind)} starts ended at the best solution, which was kept; the "
+            f"others are worse by {by} nats a row. A better one may have been missed: raise n_init, and look at "
+            "stability_.",
+            LocalOptimaWarning,
+        )
 
     def _names_of(self, sources: np.ndarray) -> str:
         names = self.component_names_

@@ -297,10 +297,10 @@ class KernelCCA(Model):
         if self.n_components is not None and self.n_components_ < self.n_components:
             only = f"only {self.n_components_} of n_components={self.n_components} could be computed"
             warn_user(f"{only}: {ranks}.", RankWarning)
-        elif fit.status is Status.UNRESOLVED and 0.0 in ridges:
+        elif fit.status is Status.UNRESOLVED:
             warn_user(
                 f"the smallest directions of the kernel matrices cannot be distinguished from rounding ({ranks}), and "
-                "what depends on them is lost. Use regularization.",
+                f"what depends on them is lost. Use {'' if 0.0 in ridges else 'more '}regularization.",
                 ResolutionWarning,
             )
 

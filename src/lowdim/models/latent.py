@@ -22,12 +22,14 @@ from ..errors import (
     ConvergenceWarning,
     LowdimWarning,
     MissingValues,
+    ResolutionWarning,
     choice,
     missing_after_reading,
     needs_second_reading,
     one_row,
     other_rows_than_fit,
     rule_needs_rows,
+    unresolved,
     warn_user,
     without_warnings,
 )
@@ -201,6 +203,8 @@ class LatentModel(Model):
                 f"tolerance {the_plan.solver.tol:g}. {fit.advice}",
                 ConvergenceWarning,
             )
+        elif fit.lost is not None:
+            warn_user(unresolved(*fit.lost, self.solver_), ResolutionWarning)
 
     def _k(self, n: int | None, p: int) -> int:
         """n_components as a number."""

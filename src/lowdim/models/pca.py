@@ -189,11 +189,9 @@ class PCA(SpectralModel):
     def _fit_rows(self, rows: Rows) -> None:
         if is_cv(self.n_components):
             spectrum, the_plan = self._cross_validate(rows)
-            last_chance = False
         else:
             spectrum, the_plan = spectra.solve(rows, self._request_for(rows), self._solver())
-            last_chance = not rows.traits.rereadable
-        self._finish(spectrum, the_plan, rows.dtype, last_chance)
+        self._finish(spectrum, the_plan, rows.dtype)
 
     def _cross_validate(self, rows: Rows) -> tuple[Spectrum, Plan]:
         """All eigenpairs and the plan, after cross-validation has set `choice_`."""
@@ -314,7 +312,6 @@ class PCA(SpectralModel):
         check_flags(self, "whiten", "standardize", "center")
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
-        spectrum = self._kept(spectrum)
         p, like, host = self.n_features_in_, spectrum.vectors, numpy_dtype(dtype)
         k = spectrum.values.shape[0]
         weight, total = divisor(spectrum.weight, self.ddof), spectrum.total or 1.0

@@ -32,8 +32,9 @@ def plan(
     X, y : rows, or their shapes
         What would be passed to `fit`. The rows are opened but not read. A plan would use up the first block of an
         iterator or a reader that can be read only once: pass `lowdim.open_source(X)` both here and to `fit`, or pass a
-        shape. If `fit` gathers the rows in memory first, the plan says so. If `what` is a shape, the second argument
-        is `k`.
+        shape. If `fit` gathers the rows in memory first, the plan says so. Of a stream that can be read once, `fit`
+        looks at the first block, and may take triangle where the plan says covariance. If `what` is a shape, the second
+        argument is `k`.
     k : int, optional
         Number of components, if `what` is a solver or a shape. None for all of them, which a fraction of variance
         needs as well.

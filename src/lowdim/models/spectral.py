@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from .._core.arrays import numpy_dtype
 from .._core.schema import Dtype, Instance, Numbers, Real, Sometimes
 from ..errors import (
     ConvergenceWarning,
@@ -17,9 +18,10 @@ from ..errors import (
     ResolutionWarning,
     n_components_out_of_range,
     no_variance,
+    unresolved,
     warn_user,
 )
-from ..linalg import divisor, most_components, require_rows
+from ..linalg import NOISE, divisor, most_components, require_rows
 from ..reading.rows import Rows
 from ..solvers import spectra
 from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, total_weight
@@ -175,21 +177,27 @@ class SpectralModel(Model):
         spectrum, the_plan = spectra.solve_summary(summary, self._request(most, summary.n_features), solver)
         self._finish(replace(spectrum, passes=passes), replace(the_plan, passes=passes), dtype)
 
-    def _finish(self, spectrum: Spectrum, the_plan: Plan, dtype: Any, last_chance: bool = False) -> None:
+    def _finish(self, spectrum: Spectrum, the_plan: Plan, dtype: Any) -> None:
         """Set the fitted attributes, and warn if eigenpairs are inaccurate."""
-        self._check_spectrum(spectrum, the_plan, last_chance)
+        spectrum = self._checked(spectrum, the_plan)
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
-        self.status_, self.residual_ = spectrum.status, spectrum.residual
+        # The scatter was rounded, and vectors are rounded to the dtype of the rows.
+        rounding = NOISE * max(spectrum.epsilon, float(np.finfo(numpy_dtype(dtype)).eps))
+        self.status_, self.residual_ = spectrum.status, spectrum.residual + rounding
         self.n_samples_ = spectrum.n_rows
         self._unpack(spectrum, dtype)
 
-    def _check_spectrum(self, spectrum: Spectrum, the_plan: Plan, last_chance: bool = False) -> None:
-        """Refuse more components than the rows can have, and warn if eigenpairs are inaccurate. Eigenvalues at or below
-        the rank cut count as zero and need no warning, unless the rows cannot be read again (`last_chance`)."""
+    def _kept(self, spectrum: Spectrum) -> Spectrum:
+        """The pairs that the parameters keep."""
+        return spectrum
+
+    def _checked(self, spectrum: Spectrum, the_plan: Plan) -> Spectrum:
+        """The pairs that are kept, after a warning if they are inaccurate; more than the rows can have are refused."""
         n, p = spectrum.n_rows, spectrum.vectors.shape[1]
         most = most_components(n, spectrum.weight, p)
         if spectrum.values.shape[0] > most:
             raise n_components_out_of_range(self.n_components, most, n, p)
+        spectrum = self._kept(spectrum)
         if spectrum.status is Status.NOT_CONVERGED:
             warn_user(
                 f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "
@@ -198,14 +206,8 @@ class SpectralModel(Model):
                 ConvergenceWarning,
             )
         elif spectrum.status is Status.UNRESOLVED:
-            largest, smallest = float(spectrum.values[0]), float(spectrum.values[-1])
-            if last_chance or smallest > spectrum.rank_cut:
-                warn_user(
-                    f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
-                    f"solver={the_plan.solver.name!r} loses its digits. Use solver='triangle', or keep fewer "
-                    "components.",
-                    ResolutionWarning,
-                )
+            warn_user(unresolved(*spectrum.lost, the_plan.solver.name), ResolutionWarning)
+        return spectrum
 
 
 # Principal components of rows for PCA, Whitening and ICA: how many to compute, with the checks and warnings.

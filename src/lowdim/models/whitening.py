@@ -164,7 +164,7 @@ class Whitening(SpectralModel):
         spectrum, the_plan = spectra.solve(rows, self._request_for(rows), self.solver)
         if wolf:
             self._set_fourth(_fourth_moment(rows, spectrum), spectrum.n_rows, spectrum.weight)
-        self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
+        self._finish(spectrum, the_plan, rows.dtype)
 
     shrinkage_: float
     explained_variance_: np.ndarray
@@ -333,6 +333,14 @@ class Whitening(SpectralModel):
             M, inverse = self._matrices(spectrum, rank, root, beyond)
             self.components_, self.inverse_ = astype(M, dtype), astype(inverse, dtype)
         self.explained_variance_ = asarray_like(in_range(values, numpy_dtype(dtype)), like)
+
+    def _kept(self, spectrum: Spectrum) -> Spectrum:
+        """All pairs. Without regularization, those without variance are dropped, and their errors do not matter."""
+        if self.regularization != 0.0 or spectrum.errors is None:
+            return spectrum
+        errors = spectrum.errors.copy()
+        errors[min(spectrum.rank, self._count_kept(spectrum)) :] = 0.0
+        return replace(spectrum, errors=errors).judged()
 
     def _count_kept(self, spectrum: Spectrum) -> int:
         """The number of rows of W that `n_components` keeps."""

@@ -192,7 +192,7 @@ def _sources(X: np.ndarray, m: int, seed: int) -> tuple[np.ndarray, Sources] | N
 def _ica(X: np.ndarray, m: int, seed: int) -> Any:
     """ICA with m sources; None if the rows have too little variance for them."""
     try:
-        return ICA(m, random_state=seed).fit(X)
+        return ICA(m, n_init=1, random_state=seed).fit(X)
     except ValueError:
         return None
 

@@ -198,7 +198,7 @@ class PrincipalScorer(DensityScorer):
         """
         center, frame = self.center, self.frame
         request = Request(k=None, ddof=self.ddof, standardize=self.scaled[0], center=center)
-        spectrum, _ = spectra.solve_summary(train, request)
+        spectrum = spectra.solver_for(train).solve_summary(train, request)
         held_out = HeldOutMoments(test)
         p, r = train.n_features, spectrum.rank
         if frame is not None:

@@ -16,7 +16,7 @@ from .._core.arrays import Array, count_true, cumulative_sum, to_numpy
 from .._core.schema import Instance, Maybe, Real, Sometimes, Text, Whole
 from .._core.threads import Progress, in_words, memory_bytes
 from ..errors import choice, needs_memory, read_once
-from ..linalg import FLOAT64_EPS, divisor, rank_cut
+from ..linalg import FLOAT64_EPS, accuracy, divisor, rank_cut
 from ..sources.base import Traits
 from ..sources.derived import count_positive, sum_of
 from ..summaries.base import Summary
@@ -115,6 +115,10 @@ class Spectrum:
     passes: int = 1
     #: Whether the mean was subtracted; if not, `mean` is zero.
     center: bool = True
+    #: Estimated relative errors of the `values` that may have lost their digits, and zeros for the others; or None.
+    errors: np.ndarray | None = None
+    #: The status if no eigenvalue has lost its digits.
+    ended: Status = Status.EXACT
 
     @property
     def total(self) -> float:
@@ -135,8 +139,33 @@ class Spectrum:
         """The first `k` pairs; the others are added to the tail."""
         if k >= self.values.shape[0]:
             return self
-        tail = self.tail.plus(self.values[k:])
-        return replace(self, values=self.values[:k], vectors=self.vectors[:k, :], tail=tail)
+        tail, errors = self.tail.plus(self.values[k:]), None if self.errors is None else self.errors[:k]
+        return replace(self, values=self.values[:k], vectors=self.vectors[:k, :], tail=tail, errors=errors).judged()
+
+    @property
+    def lost(self) -> tuple[float, float]:
+        """The eigenvalue of the largest relative error, as a share of the largest eigenvalue, and this error."""
+        errors = np.zeros(1) if self.errors is None else self.errors
+        j = int(errors.argmax())
+        return float(self.values[j] / self.values[0]), float(errors[j])
+
+    def judged(self) -> Spectrum:
+        """The spectrum with the status that its errors lead to: UNRESOLVED if eigenvalues may have lost digits."""
+        if self.errors is None or self.status is Status.NOT_CONVERGED:
+            return self
+        return replace(self, status=Status.UNRESOLVED if np.any(self.errors > 0.0) else self.ended)
+
+    def accepted(self, zero: float | None = None) -> Spectrum:
+        """The spectrum for users: without errors that are small, or of eigenvalues at or below `zero`, if it is given.
+
+        "auto" does not ask for this: it takes a more accurate solver wherever digits may be lost.
+        """
+        if self.errors is None:
+            return self
+        harmless = self.errors <= accuracy(self.epsilon)
+        if zero is not None:
+            harmless |= self.values <= zero
+        return replace(self, errors=np.where(harmless, 0.0, self.errors)).judged()
 
     def variances(self, ddof: int) -> np.ndarray:
         """Eigenvalues of the covariance with divisor weight - ddof."""
@@ -608,14 +637,13 @@ class Problem(Generic[R]):
     def solve(self, rows: Any, request: Any, asked: Any = "auto") -> tuple[R, Plan]:
         """The result of the solver `asked` for; with "auto", more accurate solvers follow until it is resolved."""
         (job, plan), auto, passes = self.planned(rows, request, asked), is_auto(asked), 0
-        again = auto and job.traits.rereadable
-        if auto and not again:
+        if auto and not job.traits.rereadable:
             plan = self.plan_stream(plan, job, rows, request)
         while True:
             found, finer = getattr(plan.solver, self.method)(rows, request), None
-            if again and found.status in _IMPROVABLE:
+            if found.status in _IMPROVABLE and job.traits.rereadable:
                 found = plan.solver._confirmed(found, rows, request)
-                finer = finer_plan(plan, found.status, job)
+                finer = finer_plan(plan, found.status, job) if auto else None
             passes += found.passes
             if finer is None:
                 return replace(found, passes=passes), replace(plan, passes=passes)

@@ -42,11 +42,14 @@ class DaskEngine(Engine):
         if on_start is not None:
             on_start(len(parts))
         client = _client()
-        if client is None:
-            level = _tasks(parts, task, along)
-            return _with_threads(in_a_tree(level, _merging(merge)), level, tick)
-        level = _tasks(parts, _Checked(task if tick is None else _Telling(task, _topic(client))), along)
-        return _with_workers(client, in_a_tree(level, _merging(_Checked(merge))), parts, level, tick)
+        try:
+            if client is None:
+                level = _tasks(parts, task, along)
+                return _with_threads(in_a_tree(level, _merging(merge)), level, tick)
+            level = _tasks(parts, _Checked(task if tick is None else _Telling(task, _topic(client))), along)
+            return _with_workers(client, in_a_tree(level, _merging(_Checked(merge))), parts, level, tick)
+        except (TypeError, ValueError) as error:
+            raise _first_error(_tasks(parts, _Refusing(_Checked(task)), along)) or error from None
 
     def mapped(self, source: Source, task: Task, like: Array, names: Any, *, replaces: bool = False) -> Any:
         """A Dask array; its rows have the shape and type of those of `like`."""
@@ -116,6 +119,35 @@ class _Checked:
         if self.version != __version__:
             raise errors.other_version(self.version, __version__, "a worker of Dask")
         return self.function(*arguments)
+
+
+@dataclass(frozen=True)
+class _Refusing:
+    """A task whose result is None, or the error that it raises about its rows."""
+
+    task: Task
+
+    def __call__(self, *arguments: Any) -> Exception | None:
+        try:
+            self.task(*arguments)
+        except (TypeError, ValueError) as error:
+            return error
+        return None
+
+
+#: This many tasks run at a time when the first one that fails is looked for.
+_LOOKED_AT = 32
+
+
+def _first_error(level: Sequence[Any]) -> Exception | None:
+    """The error of the first of the tasks that fails, if any does: which of them fails first depends on timing."""
+    import dask
+
+    for i in range(0, len(level), _LOOKED_AT):
+        for error in dask.compute(*level[i : i + _LOOKED_AT]):
+            if error is not None:
+                return error
+    return None
 
 
 # ---- In this process

@@ -1,12 +1,14 @@
 """Ends of several starts: by what they are compared, and two sources that are mixtures of two others."""
 
+import re
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from lowdim import ICA, open_source
+from lowdim import ICA, PCA, open_source, plan
 from lowdim.densities import DENSITIES, GeneralizedGaussian, Sech
+from lowdim.errors import LocalOptimaWarning
 from lowdim.reading.rows import Rows
 from lowdim.solvers import Status, Unmixing
 from lowdim.solvers.ica.fixed_point import _rounds, unmix_pairs
@@ -64,6 +66,7 @@ def test_a_gaussian_source_has_no_loss_with_either_density(name):
 @pytest.mark.parametrize("solver", ["quasi-newton", "fixed-point"])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.filterwarnings("ignore::lowdim.errors.GaussianWarning", "ignore::lowdim.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.errors.LocalOptimaWarning")  # this is what several starts are for
 def test_the_end_of_largest_contrast_is_kept(solver, seed):
     density = GeneralizedGaussian()
     S = sources(["two peaks", "exponential", "laplace", "uniform"], 2000, seed)
@@ -73,6 +76,60 @@ def test_the_end_of_largest_contrast_is_kept(solver, seed):
     # A single start may end anywhere; the sources themselves have about the largest contrast.
     assert kept >= contrast(model.set_params(n_init=1).fit(X).transform(X), density) - 1e-6
     assert kept >= 0.99 * contrast(S, density)
+
+
+# ---- Several starts by default
+
+
+def waves(seed, n=2000, k=4):
+    """Sums of two sine waves: light tails, near Gaussian, and not quite independent."""
+    random, t = np.random.default_rng(seed), np.arange(n)[:, None]
+    return sum(np.sin(t * random.uniform(0.001, 0.1, k) + random.uniform(0, 6, k)) for _ in range(2))
+
+
+MIXTURES = [np.random.default_rng(100 + seed).standard_normal((4, 4)) for seed in range(4)]
+
+
+def likelihoods(**options):
+    """The log-likelihood of the sources of each mixture, in nats a row: at the best optimum, it is the same for all."""
+    S = waves(4)
+    return np.array([
+        ICA(**options).fit(S @ B).loglike_[-1] / len(S) + np.linalg.slogdet(B)[1] for B in MIXTURES
+    ])  # fmt: skip
+
+
+def test_several_starts_find_the_same_optimum_for_every_mixture():
+    single = likelihoods(n_init=1)
+    assert np.ptp(single) > 0.01
+    with pytest.warns(LocalOptimaWarning) as caught:
+        found = likelihoods()
+    assert np.ptp(found) < 1e-6 and found.min() > single.max() - 1e-6
+    for warning in caught:
+        best, of, least = re.match(
+            r"only (\d) of (\d) starts ended at the best solution, .* worse by (\S+) ", str(warning.message)
+        ).groups()
+        assert 1 <= int(best) <= 2 and int(of) == 5
+        assert float(least) > 0.01
+
+
+def test_starts_that_agree_are_not_mentioned():
+    """The first of them is kept, whose result does not depend on how the losses of the others are rounded."""
+    X = sources(["laplace", "uniform", "exponential"], 3000, 0) @ MIXTURES[0][:3, :3]
+    model, single = ICA().fit(X), ICA(n_init=1).fit(X)
+    np.testing.assert_array_equal(model.components_, single.components_)
+    assert model.stability_.min() > 0.9 and single.stability_ is None
+    assert model.n_passes_ > single.n_passes_
+
+
+def test_large_fits_and_single_sources_have_one_start():
+    def passes(n, k, **options):
+        return plan(ICA(k, **options), (n, 20)).passes - plan(PCA(k), (n, 20)).passes
+
+    assert passes(80_000, 5) == passes(80_000, 5, n_init=5) > passes(80_001, 5) == passes(80_001, 5, n_init=1)
+    assert passes(100, 1) == passes(100, 1, n_init=1)
+
+
+# ---- Two sources that are mixtures of two others
 
 
 @pytest.mark.parametrize("seed", range(3))

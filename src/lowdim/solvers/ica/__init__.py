@@ -19,6 +19,7 @@ from ...errors import NoMaximum
 from ..problem import Plan, Problem, RowsLike, Status
 from .fixed_point import FixedPointICA, first_steps
 from .objective import (
+    SAME_OPTIMUM,
     IcaFit,
     IcaJob,
     IcaRequest,
@@ -48,7 +49,10 @@ class IcaProblem(Problem[IcaFit]):
         k, whitener = request.k, request.whitener
         if whitener is not None:
             n, k = whitener.n_rows, int(whitener.matrix.shape[0])
-        return IcaJob(n, p, k, rows.traits, request.n_init, request.start is None, free_device_bytes(rows.empty(0)))
+        # Where sources have tails on the other side of the density, optima of higher likelihood are mixtures of them.
+        several = request.extended and request.density.flipped is not None
+        n_init = request.n_init if several or request.n_init is not None else 1
+        return IcaJob(n, p, k, rows.traits, n_init, request.start is None, free_device_bytes(rows.empty(0)))
 
     def solve(self, rows: RowsLike, request: IcaRequest, asked: Any = "quasi-newton") -> tuple[IcaFit, Plan]:
         """The result of highest likelihood from all starts, with its sources in order of their variance in the rows.
@@ -64,7 +68,7 @@ class IcaProblem(Problem[IcaFit]):
         solver, k = plan.solver, job.sources
         if request.start is None:
             random = np.random.default_rng(request.seed)
-            starts = [np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(request.n_init)]
+            starts = [np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(job.n_starts)]
         else:
             starts = [check_start(request.start, k, solver.ortho)]
         mean, matrix = whitener.mean, whitener.matrix
@@ -74,9 +78,13 @@ class IcaProblem(Problem[IcaFit]):
         unmixer = Unmixer(rows, mean, matrix, request, solver, job)
         with single_threaded_blas():
             answers, passes = unmixer.run(starts)
-        best = min(answers, key=unmixer.loss)
+        losses = np.array([unmixer.loss(end) for end in answers])
+        behind = losses - losses.min()
+        # Of ends at the same optimum the first: which of them is lowest depends on rounding.
+        best = answers[int((behind <= SAME_OPTIMUM).argmax())]
         stability = None if len(answers) == 1 else agreement(best, answers)
-        return sort_sources(best, stability, passes, whitener.lift), replace(plan, passes=passes)
+        converged = np.array([end.status is not Status.NOT_CONVERGED for end in answers])
+        return sort_sources(best, stability, behind[converged], passes, whitener.lift), replace(plan, passes=passes)
 
 
 _PROBLEM = IcaProblem(ICA_SOLVERS, IcaSolver, "a solver object such as QuasiNewtonICA()", chooses=False)

@@ -480,6 +480,9 @@ class GaussianBlock:
 # The request to a solver of independent component analysis, and the job that a plan is made for.
 
 
+#: Number of starts, unless the user says how many, and the largest n k^2 for which there are so many. Below that, a fit
+#: from one start takes some hundredths of a second.
+_STARTS, _SEVERAL_STARTS_UP_TO = 5, 2_000_000
 #: The sample has at least this many rows, and at least this many per pair of sources. It is drawn only if there are
 #: this many times as many rows in all.
 _SAMPLE_ROWS = 5000
@@ -505,8 +508,9 @@ class IcaRequest:
     k: int | None = None
     #: Whether sources may have the flipped density.
     extended: bool = True
-    #: Number of random starts, their seed, and a start given by the user that replaces them.
-    n_init: int = 1
+    #: Number of random starts (None: several if they are cheap), their seed, and a start given by the user that
+    #: replaces them.
+    n_init: int | None = None
     seed: int = 0
     start: Any = None
     #: The whitening of the rows; None before they are read, when only a plan can be made.
@@ -517,7 +521,7 @@ class IcaRequest:
 class IcaJob(Job):
     """The job of finding the sources of n rows of p columns."""
 
-    n_init: int = 1
+    n_init: int | None = None
     #: Whether the iteration starts at random; otherwise a start near the solution was given.
     search: bool = True
     #: Free bytes on the device of the rows; None if they are in main memory.
@@ -527,6 +531,14 @@ class IcaJob(Job):
     def sources(self) -> int:
         """The number of sources, or an upper bound if it is unknown."""
         return min(self.rows, self.p) if self.k is None else self.k
+
+    @property
+    def n_starts(self) -> int:
+        """The number of starts: as many as were asked for, or several if a pass from each costs little. A single source
+        is found from any start."""
+        if self.n_init is not None or not self.search:
+            return self.n_init or 1
+        return _STARTS if 1 < self.sources <= math.sqrt(_SEVERAL_STARTS_UP_TO / self.rows) else 1
 
     @property
     def sample_rows(self) -> int:
@@ -647,7 +659,7 @@ class IcaSolver(AnySolver):
         """
         n, p, k = job.rows, job.p, job.sources
         least = (_PASSES if k > 1 else _PASSES_OF_ONE) if job.search else _PASSES_FROM_START
-        passes = job.n_init * min(least, 1 + self.max_iter)
+        passes = job.n_starts * min(least, 1 + self.max_iter)
         n_bytes = 16 * k * (k + 1) + 8 * _BLOCK_ARRAYS * min(n, _BLOCK_ROWS) * k
         if job.draws_sample:
             # The rows of the sample, and the whitened rows of the sample in float64 and float32.
@@ -674,6 +686,11 @@ def status_of_end(converged: bool, block: GaussianBlock) -> Status:
     return Status.UNDETERMINED if block else Status.CONVERGED
 
 
+#: Ends whose losses differ by no more than this, in nats a row, are at the same optimum: a gradient of `tol` changes
+#: the loss by about its square.
+SAME_OPTIMUM = 1e-7
+
+
 @dataclass(frozen=True)
 class IcaFit:
     """The result of highest likelihood from all starts."""
@@ -681,6 +698,8 @@ class IcaFit:
     best: Unmixing
     #: How well each source was found again from the other starts, (k,); None if there was a single start.
     stability: np.ndarray | None
+    #: By how much the loss of each start that converged is above the best, in nats a row.
+    behind: np.ndarray
     #: Passes over the rows, for all starts together.
     passes: int
     #: The contribution a_i of each source to a row, as rows, (k, p).
@@ -689,7 +708,9 @@ class IcaFit:
     sizes: np.ndarray
 
 
-def sort_sources(best: Unmixing, stability: np.ndarray | None, passes: int, lift: np.ndarray) -> IcaFit:
+def sort_sources(
+    best: Unmixing, stability: np.ndarray | None, behind: np.ndarray, passes: int, lift: np.ndarray
+) -> IcaFit:
     """The result with its sources in order of their variance in the rows, which are mean + z `lift`.
 
     A = W^{-1} lift; the entry of largest magnitude in each of its rows is made positive. Sources are compared by their
@@ -710,6 +731,7 @@ def sort_sources(best: Unmixing, stability: np.ndarray | None, passes: int, lift
     return IcaFit(
         best=ordered,
         stability=None if stability is None else stability[order],
+        behind=behind,
         passes=passes,
         mixing=sign * mixing[order],
         sizes=sizes[order],

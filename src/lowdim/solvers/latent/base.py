@@ -96,6 +96,8 @@ class LatentFit:
     advice: str = "Raise max_iter, or ask for fewer components."
     #: Unit vectors along the rows of `loadings` if these are orthogonal, (k, p); otherwise None.
     axes: Array | None = None
+    #: The smallest eigenvalue, as a share of the largest, and its relative error, if the status is UNRESOLVED.
+    lost: tuple[float, float] | None = None
     #: How far the covariance of the model is from that of complete rows, if each column has its own noise variance.
     misfit: Misfit | None = None
 
@@ -399,6 +401,7 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
         residual=spectrum.residual,
         passes=spectrum.passes,
         axes=spectrum.vectors,
+        lost=spectrum.lost if spectrum.status is Status.UNRESOLVED else None,
     )
 
 

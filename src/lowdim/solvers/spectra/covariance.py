@@ -15,6 +15,7 @@ from ..._core.devices import moved_to_host
 from ...features import affine
 from ...linalg import (
     FLOAT64_EPS,
+    accuracy,
     divisor,
     eigh_descending,
     fix_signs,
@@ -52,6 +53,8 @@ class Solver(AnySolver):
     reads_columns: ClassVar[bool] = False
     #: Whether it can find all eigenpairs, or only the leading ones.
     finds_all: ClassVar[bool] = True
+    #: Whether the eigenvalues come from products of the rows, with errors of about eps lambda_1.
+    squares: ClassVar[bool] = True
 
     @abstractmethod
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
@@ -64,6 +67,64 @@ class Solver(AnySolver):
     def solve_summary(self, summary: Any, request: Request) -> Spectrum:
         """The spectrum from a summary of the rows."""
         raise TypeError(f"solver={self.name!r} keeps no summary of the rows.")
+
+    def _confirmed(self, found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
+        """The spectrum without errors, if its unresolved eigenvalues are zero as far as the rows tell.
+
+        One more pass projects the centred rows on the unresolved eigenvectors, which squares nothing: if the
+        projections have lengths of at most p eps sqrt(lambda_1) in all, the R factor of the rows finds no variance in
+        these directions either, however many rows there are. This is the usual case: columns that are sums of others,
+        or that are empty. As after a solve by the R factor, the eigenvectors without variance are arbitrary orthonormal
+        ones.
+        """
+        values, (k, p) = found.values, found.vectors.shape
+        # After a direction without variance, no other one has any.
+        possible = found.status is Status.UNRESOLVED and found.tail.total <= p * found.rank_cut
+        errors = np.zeros(k) if found.errors is None else found.errors
+        lost = errors > accuracy(found.epsilon)
+        if found.epsilon > FLOAT64_EPS or not (possible and lost.any()):
+            return found
+        first = int(lost.argmax())
+        V = found.vectors[first:, :]
+        A = V.T if found.scale is None else V.T / found.scale[:, None]
+        # Sparse rows are centred after the product only if their mean is not far beside their deviations.
+        near = 1e-3 * math.sqrt(float(values[0]) / found.weight)
+        projected = rows.mapped(affine(A, found.mean, near)).summarize(Columns(k - first))
+        squares = to_numpy(request.about(projected).squares)
+        found = replace(found, passes=found.passes + 1)
+        if not math.sqrt(float(squares.sum()) / float(values[0])) <= rank_cut(1.0, p, FLOAT64_EPS):
+            return found
+        return replace(
+            found,
+            values=np.concatenate([values[:first], np.sort(squares)[::-1]]),
+            vectors=fix_signs(with_complement(found.vectors[:first, :], k)),
+            errors=np.where(np.arange(k) < first, errors, 0.0),
+        ).judged()
+
+
+def with_measured_tail(found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
+    """The spectrum with the sum of the discarded eigenvalues from what the components leave of the rows, in one pass.
+
+    From products of the rows, this sum has an error of about eps lambda_1 too.
+    """
+    left = rows.mapped(_Rest(found.vectors, found.mean, found.scale)).summarize(Columns(found.vectors.shape[1]))
+    total = float(np.sum(to_numpy(request.about(left).squares)))
+    return replace(found, tail=replace(found.tail, total=total), passes=found.passes + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rest:
+    """Maps rows to the centred and scaled rows minus their projections on orthonormal vectors."""
+
+    vectors: Array
+    mean: Array
+    scale: Array | None
+
+    def __call__(self, block: Array) -> Array:
+        Z = astype(block, self.mean.dtype) - self.mean
+        Z = Z if self.scale is None else Z / astype(self.scale, Z.dtype)
+        W = astype(self.vectors, Z.dtype)
+        return Z - (Z @ W.T) @ W
 
 
 def scales(squares: Array, mean: Array, weight: float, ddof: int) -> Array:
@@ -80,15 +141,37 @@ def wanted_pairs(values: Array, total: float, request: Request, most: int) -> in
     return most if request.share is None else min(leading_count(values, total, request.share) + 1, most)
 
 
-def is_resolved(values: Array, n_free: int, product_eps: float) -> bool:
-    """Whether the first `n_free` of `values`, from products with rounding error `product_eps`, are more than rounding.
+def unresolved(values: np.ndarray, n_free: int, epsilon: float) -> slice:
+    """Which of the descending eigenvalues, from products with rounding `epsilon`, may have lost their digits. Those
+    after the first `n_free` are known to be zero, because of constant columns or fewer rows than columns."""
+    last = min(len(values), n_free)
+    return slice(count_true(values[:last] >= resolution(epsilon) * values[:1]), last)
 
-    The others are known to be zero, because of constant columns or fewer rows than columns.
+
+def product_errors(S: Array, values: np.ndarray, vectors: Array, n_free: int, epsilon: float) -> np.ndarray | None:
+    """Estimated relative errors of those eigenvalues of S that may have lost their digits, and zeros for the others.
+
+    The entries of S, sums of products, have errors of about epsilon sqrt(S_ii S_jj), which change lambda_k by up to
+    epsilon (sum_i |w_ki| sqrt(S_ii))^2. To this are added the distance of lambda_k to the Rayleigh quotient of w_k, and
+    that of the quotient to the eigenvalue, about the square of the residual of w_k. If columns have very different
+    scales, small eigenvalues may be far more accurate than epsilon lambda_1.
     """
-    last = min(values.shape[0], n_free)
-    if last <= 0:
-        return True
-    return float(values[last - 1]) >= resolution(product_eps) * float(values[0])
+    some = unresolved(values, n_free, epsilon)
+    if some.start >= some.stop:
+        return None
+    xp, share = namespace(S), values[some] / values[0]
+    V, S = vectors[some, :], S / float(values[0])
+    R = V @ S - asarray_like(share, S)[:, None] * V
+    rounding = epsilon * (xp.abs(V) @ xp.sqrt(xp.clip(xp.linalg.diagonal(S), 0.0, None))) ** 2
+    rounding, quotients, squares = to_host([rounding, xp.sum(R * V, axis=1), xp.sum(R * R, axis=1)])
+    errors = np.zeros(len(values))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = (rounding + np.abs(quotients) + squares / share) / share
+    # If not all eigenvalues are known, one at or below the rank cut may have taken the place of a larger one; and in
+    # float64, the rank cut of float32 is not one.
+    least = rank_cut(1.0, S.shape[0], epsilon) if some.stop < n_free or epsilon > FLOAT64_EPS else 0.0
+    errors[some] = np.where(share > least, found, np.inf)
+    return errors
 
 
 def tail_and_residual(
@@ -136,6 +219,7 @@ class Triangle(Solver):
     """
 
     name = "triangle"
+    squares = False
     starts_from = summaries.Triangle
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
@@ -275,6 +359,7 @@ class Covariance(Solver):
             tail, residual = tail_and_residual(S, values, vectors, rest, cubes=S.shape[0] <= _CUBES_UP_TO)
             values = values[:k]
             n_free = min(int(np.count_nonzero(squares > 0)), request.free(summary.n_rows))
+            errors = product_errors(S, values, vectors, n_free, summary.product_eps)
             if isinstance(vectors, np.ndarray):
                 vectors, mean, *scales_there = to_device(
                     [vectors, mean] if scale is None else [vectors, mean, scale], there
@@ -288,41 +373,12 @@ class Covariance(Solver):
                 tail=replace(tail, total=tail.total * unit),
                 weight=summary.weight,
                 n_rows=summary.n_rows,
-                status=Status.EXACT if is_resolved(values, n_free, summary.product_eps) else Status.UNRESOLVED,
+                status=Status.EXACT,
                 residual=residual,
                 epsilon=summary.product_eps,
                 center=request.center,
-            )
-
-    def _confirmed(self, found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
-        """The spectrum with the status EXACT, if its unresolved eigenvalues are zero as far as the rows tell.
-
-        One more pass projects the centred rows on the unresolved eigenvectors, which squares nothing: if the
-        projections have lengths of at most p eps sqrt(lambda_1) in all, the R factor of the rows finds no variance in
-        these directions either, however many rows there are. This is the usual case: columns that are sums of others,
-        or that are empty. As after a solve by the R factor, the eigenvectors without variance are arbitrary orthonormal
-        ones.
-        """
-        values = found.values
-        k, p = found.vectors.shape
-        first = count_true(values >= resolution(FLOAT64_EPS) * values[0])
-        if found.epsilon > FLOAT64_EPS or first in (0, k):
-            return found
-        V = found.vectors[first:, :]
-        A = V.T if found.scale is None else V.T / found.scale[:, None]
-        # Sparse rows are centred after the product only if their mean is not far beside their deviations.
-        near = 1e-3 * math.sqrt(float(values[0]) / found.weight)
-        projected = rows.mapped(affine(A, found.mean, near)).summarize(Columns(k - first))
-        squares = to_numpy(request.about(projected).squares)
-        found = replace(found, passes=found.passes + 1)
-        if not math.sqrt(float(squares.sum()) / float(values[0])) <= rank_cut(1.0, p, FLOAT64_EPS):
-            return found
-        return replace(
-            found,
-            values=np.concatenate([values[:first], np.sort(squares)[::-1]]),
-            vectors=fix_signs(with_complement(found.vectors[:first, :], k)),
-            status=Status.EXACT,
-        )
+                errors=errors,
+            ).judged()
 
     def cost(self, job: Job) -> Cost:
         n, p = job.rows, job.p

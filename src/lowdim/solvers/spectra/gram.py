@@ -28,7 +28,7 @@ from ...linalg import (
 )
 from ...summaries.gram import FeatureProducts, centred_features, standard_deviations
 from ..problem import EIGH_WORK, Cost, Job, Request, RowsLike, Spectrum, Status, Tail
-from .covariance import Solver, is_resolved, tail_and_residual, wanted_pairs
+from .covariance import Solver, product_errors, tail_and_residual, wanted_pairs
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,10 @@ class Gram(Solver):
     reads_columns = True
     root: bool = False
 
+    @property
+    def squares(self) -> bool:  # type: ignore[override] # it depends on an option
+        return not self.root
+
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
         rows = rows.counted()
         n, p = rows.shape
@@ -92,12 +96,13 @@ class Gram(Solver):
         first = count_true(values >= resolution(FLOAT64_EPS) * values[0])
         if not self.root and not narrow and _are_zero(values, W, first, n_free, n):
             values, n_free = with_zeros(values[:first], values.shape[0] - first), first
+        errors = None if self.root else product_errors(product, values, vectors, n_free, epsilon)
         # The lengths of w are the square roots of the eigenvalues, and w is as accurate as v.
         found = np.sqrt(values) if self.root else values
         rank = min(numerical_rank(found, max(n, p), epsilon), k)
         W = orthonormal_rows(W, rank, k)
-        values = with_zeros(values, max(0, k - values.shape[0]))[:k]
-        resolved = self.root or is_resolved(values, n_free, epsilon)
+        beyond = max(0, k - len(values))
+        values, errors = with_zeros(values, beyond)[:k], None if errors is None else with_zeros(errors, beyond)[:k]
         return Spectrum(
             values=values,
             vectors=W * signs(W)[:, None],
@@ -106,12 +111,17 @@ class Gram(Solver):
             tail=tail,
             weight=weight,
             n_rows=n,
-            status=Status.EXACT if resolved else Status.UNRESOLVED,
+            status=Status.EXACT,
             residual=residual,
             epsilon=epsilon,
             passes=2,
             center=request.center,
-        )
+            errors=errors,
+        ).judged()
+
+    def _confirmed(self, found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
+        # The second pass has shown already which eigenvalues are zero.
+        return found
 
     def cost(self, job: Job) -> Cost:
         n, p = job.rows, job.p

@@ -9,17 +9,24 @@ import numpy as np
 
 from ..._core.arrays import Array, astype, count_true, eps, namespace, to_numpy
 from ..._core.threads import single_threaded_blas
-from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, require_normal, require_rows, require_size, with_complement
+from ...linalg import (
+    FLOAT32_EPS,
+    FLOAT64_EPS,
+    NOISE,
+    fix_signs,
+    require_normal,
+    require_rows,
+    require_size,
+    with_complement,
+)
 from ...summaries.moments import Columns
 from ...summaries.triangle import Sketch
 from ..iteration import Lanczos, LanczosOptions
 from ..problem import EIGH_WORK, Cost, Job, Request, RowsLike, Spectrum, Status, Tail
-from .covariance import Covariance, Solver, is_resolved, scales
+from .covariance import Covariance, Solver, scales, unresolved
 
 #: With more columns, the p x p covariance matrix is too large to be used if the iteration fails.
 _COVARIANCE_UP_TO = 20_000
-#: Residuals below this multiple of eps * lambda_1 are rounding noise.
-_NOISE = 30
 #: For rows of fewer bytes an iteration in float32 is not worthwhile.
 _NARROW_BYTES = 8 << 20
 #: Tolerance, noise level (as a multiple of eps) and maximal number of steps of the iteration in float32.
@@ -105,21 +112,20 @@ class Krylov(LanczosOptions, Solver):
             # Vectors are divided by this number in the dtype of the rows.
             require_normal(math.sqrt(unit), rows.empty(0), "all columns")
         action = _Action(rows, columns, scale, unit)
-        floor = _NOISE * (eps(rows.empty(1)) if narrow else eps(columns.mean))
+        floor = NOISE * (eps(rows.empty(1)) if narrow else eps(columns.mean))
         b = min(self.block_size(k), p, columns.n_rows)
         lanczos = Lanczos(self, k, b, request.seed, floor)
         # The threads of BLAS would keep spinning after each small product and slow down the threads that read the rows.
         with single_threaded_blas():
             start, narrow_steps = self._narrow_start(action, request, b)
             found = lanczos.run(action, columns.mean, start)
-        status = found.status
         values, vectors = np.clip(found.values, 0.0, None) * unit, fix_signs(found.vectors.T)
         rest = float(xp.sum(squares)) - float(values.sum()) if k < min(p, request.free(columns.n_rows)) else 0.0
         n_free = min(count_true(squares > 0), request.free(columns.n_rows))
-        if status is not Status.NOT_CONVERGED and not is_resolved(
-            values, n_free, FLOAT32_EPS if narrow else FLOAT64_EPS
-        ):
-            status = Status.UNRESOLVED
+        epsilon, errors = FLOAT32_EPS if narrow else FLOAT64_EPS, np.zeros(len(values))
+        some = unresolved(values, n_free, epsilon)
+        with np.errstate(divide="ignore"):
+            errors[some] = floor * values[0] / values[some]
         return Spectrum(
             values=values,
             vectors=vectors,
@@ -128,12 +134,14 @@ class Krylov(LanczosOptions, Solver):
             tail=Tail(rest, None, None) if rest > 0.0 else Tail(),
             weight=columns.weight,
             n_rows=columns.n_rows,
-            status=status,
+            status=found.status,
+            ended=found.status,
             residual=found.residual,
-            epsilon=FLOAT32_EPS if narrow else FLOAT64_EPS,
+            epsilon=epsilon,
             passes=found.steps + narrow_steps + 1,
             center=request.center,
-        )
+            errors=errors,
+        ).judged()
 
     def _narrow_start(self, action: _Action, request: Request, b: int) -> tuple[Array | None, int]:
         """A start from products of sparse rows in float32, which take half the time, and the passes spent on it.
