@@ -104,6 +104,7 @@ def test_without_its_row_a_toy_is_refused():
 
 
 @pytest.mark.parametrize("name", models.__all__)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_source_in_every_model(name, toy_source):
     toys = tables(name, TOY, OTHER)
     arrays = [rows_of(toy) for toy in toys]
@@ -186,6 +187,7 @@ def written(path, rows, names):
 
 
 @pytest.mark.parametrize("name", models.__all__)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_file_in_every_model(name, tmp_path, monkeypatch):
     names = [f"c{j}" for j in range(X.shape[1])]
     paths = tables(name, written(tmp_path / "x.toy", X, names), written(tmp_path / "y.toy", Y, "abc"))
@@ -216,6 +218,7 @@ def test_columns_of_a_file_by_name(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", models.__all__)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_sink_in_every_model(name, tmp_path, monkeypatch):
     model = examples.fitted(name)
     with pytest.raises(ValueError, match="must end with one of"):

@@ -124,12 +124,14 @@ def test_cases_of_files(case, few_files):
 
 
 @pytest.mark.parametrize("name", ["PCA", "FactorAnalysis", "PLSRegression", "CCA"])
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_fits_with_limited_memory_have_the_right_answers(name, few_files, monkeypatch):
     data = file_tables.table("parquet", (1_750, 16))
     monkeypatch.setattr(limited_memory, "HALF", 8)
     assert limited_memory.error(name, limited_memory.fit(name, data), data) < 1e-6
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_time_against_rows(monkeypatch):
     monkeypatch.setattr(against_rows, "BLOCK", 1_000)
     found = against_rows.measure([100, 250], 1, say=lambda text: None)
@@ -285,6 +287,7 @@ def test_slope_is_that_of_the_last_factor_of_ten():
     assert against_columns.slope({100: 1.0}) is None
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_every_task_runs_on_few_columns():
     X, second = against_columns.make(12)
     assert [task.call(X, second) is not None for task in against_columns.tasks()] == [True] * 12

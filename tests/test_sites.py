@@ -80,6 +80,7 @@ def test_the_files_are_small_and_hold_no_rows(summaries):
     ],
     ids=["PCA", "PPCA", "FactorAnalysis"],
 )
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_models_of_one_table(model, attribute, summaries):
     expected = getattr(model.fit(ROWS), attribute)
     found = model.fit_summary(merged(summaries))

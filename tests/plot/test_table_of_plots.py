@@ -25,6 +25,7 @@ def fitted(request):
     return examples.make(request.param).fit(*examples.tables(request.param, examples.X, examples.Y))
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_model_plot_lists_what_fits(fitted):
     names = [name for name in PLOTS if name in dir(fitted.plot)]
     assert "scores" in names
@@ -37,6 +38,7 @@ def test_model_plot_lists_what_fits(fitted):
         assert getattr(fitted.plot, name).__doc__ == PLOTS[name].function.__doc__
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_plots_that_need_no_rows_are_drawn_for_every_model(fitted):
     for name in dir(fitted.plot):
         draw = getattr(fitted.plot, name)
@@ -45,6 +47,7 @@ def test_plots_that_need_no_rows_are_drawn_for_every_model(fitted):
             assert draw() is not None
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_plots_of_rows_are_drawn_for_every_model(fitted):
     X, *rest = examples.tables(type(fitted).__name__, examples.X, examples.Y)
     for name in set(dir(fitted.plot)) - {"missing", "reconstructions"}:
@@ -56,6 +59,7 @@ def test_plots_of_rows_are_drawn_for_every_model(fitted):
             assert draw(X, *rest) is not None
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_others_are_refused_with_advice(fitted):
     for name in set(PLOTS) - set(dir(fitted.plot)):
         assert not hasattr(fitted.plot, name)
@@ -93,6 +97,7 @@ def test_plots_are_functions_of_the_package_with_docstrings():
         assert len(offer.brief) <= 110
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_the_page_lists_the_plots_and_their_models(fitted):
     page = (Path(__file__).parents[2] / "docs" / "plots.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE)

@@ -49,7 +49,9 @@ class DaskEngine(Engine):
             level = _tasks(parts, _Checked(task if tick is None else _Telling(task, _topic(client))), along)
             return _with_workers(client, in_a_tree(level, _merging(_Checked(merge))), parts, level, tick)
         except (TypeError, ValueError) as error:
-            raise _first_error(_tasks(parts, _Refusing(_Checked(task)), along)) or error from None
+            # Which task fails first depends on timing: an earlier one may fail too.
+            before = sum(start < getattr(error, "first_row", 0) for _, start, _ in with_rows(parts, None))
+            raise _first_error(_tasks(parts[:before], _Checked(task), along, _error_of)) or error from None
 
     def mapped(self, source: Source, task: Task, like: Array, names: Any, *, replaces: bool = False) -> Any:
         """A Dask array; its rows have the shape and type of those of `like`."""
@@ -69,12 +71,14 @@ class DaskEngine(Engine):
 DASK = DaskEngine()
 
 
-def _tasks(parts: Sequence[Source], task: Task, along: Array | None = None) -> list[Any]:
-    """`task(part, start, along)` for each part, not computed yet. The names of the tasks are for those who watch the
-    scheduler, and differ each time: the rows may have changed."""
+def _tasks(
+    parts: Sequence[Source], task: Task, along: Array | None = None, how: Callable[..., Any] | None = None
+) -> list[Any]:
+    """`task(part, start, along)` for each part, not computed yet, or what `how` makes of it. The names of the tasks are
+    for those who watch the scheduler, and differ each time: the rows may have changed."""
     from dask import delayed
 
-    run, once = delayed(partial(_open_and_run, task), pure=False), uuid4().hex
+    run, once = delayed(partial(how or _open_and_run, task), pure=False), uuid4().hex
     return [
         run(*_recipe_of(part), start, piece, dask_key_name=f"lowdim-rows-{once}-{start}")
         for part, start, piece in with_rows(parts, along)
@@ -96,8 +100,21 @@ def _recipe_of(part: Source) -> tuple[Any, list[Any]]:
 
 def _open_and_run(task: Task, recipe: Any, partitions: list[Any], start: int, along: Array | None) -> Any:
     """Make a part, of partitions that Dask has computed, and run its task: further tasks for that would be work for the
-    scheduler."""
-    return task(made(recipe, partitions), start, along)
+    scheduler. Errors about rows know the first row of the part."""
+    try:
+        return task(made(recipe, partitions), start, along)
+    except (TypeError, ValueError) as error:
+        error.first_row = start  # type: ignore[union-attr]
+        raise
+
+
+def _error_of(*arguments: Any) -> Exception | None:
+    """The error about rows that `_open_and_run` raises, or None if it raises none."""
+    try:
+        _open_and_run(*arguments)
+    except (TypeError, ValueError) as error:
+        return error
+    return None
 
 
 def _merging(merge: Merge) -> Merge:
@@ -121,26 +138,12 @@ class _Checked:
         return self.function(*arguments)
 
 
-@dataclass(frozen=True)
-class _Refusing:
-    """A task whose result is None, or the error that it raises about its rows."""
-
-    task: Task
-
-    def __call__(self, *arguments: Any) -> Exception | None:
-        try:
-            self.task(*arguments)
-        except (TypeError, ValueError) as error:
-            return error
-        return None
-
-
 #: This many tasks run at a time when the first one that fails is looked for.
 _LOOKED_AT = 32
 
 
 def _first_error(level: Sequence[Any]) -> Exception | None:
-    """The error of the first of the tasks that fails, if any does: which of them fails first depends on timing."""
+    """The first of the errors that tasks of `_error_of` find, if there is one."""
     import dask
 
     for i in range(0, len(level), _LOOKED_AT):
