@@ -71,8 +71,10 @@ def foreground() -> Any:
 
 
 def series(i: int) -> dict[str, str]:
-    """The colour and the marker of group i; both start again after the last one."""
-    return {"color": f"C{i}", "marker": MARKERS[i % len(MARKERS)]}
+    """The colour and the marker of group i. When the colours of the style start again, the markers are others, so that
+    ten times as many groups as there are colours differ."""
+    n_colors = len(style("axes.prop_cycle").by_key().get("color", "0"))
+    return {"color": f"C{i}", "marker": MARKERS[(i % n_colors + i // n_colors) % len(MARKERS)]}
 
 
 def readable_on(colors: np.ndarray) -> list[Any]:
@@ -346,7 +348,8 @@ def legend_label(text: Any) -> str:
 MOST_LABELS = 200
 #: Directions from a point to its label, in the order in which they are tried.
 _DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
-#: Distances between a point and its label, in points of 1/72 inch.
+#: Distances between a point and its label, in points of 1/72 inch. The last one is only for labels that must be found:
+#: labels of many rows with long lines would be hard to read.
 _DISTANCES = (4.0, 9.0, 16.0, 26.0, 40.0)
 #: How a label in each direction is aligned, horizontally and vertically.
 _SIDES = ({1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"})
@@ -362,6 +365,7 @@ def place_labels(
     order: np.ndarray | None = None,
     obstacles: np.ndarray | None = None,
     outward: bool = False,
+    sure: bool = False,
     **look: Any,
 ) -> int:
     """Write `texts` beside `points`, in the coordinates of the axes, whose limits must be final.
@@ -377,8 +381,9 @@ def place_labels(
     obstacles : array of shape (m, 2), optional
         Other points that labels should not cover.
     outward : bool
-        For names of arrows: places away from the origin are tried first, and a label that covers a point is better
-        than none.
+        For names of arrows: places away from the origin are tried first.
+    sure : bool
+        Whether a label that covers a point, or is far from its own, is better than none; so it is for names of arrows.
 
     Returns
     -------
@@ -390,7 +395,7 @@ def place_labels(
     A place is free if the label is within the axes and covers no point and no other label. The work is proportional to
     the number of labels times the number of points.
     """
-    points = np.asarray(points, dtype=float)
+    points, sure = np.asarray(points, dtype=float), sure or outward
     if order is None:
         order = np.argsort(-np.sum(points**2, axis=1), kind="stable") if outward else _from_outside(points)
     figure = ax.figure.figure
@@ -407,14 +412,14 @@ def place_labels(
         if not shown:
             continue
         text = ax.annotate(shown, points[i], xytext=(0, 0), textcoords="offset points", zorder=5, **look)
-        places = _places(on_screen[i] - origin if outward else None)
+        places = _places(on_screen[i] - origin if outward else None, _DISTANCES if sure else _DISTANCES[:-1])
         distances, directions = places[:, :1], places[:, 1:]
         size = text.get_window_extent().size
         corners = on_screen[i] + distances * pixels * directions - size * (1 - directions) / 2
         boxes = np.hstack([corners, corners + size])
         possible = _within(boxes, inside) & ~_overlap(boxes, taken)
         free = possible & ~_cover(boxes, np.delete(on_screen, i, axis=0), 2.0 * pixels)
-        found = np.flatnonzero(free if free.any() or not outward else possible)
+        found = np.flatnonzero(free if free.any() or not sure else possible)
         if len(found) == 0:
             text.remove()
             continue
@@ -440,16 +445,14 @@ def _from_outside(points: np.ndarray) -> np.ndarray:
     return np.argsort(-distance, kind="stable")
 
 
-def _places(away: np.ndarray | None) -> np.ndarray:
+def _places(away: np.ndarray | None, distances: Sequence[float]) -> np.ndarray:
     """Places for a label around a point, the best first: distance, and direction from the point to the label.
 
-    With `away`, those in this direction are better. Then they may be far from the point; labels of many rows with long
-    lines would be hard to read.
+    With `away`, those in this direction are better.
     """
     directions = list(_DIRECTIONS)
     if away is not None and np.any(away):
         directions.sort(key=lambda d: -float(np.dot(d, away)) / float(np.linalg.norm(d)))
-    distances = _DISTANCES[:-1] if away is None else _DISTANCES
     return np.array([(distance, *direction) for distance in distances for direction in directions])
 
 
