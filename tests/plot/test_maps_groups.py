@@ -37,10 +37,10 @@ def test_rows_without_a_group(nothing):
 
 @pytest.mark.parametrize("style", ["default", "ggplot", "Solarize_Light2", "grayscale"])
 def test_many_groups_share_no_colour_with_the_same_marker(style):
-    """Styles have from 5 to 10 colours; with ten of them and ten markers in step, group 10 looked like group 0."""
+    """Styles have from 4 to 10 colours; with ten of them and ten markers in step, group 10 looked like group 0."""
     with pyplot.style.context(style):
-        found = groups_of(np.arange(50), 50)
-        assert len({(to_hex(group.look["color"]), group.look["marker"]) for group in found}) == 50
+        found = groups_of(np.arange(40), 40)
+        assert len({(to_hex(group.look["color"]), group.look["marker"]) for group in found}) == 40
 
 
 def many_groups(g):

@@ -15,6 +15,7 @@ def test_rare_categories_become_one_group():
     names = np.array([f"kind {i:02d}" for i in range(len(counts))], dtype=object)
     (group,) = groupings({"kind": np.repeat(names, counts)})
     assert len(group.levels) == MOST_LEVELS and group.levels[-1] == "11 others"
+    assert group.n_pooled == 11
     found = np.bincount(group.codes)
     np.testing.assert_array_equal(found, [*counts[11:], counts[:11].sum()])
     assert group.levels[:-1] == names[11:].tolist()

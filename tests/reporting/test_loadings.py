@@ -156,6 +156,14 @@ def test_the_circle_and_the_biplot():
     np.testing.assert_allclose(together.std(ddof=1), 1.0, rtol=1e-5)
 
 
+def test_points_without_a_label_look_like_no_group():
+    labels = np.array([None, *GROUPS[1:]], dtype=object)
+    charts = {chart.key: chart for chart in _charts(section(analysis(X, labels=labels, n_components=2)))}
+    points = [trace for trace in charts["biplot"].data if trace["mode"] == "markers"]
+    assert [trace["name"] for trace in points] == ["no label", "ash", "beech", "cedar"]
+    assert len({(trace["marker"]["color"], trace["marker"]["symbol"]) for trace in points}) == 4
+
+
 def test_captions_tell_how_many_columns_have_no_arrow():
     rows = np.random.default_rng(9).standard_normal((200, 2))
     # Two columns have the same arrow.

@@ -16,7 +16,7 @@ from ..sources.base import Source
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, share
-from .charts import COLORS, axes, axis, bar, color, error_bars, heading, heatmap, plain, scatter, symbol
+from .charts import COLORS, GREY, axes, axis, bar, color, error_bars, heading, heatmap, plain, scatter, symbol
 from .map import largest
 from .passes import floats
 
@@ -522,12 +522,14 @@ def _biplot(a: Analysis) -> Chart:
     codes = a.groupings[0].codes[rows.numbers[drawn]] if a.groupings else np.zeros(len(drawn), dtype=int)
     data: list[dict[str, Any]] = []
     for level in range(-1, len(levels)):
-        members, look = np.flatnonzero(codes == level), max(level, 0)
+        members = np.flatnonzero(codes == level)
         if len(members):
-            name, text = plain(levels[level]) if level >= 0 else "rows", [labels[i] for i in members]
+            name, text = plain(levels[level]) if level >= 0 else "no label", [labels[i] for i in members]
             at = dict(zip("xy", Z[members].astype(np.float32).T, strict=True))
-            shape: Any = {"symbol": symbol(look), "size": 5, "opacity": 0.4}
-            data.append(scatter("markers", "%{text}", look, name=name, **at, text=text, **shape))
+            look: Any = (
+                {"paint": level, "symbol": symbol(level)} if level >= 0 else {"paint": GREY, "symbol": "circle-open"}
+            )
+            data.append(scatter("markers", "%{text}", name=name, **at, text=text, **look, size=5, opacity=0.4))
     arrows = a.meaning.loadings[:, :2]
     chosen = _chosen(arrows, _ARROWS)
     reach = 0.9 * float(np.sqrt((Z**2).sum(axis=1)).max(initial=1.0))

@@ -495,6 +495,8 @@ def _groups(a: Analysis) -> Iterator[str]:
         k = int(np.argmax(between))
         held = f"{share(between[k])} of its variance is between them"
         what = f"The groups by {brief(group.name)}"
+        if group.n_pooled:
+            what += f" (the {group.n_pooled:,} least frequent ones counted as one)"
         if beyond_chance[k] >= 0.5:
             yield f"{what} differ most along {names[k]}: {held}."
         elif beyond_chance[k] >= 0.1:
