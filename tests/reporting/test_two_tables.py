@@ -88,6 +88,48 @@ def test_noise_is_called_noise():
     assert "mean little" in words(section)
 
 
+@pytest.mark.parametrize(
+    ("what", "verdict", "of_the_row"),
+    [
+        ("follows", "The response y can be predicted well", "predicts 3,001 for row 7, where y is 3,001"),
+        ("mistyped", "The response y can be predicted well", "predicts 3.46 for row 7, where y is 1,000"),
+        ("alone", "The response y cannot be predicted", "where y is 3,000"),
+    ],
+)
+def test_one_far_row_does_not_decide_whether_a_response_can_be_predicted(what, verdict, of_the_row):
+    """With it, R2 was 1.00 and yet "not clearly better than the mean": its squared error was their standard error."""
+    random = np.random.default_rng(0)
+    a, b, c = random.standard_normal((3, 100))
+    a[7] = 1000.0 if what != "mistyped" else a[7]
+    y = 3 * a + b if what != "alone" else random.standard_normal(100)
+    y[7] = {"follows": y[7], "mistyped": 1000.0, "alone": 3000.0}[what]
+    analysis, section = section_of(pd.DataFrame({"a": a, "b": b, "c": c, "y": y}), response="y")
+    assert section.summary.startswith(verdict) and of_the_row in section.summary
+    r = analysis.regression
+    assert f"without row 7, which alone holds {100 * r.aside[7]:.1f}% of the variance of y" in section.summary
+    assert list(r.aside) == [7] and len(r.pair.X) == 99
+    squares = (y - y.mean()) ** 2
+    assert r.aside[7] == pytest.approx(squares[7] / squares.sum())
+
+
+def test_rows_of_a_long_tail_and_rare_events_stay():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((200, 3))
+    for y in (random.lognormal(size=200), (np.arange(200) < 3).astype(float), random.standard_normal(200)):
+        a, _ = section_of(X, response=y)
+        assert not a.regression.aside
+
+
+def test_a_prediction_that_few_rows_do_not_show_clearly_is_called_uncertain():
+    """More than half of the responses are zero, so that nothing is known of the usual distance from the median."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((50, 2))
+    X[:30, 0] = 0.0
+    X[40, 0] = 100.0
+    _, section = section_of(X, response=X[:, 0] * 3)
+    assert "It is not certain that the response" in section.summary and "(R2 = 1.00)" in section.summary
+
+
 def test_several_responses_have_a_menu():
     linnerud = load_linnerud(as_frame=True)
     a, section = section_of(linnerud.data, response=linnerud.target)
