@@ -88,6 +88,10 @@ class HoldsRowsWarning(LowdimWarning):
     """A file that was saved holds rows of the fit, or numbers for each of them."""
 
 
+class NumberFormatWarning(LowdimWarning):
+    """The numbers of a CSV file have decimal commas; the message says how they were read."""
+
+
 class FormulaWarning(LowdimWarning):
     """A CSV file holds text that spreadsheets run as a formula."""
 

@@ -44,7 +44,10 @@ def test_sizes_kinds_and_what_was_left_out():
     assert "4 hold decimal numbers and 1 holds a few different whole numbers" in text
     assert "country is not analysed: its entries are not numbers, but they tell groups of rows apart" in text
     assert "planet is not analysed: all its entries are 1" in text
-    assert section.summary == "The report is about 200 rows and 5 columns of numbers; no entry is missing."
+    assert section.summary == (
+        "The report is about 200 rows and 5 columns of numbers; no entry is missing in them. 2 of 7 columns are not "
+        "analysed: country (its entries are not numbers); planet (all its entries are 1)."
+    )
 
 
 def test_scales_and_logarithm():

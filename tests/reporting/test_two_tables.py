@@ -147,7 +147,7 @@ def test_rows_without_a_response_are_left_out_and_that_is_said():
     _, section = section_of(X, response=y)
     assert "4 rows are left out here, because entries of the response are missing; 36 rows remain." in words(section)
     _, few = section_of(X[:12], response=y[:12])
-    assert "fewer than 10 complete rows are too few" in words(few) and few.summary == ""
+    assert "fewer than 10 complete rows are too few" in words(few) and few.summary == words(few)
     _, constant = section_of(X, response=np.ones(40))
     assert "nothing in it varies" in words(constant)
 

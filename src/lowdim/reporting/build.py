@@ -52,6 +52,7 @@ def _rows(X: Any) -> str:
     if not isinstance(X, Scan):
         return _written(X, "X")
     choice = [(name, getattr(X.choice, name, None)) for name in ("columns", "exclude")]
+    choice.append(("decimal", getattr(X.found, "decimal", None)))
     chosen = [f"{name}={_written(value, name)}" for name, value in choice if value]
     return f"lowdim.scan({', '.join([_written(getattr(X.found, 'where', X), 'path'), *chosen])})"
 

@@ -82,6 +82,8 @@ class OpenedTable:
         response, other = _or_file(response, table), _or_file(other, table)
         #: The names of the columns that are numbers, and the columns that are left out, each with the reason.
         source, self.names, self.left_out = _columns(X, table, (labels, ids, sample_weight, response, other))
+        #: How the entries of a file were read, if not as they usually are.
+        self.how_read = "" if table is None else table.how_read
         #: The number of all columns of the table.
         self.n_columns = len(self.names) if table is None else len(table.names)
         #: The rows of all columns that are numbers, which can be read again and may hold NaN; and whether they are in

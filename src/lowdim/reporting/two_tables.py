@@ -79,7 +79,9 @@ def section(a: Analysis) -> Section | None:
             "components. Errors and predictions are of rows that were left out of the fit, so they tell what to expect "
             "of new rows."
         )
-        blocks += prose(_about(pair, a.n, "response"))
+        about = " ".join(_about(pair, a.n, "response"))
+        blocks += prose(about)
+        sentences += [about] if about else []
         if pair.is_enough:
             verdict = " ".join([_predictable(a.regression), *_set_aside(a, a.regression)])
             blocks += _prediction(a, a.regression, verdict)
@@ -93,7 +95,9 @@ def section(a: Analysis) -> Section | None:
             "correlations of the fit are larger than they would be in new rows; those of rows left out are the ones to "
             "believe."
         )
-        blocks += prose(_about(other, a.n, "other table"))
+        about = " ".join(_about(other, a.n, "other table"))
+        blocks += prose(about)
+        sentences += [about] if about else []
         if other.is_enough:
             verdict = _related(a.canonical)
             blocks += _in_common(a, a.canonical, verdict)
