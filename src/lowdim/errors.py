@@ -30,6 +30,7 @@ __all__ = [
     "NoMaximum",
     "NoVariance",
     "NonFiniteBlock",
+    "NumberFormatWarning",
     "RankWarning",
     "ResolutionWarning",
     "SlowWarning",
