@@ -11,6 +11,7 @@ import numpy as np
 
 from .._core.arrays import dense
 from ..models.base import first_components
+from ..models.latent import LatentModel
 from ..models.pca import PCA
 from ..sources.array import ArraySource
 from ..sources.base import Source
@@ -235,8 +236,11 @@ class Analysis:
         given = self.request.model
         if given is None:
             return self._principal(self.k)
-        second = self.opened.response or self.opened.other
-        return given if is_fitted(given) else fit_given(given, self.rows, second, self.opened.weights)
+        if is_fitted(given):
+            return given
+        # Models of missing entries need no filled in ones, which would make the rows look more alike than they are.
+        rows = self.given if isinstance(given, LatentModel) else self.rows
+        return fit_given(given, rows, self.opened.response or self.opened.other, self.opened.weights)
 
     @cached_property
     def full(self) -> Any:
