@@ -51,7 +51,10 @@
       for (const d of [0, 1]) sums[code][d + 1] += point[d];
     });
     const widths = axes.map((axis) => {
-      const [low, high] = extent(Array.from(axis.values, (_, i) => i), axis.values);
+      const [low, high] = extent(
+        Array.from(axis.values, (_, i) => i),
+        axis.values,
+      );
       return high - low || 1;
     });
     const order = group.levels.map((_, code) => code).filter((code) => sums[code][0]);
