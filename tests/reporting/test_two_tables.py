@@ -112,6 +112,16 @@ def test_one_far_row_does_not_decide_whether_a_response_can_be_predicted(what, v
     assert r.aside[7] == pytest.approx(squares[7] / squares.sum())
 
 
+def test_a_correlation_that_rests_on_one_row_is_called_so():
+    random = np.random.default_rng(0)
+    X, Z = random.standard_normal((2, 100, 3))
+    _, section = section_of(X, other=Z + X)
+    assert "rests on a single row" not in section.summary
+    X[7, 0], Z[7, 1] = 1000.0, 800.0
+    _, section = section_of(X, other=Z)
+    assert "rests on a single row, row 7, which makes up 9" in section.summary
+
+
 def test_rows_of_a_long_tail_and_rare_events_stay():
     random = np.random.default_rng(0)
     X = random.standard_normal((200, 3))

@@ -99,7 +99,7 @@ def section(a: Analysis) -> Section | None:
         blocks += prose(about)
         sentences += [about] if about else []
         if other.is_enough:
-            verdict = _related(a.canonical)
+            verdict = " ".join(filter(None, [_related(a.canonical), _rests_on_one_row(a, a.canonical)]))
             blocks += _in_common(a, a.canonical, verdict)
             sentences.append(verdict)
     if not leads:
@@ -579,6 +579,18 @@ def _related(c: Canonical) -> str:
         return f"{text} Only the first pair is more than chance."
     least = "At least the" if c.significant == MOST_PAIRS else "The"
     return f"{text} {least} first {c.significant} pairs are more than chance."
+
+
+def _rests_on_one_row(a: Analysis, c: Canonical) -> str:
+    """Whether a single row makes up most of the first correlation: a sum over the rows of products of two variates."""
+    u, v = (part[:, 0] - np.average(part[:, 0], weights=c.pair.weights) for part in (c.x_variates, c.y_variates))
+    products = np.abs(u * v) * (1.0 if c.pair.weights is None else c.pair.weights)
+    i = int(np.argmax(products))
+    held = float(products[i] / products.sum()) if products.sum() > 0 else 0.0
+    if held <= _SHARE_ASIDE:
+        return ""
+    row = a.called(int(c.pair.numbers[i]))
+    return f"The correlation of the fit rests on a single row, {row}, which makes up {share(held)} of it."
 
 
 def _digits(correlation: float) -> str:
