@@ -37,6 +37,18 @@ def _charts(section):
     return {block.key: block for block in section.blocks if isinstance(block, Chart)}
 
 
+def test_numbers_that_are_text_in_a_frame_are_told_with_what_to_do():
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.standard_normal((40, 3)), columns=list("abc"))
+    table["price"] = [f"{x:.2f}".replace(".", ",") for x in random.standard_normal(40)]
+    table["share"] = [f"{i}%" for i in range(40)]
+    table["word"] = [f"w{i}" for i in range(40)]
+    summary = _section(table).summary
+    assert "3 of 6 columns are not analysed" in summary and "word (its entries are not numbers)" in summary
+    for name in ("price", "share"):
+        assert f"column '{name}' has the text {table[name].iloc[0]!r}; convert it to numbers first" in summary
+
+
 def test_sizes_kinds_and_what_was_left_out():
     section = _section(TABLE)
     text = _text(section)

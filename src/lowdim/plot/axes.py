@@ -320,11 +320,21 @@ def column_ticks(axis: Any, texts: Sequence[Any], positions: Iterable[float] | N
     tick_labels(axis, range(n) if positions is None else positions, texts, **look)
 
 
-def legend(ax: Any, **look: Any) -> Any:
-    """The legend of what has a label, by default where it covers least."""
+#: A legend has at most this many entries.
+MOST_IN_LEGEND = 12
+
+
+def legend(ax: Any, most: int = MOST_IN_LEGEND, **look: Any) -> Any:
+    """The legend of what has a label, by default where it covers least. Of more than `most` entries, the first ones are
+    shown, and a last line tells how many there are beside them."""
     handles, texts = ax.get_legend_handles_labels()
     if not handles:
         return None
+    if len(handles) > most:
+        from matplotlib.lines import Line2D
+
+        rest = len(handles) - most
+        handles, texts = [*handles[:most], Line2D([], [], linestyle="none")], [*texts[:most], f"... {rest:,} more"]
     # Small points have samples of the usual size.
     sizes = [handle.get_sizes()[0] for handle in handles if hasattr(handle, "get_sizes") and len(handle.get_sizes())]
     larger = max(1.0, style("lines.markersize") / min(sizes) ** 0.5) if sizes else 1.0

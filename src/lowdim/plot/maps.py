@@ -22,8 +22,6 @@ from .components import DIVERGING
 
 #: What may be drawn around the points of a group.
 OUTLINES = ("ellipse", "hull")
-#: More groups than this are named at their centres instead of in a legend.
-MOST_IN_LEGEND = 12
 #: With more groups than this, their outlines are thin and not filled; with more strips than this, some have no name.
 _MANY, _MANY_STRIPS = 30, 40
 
@@ -118,11 +116,11 @@ class RowsShown:
         """
         if not self.grouped:
             return
-        in_space, many = self.points.shape[1] == 3, len(self.groups) > MOST_IN_LEGEND
+        in_space, many = self.points.shape[1] == 3, len(self.groups) > axes.MOST_IN_LEGEND
         if not many or (in_space and len(self.groups) <= _MANY):
             # The corner of a new figure is empty, and the points are in its middle.
             small = {"fontsize": "x-small", "labelspacing": 0.2, "bbox_to_anchor": (-0.3, 1.12)} if many else {}
-            axes.legend(ax, **(look | small))
+            axes.legend(ax, _MANY, **(look | small))
             return
         from matplotlib.patheffects import withStroke
 

@@ -28,14 +28,14 @@ _SIGNS = frozenset({"", "-", "--", "?", ".", "*", "na", "n.a.", "missing", "none
 #: Numbers that are not written as they have to be: with another character before decimals, with separators of
 #: thousands, or with a percent sign or a sign of a currency.
 _SIGN = "[-+]?[$%\u20ac\u00a3\u00a5]?"
-_OTHER_NUMBER = re.compile(
+OTHER_NUMBER = re.compile(
     rf"\s*{_SIGN}\s*{_SIGN}(\d+([.,]\d+)?|\d{{1,3}}([,.' \u00a0\u202f]\d{{3}})+([.,]\d+)?)\s*{_SIGN}\s*"
 )
 #: Numbers with a decimal comma or without decimals; and those whose comma may also separate thousands.
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?(\d+,?\d*|,\d+)([eE][-+]?\d+)?\s*")
 _MAY_BE_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
 #: A column is nearly numbers if at most one of so many entries is other text.
-_ONE_OF = 10
+ONE_OF = 10
 
 
 @dataclass
@@ -56,7 +56,7 @@ class FirstText:
     @property
     def is_nearly_numbers(self) -> bool:
         """Whether the column is numbers, but for few entries."""
-        return self.numbers > 0 and _ONE_OF * self.texts <= self.numbers + self.texts
+        return self.numbers > 0 and ONE_OF * self.texts <= self.numbers + self.texts
 
     def __str__(self) -> str:
         return f"has the text {self.text!r} in line {self.line}{advice(self.text, self.decimal)}"
@@ -78,11 +78,11 @@ def first_texts(
                 numbers[name] += 1
                 continue
             first = found.setdefault(name, FirstText(text, line, count > 0, decimal))
-            if _OTHER_NUMBER.fullmatch(text):
+            if OTHER_NUMBER.fullmatch(text):
                 numbers[name] += 1
             elif text.strip() not in missing() and text.strip().lower() not in _SIGNS:
                 first.texts += 1
-                if _ONE_OF * first.texts > n:
+                if ONE_OF * first.texts > n:
                     # However many numbers follow, they are too few.
                     del waiting[name]
         if not waiting:
@@ -154,7 +154,7 @@ def advice(text: str, decimal: str = ".") -> str:
         return ""
     if decimal == "." and "," in text and _DECIMAL_COMMA.fullmatch(text):
         return "; if its comma is before decimals, pass decimal=',', otherwise write thousands without a separator"
-    if _OTHER_NUMBER.fullmatch(text):
+    if OTHER_NUMBER.fullmatch(text):
         return (
             f"; decimals have to be written with a {'point' if decimal == '.' else 'comma'}, thousands without a "
             "separator, and numbers without signs of percent or currencies"
