@@ -128,3 +128,8 @@ def test_what_is_not_shown_of_models_of_two_tables(model, tmp_path):
     (section,) = (section for section in made.sections if section.key == "meaning")
     assert "Correlations of the columns with" in next(chart.title for chart in charts(section))
     assert "positive correlations" in section.lead
+
+
+def test_whitened_columns_are_told_from_the_columns():
+    a = analysis(fitted(Whitening("zca")))
+    assert text_of(loadings.section(a)).startswith("whitened alcohol rises with alcohol")

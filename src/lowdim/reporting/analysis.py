@@ -367,6 +367,8 @@ class Analysis:
         return Table(columns, [self.names[j] for j in which], title=title, row_name="column")
 
     def component_title(self, k: int) -> str:
-        """The name of a component with its share of the variance, if that is known: "PC1 (72.9%)"."""
+        """The name of a component with its share of the variance, if that is known: "PC1 (72.9%)". Some kinds of
+        whitening have a component for each column, of the same name."""
         name, shares = self.mapped.component_names_[k], self.variance_shares
+        name = f"whitened {name}" if name in self.names else name
         return name if shares is None else f"{name} ({share(shares[k])})"
