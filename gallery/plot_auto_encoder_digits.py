@@ -20,7 +20,10 @@ from matplotlib import pyplot as plt
 
 from lowdim import PCA, load
 
-folder = Path(sys.argv[0]).resolve().parent / "data"
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+folder = root / "gallery" / "data"
 with np.load(folder / "optdigits.npz") as file:
     X, digits, test = file["images"].reshape(-1, 64).astype(np.float32), file["labels"], file["is_test"]
 

@@ -22,7 +22,10 @@ from sklearn.linear_model import Ridge
 
 from lowdim import CCA, PCA
 
-with np.load(Path(sys.argv[0]).resolve().parent / "data" / "chapters.npz") as file:
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+with np.load(root / "gallery" / "data" / "chapters.npz") as file:
     counts = [file["english"].astype(float), file["spanish"].astype(float)]
     words, chapters = [file["english_words"], file["spanish_words"]], file["chapter"]
 # The English export repeats headings of Psalms at every verse of later chapters, so their words are left out.

@@ -90,10 +90,12 @@ plt.show()
 # enough rows small components are real too. In wide tables with smooth columns, such as spectra, a few components hold
 # nearly all of the variance.
 
-gallery = Path(sys.argv[0]).resolve().parent
-with np.load(gallery / "data" / "faces.npz") as file:
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+with np.load(root / "gallery" / "data" / "faces.npz") as file:
     faces = file["images"][file["is_face"]].reshape(100, -1).astype(float)
-spectra = np.loadtxt(gallery.parent / "tests" / "parity" / "data" / "gasoline.csv", delimiter=",", skiprows=1)[:, 1:]
+spectra = np.loadtxt(root / "tests" / "parity" / "data" / "gasoline.csv", delimiter=",", skiprows=1)[:, 1:]
 REAL = {
     "wines": (wine.to_numpy(), True),
     "tumours": (load_breast_cancer().data, True),

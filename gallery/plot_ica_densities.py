@@ -134,7 +134,10 @@ plt.show()
 # Real signals. The table has the average log-density of each signal under five densities, each with the scale that fits
 # best, minus that under the normal density. A positive number is a gain.
 
-folder = Path(sys.argv[0]).resolve().parent / "data"
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+folder = root / "gallery" / "data"
 with np.load(folder / "faces.npz") as file:
     faces = file["images"].astype(float)
 with np.load(folder / "cells.npz") as file:

@@ -21,7 +21,10 @@ from sklearn.pipeline import make_pipeline
 
 from lowdim import PCA
 
-with np.load(Path(sys.argv[0]).resolve().parent / "data" / "cells.npz") as file:
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+with np.load(root / "gallery" / "data" / "cells.npz") as file:
     X, genes, types = file["X"], file["genes"], file["labels"]
 pca = PCA(20).fit(X)
 print(pca.plan_)

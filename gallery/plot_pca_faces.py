@@ -25,7 +25,10 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from lowdim import PCA
 
-with np.load(Path(sys.argv[0]).resolve().parent / "data" / "faces.npz") as file:
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+with np.load(root / "gallery" / "data" / "faces.npz") as file:
     X, is_face = file["images"].reshape(200, -1) / 255.0, file["is_face"]
 pca = PCA(ddof=0).fit(X[is_face])
 

@@ -20,7 +20,10 @@ from matplotlib import pyplot as plt
 
 from lowdim import PPCA, choose_n_components
 
-with gzip.open(Path(sys.argv[0]).resolve().parent / "data" / "genotypes.csv.gz", "rt", encoding="utf-8") as file:
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+with gzip.open(root / "gallery" / "data" / "genotypes.csv.gz", "rt", encoding="utf-8") as file:
     rows = list(csv.reader(file))[1:]
 population = np.array([row[1] for row in rows])
 X = np.array([[np.nan if entry in ("NA", "") else float(entry) for entry in row[2:]] for row in rows])

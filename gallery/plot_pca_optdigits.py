@@ -21,7 +21,10 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from lowdim import PCA, choose_n_components
 
-with np.load(Path(sys.argv[0]).resolve().parent / "data" / "optdigits.npz") as file:
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+with np.load(root / "gallery" / "data" / "optdigits.npz") as file:
     X, digits, is_test = file["images"].astype(float), file["labels"], file["is_test"]
 pca = PCA().fit(X)
 share = np.cumsum(pca.explained_variance_ratio_)

@@ -21,7 +21,10 @@ from matplotlib import pyplot as plt
 
 from lowdim import PCA
 
-with np.load(Path(sys.argv[0]).resolve().parent / "data" / "mnist.npz") as file:
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+with np.load(root / "gallery" / "data" / "mnist.npz") as file:
     images, digits = file["images"], file["labels"]
 X = images.reshape(len(images), -1) / 255.0
 pca = PCA(ddof=0).fit(X)

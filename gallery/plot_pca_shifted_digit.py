@@ -21,7 +21,10 @@ from scipy import ndimage
 from lowdim import PCA
 
 N_COPIES, SIZE = 1000, 100
-with np.load(Path(sys.argv[0]).resolve().parent / "data" / "mnist.npz") as file:
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+with np.load(root / "gallery" / "data" / "mnist.npz") as file:
     three = file["images"][np.flatnonzero(file["labels"] == 3)[0]] / 255.0
 field = np.pad(ndimage.zoom(three, 2, order=1), (SIZE - 56) // 2)
 

@@ -19,7 +19,10 @@ from matplotlib import pyplot as plt
 
 from lowdim import PCA, plan
 
-with np.load(Path(sys.argv[0]).resolve().parent / "data" / "faces.npz") as file:
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+with np.load(root / "gallery" / "data" / "faces.npz") as file:
     X = file["images"][file["is_face"]].reshape(100, -1) / 255.0
 primal, dual = PCA(50, solver="covariance").fit(X), PCA(50, solver="gram").fit(X)
 difference = np.abs(primal.explained_variance_ / dual.explained_variance_ - 1).max()

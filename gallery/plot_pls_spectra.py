@@ -21,7 +21,10 @@ from sklearn.model_selection import KFold
 
 from lowdim import PCR, PLSRegression, cross_validate
 
-folder = Path(sys.argv[0]).resolve().parents[1] / "tests" / "parity" / "data"
+# The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+folder = root / "tests" / "parity" / "data"
 table = np.loadtxt(folder / "gasoline.csv", delimiter=",", skiprows=1)
 octane, spectra = table[:, 0], table[:, 1:]
 wavelength = np.linspace(900, 1700, spectra.shape[1])

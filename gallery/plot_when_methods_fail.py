@@ -269,7 +269,10 @@ def small_direction(ax: plt.Axes, random: np.random.Generator) -> tuple[str, str
 
 def chosen_on_the_fit(ax: plt.Axes, _: np.random.Generator) -> tuple[str, str]:
     """Spectra of gasoline: the error of the octane number in the rows of the fit and in rows left out."""
-    folder = Path(sys.argv[0]).resolve().parents[1] / "tests" / "parity" / "data"
+    # The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
+    places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
+    root = next((place for place in places if (place / "gallery" / "data").is_dir()), Path())
+    folder = root / "tests" / "parity" / "data"
     table = np.loadtxt(folder / "gasoline.csv", delimiter=",", skiprows=1)
     octane, spectra = table[:, 0], table[:, 1:]
     numbers = np.arange(1, 21)

@@ -3,6 +3,7 @@
 import ast
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,22 @@ def test_it_says_what_the_lectures_claim_and_what_was_measured(name):
     title, line = text.splitlines()[:2]
     assert line == "=" * len(title)
     assert "**The lecture" in text and "**Measured" in text
+
+
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if "sys.argv" in (FOLDER / f"{name}.py").read_text()])
+@pytest.mark.parametrize("where", ["elsewhere", "root", "gallery"])
+def test_it_finds_its_data_as_a_script_and_as_a_notebook(name, where, tmp_path, monkeypatch):
+    """A script may run from any folder. In a notebook there is no `__file__`, and sys.argv is that of the kernel."""
+    found = [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("places", "root")
+    ]
+    monkeypatch.setattr(sys, "argv", [str(FOLDER / f"{name}.py" if where == "elsewhere" else tmp_path / "kernel.py")])
+    monkeypatch.chdir({"elsewhere": tmp_path, "root": ROOT, "gallery": FOLDER}[where])
+    names = {"Path": Path, "sys": sys}
+    exec("\n".join(found), names)
+    assert names["root"] == ROOT
 
 
 def test_every_script_has_a_group_and_every_group_has_scripts():

@@ -19,6 +19,21 @@ def test_numbers_of_a_column_have_the_same_decimals():
     assert lines[2].split() == ["1", "1.00", "1.0e-09", "0", "inf"]
 
 
+def test_small_numbers_beside_large_ones_keep_three_digits():
+    table = Table({"mean": [40000.25, 3.764, -0.0123, 1e-9, 0.0], "t": [-1596.42, -0.6213, 12.5, np.nan, 812.44]})
+    lines = [line[2:] for line in lines_of(table)[1:]]
+    assert [line.split() for line in lines] == [
+        ["40000", "-1596.4"],
+        ["3.76", "-0.621"],
+        ["-0.0123", "12.5"],
+        ["1.0e-09", "nan"],
+        ["0", "812.4"],
+    ]
+    # The points are below one another.
+    assert lines[0].index("0 ") + 1 == lines[1].index(".") == lines[2].index(".")
+    assert [line.split()[1] for line in lines_of(Table({"share": [0.00123, 0.000456]}))[1:]] == ["0.00123", "0.00046"]
+
+
 def test_entries_that_are_no_floats():
     lines = lines_of(Table({"k": [3, None], "n": [1, 20], "ok": [True, False], "word": ["a", None]}))
     assert lines[1].split() == ["0", "3", "1", "yes", "a"]

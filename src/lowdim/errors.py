@@ -31,6 +31,7 @@ __all__ = [
     "NoMaximum",
     "NoVariance",
     "NonFiniteBlock",
+    "NumberFormatWarning",
     "RankWarning",
     "ResolutionWarning",
     "SlowWarning",
@@ -87,6 +88,10 @@ class HeywoodWarning(LowdimWarning):
 
 class HoldsRowsWarning(LowdimWarning):
     """A file that was saved holds rows of the fit, or numbers for each of them."""
+
+
+class NumberFormatWarning(LowdimWarning):
+    """The numbers of a CSV file have decimal commas; the message says how they were read."""
 
 
 class FormulaWarning(LowdimWarning):

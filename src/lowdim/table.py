@@ -322,7 +322,7 @@ def _json(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-# Tables as text: columns of numbers with the same decimals, awkward labels made harmless, wide tables continued.
+# Tables as text: numbers with their points below one another, awkward labels made harmless, wide tables continued.
 
 
 def left_out(rows: int, columns: int) -> list[str]:
@@ -380,17 +380,23 @@ def cells_of(column: np.ndarray) -> tuple[list[str], bool]:
 
 
 def _numbers(values: list[float]) -> list[str]:
-    """Numbers with the same decimals: five digits for the largest, and exponents where decimals would not do."""
+    """Numbers with the decimals that show five digits of the largest, at most four of them. Smaller entries have more
+    decimals, up to four, where they would have fewer than three digits; and exponents where decimals would not do."""
     sizes = [abs(value) for value in values if math.isfinite(value) and value != 0.0]
     largest = max(sizes, default=1.0)
     if not _SMALLEST <= largest < _LARGEST:
         return [_exponent(value, 3) for value in values]
-    decimals = min(4, max(0, 4 - math.floor(math.log10(largest))))
-    resolution = 0.5 * 10.0**-decimals
-    return [
-        _exponent(value, 1) if math.isfinite(value) and 0.0 < abs(value) < resolution else f"{value:.{decimals}f}"
-        for value in values
-    ]
+    three = 2 - math.floor(math.log10(largest))
+    common, most = max(three, min(4, three + 2), 0), max(three, 4)
+    texts, decimals = [], []
+    for value in values:
+        size = abs(value) if math.isfinite(value) else 0.0
+        own = common if size == 0.0 else min(most, max(common, 2 - math.floor(math.log10(size))))
+        texts.append(f"{value:.{own}f}" if size == 0.0 or size >= 0.5 * 10.0**-own else _exponent(value, 1))
+        decimals.append(own)
+    # Blanks behind the numbers with fewer decimals keep the points below one another.
+    widths = [own + (own > 0) for own in decimals]
+    return [text + " " * (max(widths) - width) for text, width in zip(texts, widths, strict=True)]
 
 
 def _exponent(value: float, digits: int) -> str:

@@ -82,3 +82,23 @@ def test_what_is_refused_is_one_line(files, arguments, message):
     assert done.returncode == 1 and message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (files / "r.html").exists() and not list(files.glob(".r.html*"))
+
+
+def test_decimal_commas_and_columns_left_out_are_told_first(files, tmp_path):
+    """Six of ten columns were once left out of a page that said "no entry is missing", and the command ended well."""
+    wine = pd.read_csv(files / "wine.csv").drop(columns="class")
+    wine.to_csv(tmp_path / "comma.csv", sep=";", decimal=",", index=False)
+    done = run("report", "comma.csv", folder=tmp_path)
+    first = done.stdout.splitlines()[0]
+    assert (
+        f"and {wine.shape[1]} columns of numbers" in first and "decimal commas" in first and "not analysed" not in first
+    )
+    assert "lowdim: warning" in done.stderr and "--decimal ," in done.stderr
+    again = run("report", "comma.csv", "--decimal", ",", "-f", folder=tmp_path)
+    assert again.stderr == "" and "commas" not in again.stdout
+    assert "--decimal ," in (tmp_path / "report.html").read_text(encoding="utf-8")
+    wine["share"] = [f"{i}%" for i in range(len(wine))]
+    wine.to_csv(tmp_path / "percent.csv", index=False)
+    first = run("report", "percent.csv", "-f", folder=tmp_path).stdout.splitlines()[0]
+    assert f"1 of {wine.shape[1]} columns is not analysed: share" in first and "'0%' in line 2" in first
+    assert "no entry is missing in them" in first

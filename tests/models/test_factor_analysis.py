@@ -145,6 +145,10 @@ def test_a_rotation_changes_nothing_but_the_axes(rotation, table):
         np.abs(fa.transform(rows_of) @ fa.loadings_.T), np.abs(plain.transform(rows_of) @ plain.loadings_.T), atol=1e-8
     )
     np.testing.assert_allclose(fa.communalities_, plain.communalities_, atol=1e-9)
+    # The shares of the factors add up to what they explain together.
+    explained = np.trace(covariance(fa) - np.diag(fa.uniquenesses_))
+    np.testing.assert_allclose(np.sum(fa.explained_variance_), explained, rtol=1e-9)
+    np.testing.assert_allclose(np.sum(fa.explained_variance_ratio_), explained / np.trace(covariance(fa)), rtol=1e-9)
     np.testing.assert_allclose(plain.loadings_ @ fa.rotation_matrix_, fa.loadings_, atol=1e-9)
     assert np.all(np.take_along_axis(fa.loadings_, np.abs(fa.loadings_).argmax(axis=0)[None], axis=0) > 0)
     if rotation not in ("promax", "oblimin"):

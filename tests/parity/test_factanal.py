@@ -101,6 +101,20 @@ def test_the_report_of_psych():
     assert abs(report.rmsea - theirs) < 1e-3
 
 
+@pytest.mark.parametrize(("rotation", "key"), [(Oblimin(), "oblimin0"), (Promax(), "promax")])
+def test_the_variance_that_oblique_factors_explain_is_that_of_psych(rotation, key):
+    """The diagonal of phi L^T L, which adds up to the communalities, from R's loadings."""
+    r = expected("ability_cov", "q2")
+    L = np.array(r["loadings_oblimin0" if key == "oblimin0" else "loadings_promax4_of_varimax"])
+    phi = np.array(r[f"factor_correlation_{key}"])
+    reference = np.sort(np.diag(phi @ L.T @ L))[::-1]
+    fa = fitted("ability_cov", "q2", rotation=rotation)
+    np.testing.assert_allclose(np.sort(fa.explained_variance_)[::-1], reference, atol=1e-4)
+    np.testing.assert_allclose(fa.explained_variance_ratio_.sum(), np.mean(1 - np.array(r["uniquenesses"])), atol=1e-6)
+    printed = inspect.importance(fa)
+    np.testing.assert_allclose(printed["cumulative"][-1], fa.communalities_.mean(), rtol=1e-6)
+
+
 @pytest.mark.parametrize(("name", "case"), [c for c in CASES if c not in UNIQUE])
 def test_no_test_without_degrees_of_freedom(name, case):
     with pytest.raises(ValueError, match="0 degrees of freedom"):

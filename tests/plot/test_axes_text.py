@@ -1,8 +1,10 @@
 """Names of the user are shown literally, on one line, and shortened."""
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
+from lowdim import PLSRegression
 from lowdim.plot.axes import WIDEST, label, legend, legend_label, tick_labels
 
 
@@ -45,3 +47,11 @@ def test_text_is_drawn_as_it_is():
     shown = ["$\\nonsense{$", "$a$", "<U+1F642>", "_under", r"a\nb"]
     assert [text.get_text().strip() for text in box.get_texts()] == shown
     assert [text.get_text() for text in ax.get_xticklabels()] == shown
+
+
+def test_a_legend_of_many_responses_leaves_room_for_the_picture():
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    Y = X @ np.random.default_rng(1).standard_normal((5, 30))
+    ax = PLSRegression(2).fit(X, Y).plot.predictions(X, Y)
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert len(texts) == 13 and texts[-1] == "... 18 more" and texts[0].startswith("y1: ")

@@ -26,6 +26,18 @@ def _section(*args, **more):
     return section_of(*args, "data", **more)
 
 
+def test_numbers_that_are_text_in_a_frame_are_told_with_what_to_do():
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.standard_normal((40, 3)), columns=list("abc"))
+    table["price"] = [f"{x:.2f}".replace(".", ",") for x in random.standard_normal(40)]
+    table["share"] = [f"{i}%" for i in range(40)]
+    table["word"] = [f"w{i}" for i in range(40)]
+    summary = _section(table).summary
+    assert "3 of 6 columns are not analysed" in summary and "word (its entries are not numbers)" in summary
+    for name in ("price", "share"):
+        assert f"column '{name}' has the text {table[name].iloc[0]!r}; convert it to numbers first" in summary
+
+
 def test_sizes_kinds_and_what_was_left_out():
     section = _section(TABLE)
     text = prose(section)
@@ -33,7 +45,10 @@ def test_sizes_kinds_and_what_was_left_out():
     assert "4 hold decimal numbers and 1 holds a few different whole numbers" in text
     assert "country is not analysed: its entries are not numbers, but they tell groups of rows apart" in text
     assert "planet is not analysed: all its entries are 1" in text
-    assert section.summary == "The report is about 200 rows and 5 columns of numbers; no entry is missing."
+    assert section.summary == (
+        "The report is about 200 rows and 5 columns of numbers; no entry is missing in them. 2 of 7 columns are not "
+        "analysed: country (its entries are not numbers); planet (all its entries are 1)."
+    )
 
 
 def test_scales_and_logarithm():

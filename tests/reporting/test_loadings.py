@@ -200,13 +200,18 @@ def test_intervals_of_columns_without_a_part_hold_zero():
 
 
 @pytest.mark.filterwarnings("ignore:.*look Gaussian:lowdim.errors.GaussianWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 @pytest.mark.parametrize("model", [FactorAnalysis(2), ICA(2, random_state=0), KernelPCA(2)])
 def test_other_models(model):
     tables = _loadings(_section(X, model=model.fit(X)), NAMES)
     # Components of kernel PCA have no loadings but the correlations.
     name = "loading" if isinstance(model, KernelPCA) else "correlation"
     found = np.column_stack([table[name] for table in tables])
-    np.testing.assert_allclose(found, np.corrcoef(X.T, np.asarray(model.transform(X)).T)[:6, 6:], atol=1e-9)
+    expected = np.corrcoef(X.T, np.asarray(model.transform(X)).T)[:6, 6:]
+    if isinstance(model, FactorAnalysis):
+        # With the factors themselves, not with their estimated scores.
+        expected = model.loadings_ / np.sqrt(np.diag(model.get_covariance()))[:, None]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
     if isinstance(model, FactorAnalysis):
         np.testing.assert_allclose(np.column_stack([table["loading"] for table in tables]), model.loadings_)
     assert all("low" not in table and "high" not in table for table in tables)
@@ -264,6 +269,14 @@ def test_the_circle_and_the_biplot():
     assert sum(len(trace["x"]) for trace in points) == 300
     together = np.concatenate([trace["x"] for trace in points])
     np.testing.assert_allclose(together.std(ddof=1), 1.0, rtol=1e-5)
+
+
+def test_points_without_a_label_look_like_no_group():
+    labels = np.array([None, *GROUPS[1:]], dtype=object)
+    shown = charts(_section(X, labels=labels, n_components=2))
+    points = [trace for trace in shown["biplot"].data if trace["mode"] == "markers"]
+    assert [trace["name"] for trace in points] == ["no label", "ash", "beech", "cedar"]
+    assert len({(trace["marker"]["color"], trace["marker"]["symbol"]) for trace in points}) == 4
 
 
 def test_captions_tell_how_many_columns_have_no_arrow():

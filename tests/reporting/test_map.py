@@ -106,6 +106,9 @@ def test_sentences_on_groups():
     assert f"differ most along PC{best + 1}: {100 * between[best]:.1f}% of its variance" in text
     shuffled = np.random.default_rng(0).permutation(GROUPS)
     assert "hardly differ" in prose(_section(X, labels=shuffled))
+    many = np.array([f"kind {i % 60}" for i in range(len(X))])
+    pooled = prose(_section(X, labels=many))
+    assert "The groups by label (the 31 least frequent ones counted as one)" in pooled
 
 
 def test_groups_that_are_apart_and_groups_that_overlap():

@@ -131,6 +131,7 @@ def test_no_section_for_too_few_rows():
     assert _section(X[:3], n_components=2) is None
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 @pytest.mark.filterwarnings("ignore:.*look Gaussian:lowdim.errors.GaussianWarning")
 @pytest.mark.parametrize("model", [FactorAnalysis(2), ICA(2, random_state=0), KernelPCA(3), PPCA(2)])
 def test_rows_are_compared_with_pca_of_as_many_components(model):

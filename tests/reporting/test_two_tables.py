@@ -97,6 +97,56 @@ def test_noise_is_called_noise():
     assert "mean little" in prose(section)
 
 
+@pytest.mark.parametrize(
+    ("what", "verdict", "of_the_row"),
+    [
+        ("follows", "The response y can be predicted well", "predicts 3,001 for row 7, where y is 3,001"),
+        ("mistyped", "The response y can be predicted well", "predicts 3.46 for row 7, where y is 1,000"),
+        ("alone", "The response y cannot be predicted", "where y is 3,000"),
+    ],
+)
+def test_one_far_row_does_not_decide_whether_a_response_can_be_predicted(what, verdict, of_the_row):
+    """With it, R2 was 1.00 and yet "not clearly better than the mean": its squared error was their standard error."""
+    random = np.random.default_rng(0)
+    a, b, c = random.standard_normal((3, 100))
+    a[7] = 1000.0 if what != "mistyped" else a[7]
+    y = 3 * a + b if what != "alone" else random.standard_normal(100)
+    y[7] = {"follows": y[7], "mistyped": 1000.0, "alone": 3000.0}[what]
+    section = _section(pd.DataFrame({"a": a, "b": b, "c": c, "y": y}), response="y")
+    assert section.summary.startswith(verdict) and of_the_row in section.summary
+    squares = (y - y.mean()) ** 2
+    share = 100 * squares[7] / squares.sum()
+    assert f"without row 7, which alone holds {share:.1f}% of the variance of y" in section.summary
+    assert len(charts(section)["predicted-0"].table["difference"]) == 99
+
+
+def test_a_correlation_that_rests_on_one_row_is_called_so():
+    random = np.random.default_rng(0)
+    X, Z = random.standard_normal((2, 100, 3))
+    section = _section(X, other=Z + X)
+    assert "rests on a single row" not in section.summary
+    X[7, 0], Z[7, 1] = 1000.0, 800.0
+    section = _section(X, other=Z)
+    assert "rests on a single row, row 7, which makes up 9" in section.summary
+
+
+def test_rows_of_a_long_tail_and_rare_events_stay():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((200, 3))
+    for y in (random.lognormal(size=200), (np.arange(200) < 3).astype(float), random.standard_normal(200)):
+        assert "of the variance of" not in _section(X, response=y).summary
+
+
+def test_a_prediction_that_few_rows_do_not_show_clearly_is_called_uncertain():
+    """More than half of the responses are zero, so that nothing is known of the usual distance from the median."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((50, 2))
+    X[:30, 0] = 0.0
+    X[40, 0] = 100.0
+    section = _section(X, response=X[:, 0] * 3)
+    assert "It is not certain that the response" in section.summary and "(R2 = 1.00)" in section.summary
+
+
 def test_several_responses_have_a_menu():
     linnerud = load_linnerud(as_frame=True)
     section = _section(linnerud.data, response=linnerud.target)
@@ -117,7 +167,7 @@ def test_rows_without_a_response_are_left_out_and_that_is_said():
     section = _section(X, response=y)
     assert "4 rows are left out here, because entries of the response are missing; 36 rows remain." in prose(section)
     few = _section(X[:12], response=y[:12])
-    assert "fewer than 10 complete rows are too few" in prose(few) and few.summary == ""
+    assert "fewer than 10 complete rows are too few" in prose(few) and few.summary == prose(few)
     constant = _section(X, response=np.ones(40))
     assert "nothing in it varies" in prose(constant)
 

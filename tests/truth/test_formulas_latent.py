@@ -87,12 +87,22 @@ def test_inverse_of_the_covariance():
 
 
 def test_communalities_and_uniquenesses():
-    """Of standardised columns they add up to 1, and communalities are row sums of squared loadings."""
+    """Of standardised columns they add up to 1, and communalities are row sums of squared loadings; those of correlated
+    factors have phi between."""
     fa = FactorAnalysis(2, standardize=True).fit(X)
     for j in range(6):
         assert fa.communalities_[j] == pytest.approx(sum(entry**2 for entry in fa.loadings_[j]), rel=1e-10)
         assert fa.communalities_[j] + fa.uniquenesses_[j] == pytest.approx(1.0, rel=1e-6)
     np.testing.assert_array_equal(fa.uniquenesses_, fa.noise_variance_)
+    oblique = FactorAnalysis(2, standardize=True, rotation="oblimin").fit(X)
+    L, phi = oblique.loadings_, oblique.phi_
+    for j in range(6):
+        assert oblique.communalities_[j] == pytest.approx(
+            sum(L[j, a] * phi[a, b] * L[j, b] for a in range(2) for b in range(2)), rel=1e-10
+        )
+    shares = [sum(phi[k, a] * L[d, a] * L[d, k] for a in range(2) for d in range(6)) for k in range(2)]
+    np.testing.assert_allclose(oblique.explained_variance_, shares, rtol=1e-10)
+    assert sum(shares) == pytest.approx(np.sum(fa.communalities_), rel=1e-8)
 
 
 # ---- Auto-encoders

@@ -61,6 +61,12 @@ OPTIONS = {
         "--columns -c", 'A column, a pattern such as "temp_*", or numeric. Can be repeated.', "NAME", ROWS, _LIST
     ),
     "exclude": _option("--exclude -x", "A column or a pattern to leave out; repeatable.", "NAME", ROWS, _LIST),
+    "decimal": _option(
+        "--decimal",
+        "The character before decimals in CSV files, . or , (the default is to find out).",
+        "CHARACTER",
+        ROWS,
+    ),
     "ids": _option(
         "--id", "A column that names the rows, and is not one of the table; repeatable.", "NAME", ROWS, _LIST
     ),

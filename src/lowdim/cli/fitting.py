@@ -22,7 +22,7 @@ from ..summaries.base import Summary
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .commands import Parameters, add, command_name, group, with_example
-from .terminal import STANDARD, Call, saved_kind, table, tables
+from .terminal import STANDARD, Call, saved_kind
 
 #: How some models are fitted in the example of their help; for the others, see `add_to`.
 _FIT_EXAMPLES = {
@@ -40,7 +40,7 @@ def add_to(app: typer.Typer) -> None:
     for name in models.__all__:
         cls, command = getattr(models, name), command_name(name)
         is_pair = get_tags(cls()).target_tags.required and cls is not models.GCCA
-        rows = f"columns exclude ids {'y y_data' if is_pair else ''} weight"
+        rows = f"columns exclude decimal ids {'y y_data' if is_pair else ''} weight"
         wine = f"wine.csv --columns numeric {'--y hue --y proline' if is_pair else '--exclude class'}"
         help = with_example(cls, f"lowdim fit {command} {_FIT_EXAMPLES.get(name, f'{wine} -k 2 -o wine.model')}")
         options = f"data output overwrite {rows} checkpoint"
@@ -54,11 +54,16 @@ def add_to(app: typer.Typer) -> None:
     rules = Parameters(
         choose_n_components, skip=["X", "rules", "cv", "sample_weight"], heading="Parameters of the rules"
     )
-    add(app, "choose", choose, "data columns exclude ids rule cv weight", rules)
+    add(app, "choose", choose, "data columns exclude decimal ids rule cv weight", rules)
     applying = {transform: "y y_data n_components", inverse: "", impute: "std", predict: "n_components"}
     for verb, own in applying.items():
-        add(app, verb.__name__, verb, f"model data output overwrite ids columns exclude {own} escape_formulas")
-    add(app, "summarize", summarize, "data output overwrite columns exclude ids y weight kind min_rows checkpoint")
+        add(app, verb.__name__, verb, f"model data output overwrite ids columns exclude decimal {own} escape_formulas")
+    add(
+        app,
+        "summarize",
+        summarize,
+        "data output overwrite columns exclude decimal ids y weight kind min_rows checkpoint",
+    )
     add(app, "merge", merge, "files output overwrite")
 
 
@@ -75,7 +80,7 @@ def fit(cls: Any, call: Call, **parameters: Any) -> None:
             model.fit_summary(load(paths[0]))
         else:
             more = {} if call.checkpoint is None else {"checkpoint": call.checkpoint}
-            rows = tables(cls, paths, call.columns, call.exclude, call.ids)
+            rows = call.tables(cls, paths, call.columns, call.exclude, call.ids)
             model.fit(rows, call.second_table(), sample_weight=call.weight, **more)
     text, values = str(model), model_values(model)
     if call.output is not None:
@@ -108,7 +113,7 @@ def validate(cls: Any, call: Call, **parameters: Any) -> None:
     tried = None if call.counts is None else _counts(call.counts)
     given = {"n_components": tried, "groups": call.groups, "sample_weight": call.weight}
     with call.reading() as paths:
-        rows = tables(cls, paths, call.columns, call.exclude, call.ids)
+        rows = call.tables(cls, paths, call.columns, call.exclude, call.ids)
         second = call.second_table()
         folds = None if call.groups is not None and call.cv == "5" else _folds(call.cv)
         result = cross_validate(model, rows, second, cv=folds, **given)
@@ -145,7 +150,7 @@ def choose(call: Call, **options: Any) -> None:
     """
     with call.reading() as paths:
         is_summary = len(paths) == 1 and saved_kind(paths[0]) == "summary"
-        rows = load(paths[0]) if is_summary else table(paths, call.columns, call.exclude, call.ids)
+        rows = load(paths[0]) if is_summary else call.table(paths, call.columns, call.exclude, call.ids)
         rules = call.rule or "all"
         choices = choose_n_components(rows, rules, cv=_folds(call.cv), sample_weight=call.weight, **options)
     call.answer(str(choices), {"table": choices.table().to_dict()})
@@ -213,7 +218,7 @@ def _apply(call: Call, method: str, **given: Any) -> None:
         raise ValueError(f"{call.model} holds a {type(fitted).__name__}, which cannot {what}.")
     more = {name: value for name, value in given.items() if value is not None}
     with call.reading() as paths, escaped_formulas() if call.escape_formulas else nullcontext():
-        rows = tables(type(fitted), paths, call.columns, call.exclude)
+        rows = call.tables(type(fitted), paths, call.columns, call.exclude)
         getattr(fitted, method)(rows, where, keep=list(call.ids or []), overwrite=call.overwrite, **more)
     call.written(where)
 
@@ -238,7 +243,7 @@ def summarize(call: Call) -> None:
         raise ValueError(f"--kind {call.kind!r} must be one of {', '.join(_KINDS)}.")
     call.require_absent()
     with call.reading() as paths:
-        rows, weight = table(paths, call.columns, call.exclude, call.ids), call.weight
+        rows, weight = call.table(paths, call.columns, call.exclude, call.ids), call.weight
         more: dict[str, Any] = {}
         if call.y:
             last = [*call.y, *([weight] if weight else [])]

@@ -25,30 +25,30 @@ from ..selection.bootstrapping import Bootstrap
 from ..sinks import find_output, open_sink
 from ..sources.base import Source
 from ..sources.opening import open_keeping
-from ..sources.scan import Found, Scan, scan
+from ..sources.scan import Found, Scan
 from ..summaries.base import Summary
 from ..table import Table, Tabular, numbered
 from .commands import COMMON, Parameters, add, group, value_of, with_example
 from .fitting import about_summary, model_values
-from .terminal import Call, paths_of, saved_kind, table
+from .terminal import Call, paths_of, saved_kind
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the verbs to the application."""
-    add(app, "inspect", inspect_file, "file data which max_rows")
-    rows = "columns exclude label id weight supplementary"
+    add(app, "inspect", inspect_file, "file data decimal which max_rows")
+    rows = "columns exclude decimal label id weight supplementary"
     analysis = "response other model n_components standardize image_shape seed"
     add(app, "report", report, f"data output overwrite title {rows} {analysis}")
     plots = group("Draw a fitted model.")
     for name, offer in PLOTS.items():
         takes, command = inspect.signature(offer.function).parameters, name.replace("_", "-")
         parameters = Parameters(offer.function, skip=_NOT_OPTIONS, heading="Parameters of the plot")
-        rows, second = "data" if "X" in takes else "", "y y_data" if "y" in takes else ""
+        rows, second = "data decimal" if "X" in takes else "", "y y_data" if "y" in takes else ""
         example = next(text for names, text in _EXAMPLES.items() if name in names.split() or not names)
         help = with_example(offer.function, f"lowdim plot {command} {example} -o picture.png")
         add(plots, command, partial(draw, name), f"model output {rows} {second} overwrite style dpi", parameters, help)
     app.add_typer(plots, name="plot")
-    add(app, "convert", convert, "data output overwrite columns exclude")
+    add(app, "convert", convert, "data output overwrite columns exclude decimal")
 
 
 # The verb that looks at files: inspect.
@@ -69,7 +69,7 @@ def inspect_file(call: Call) -> None:
         raise ValueError("say with --table which table of the rows to show; without it, inspect takes one file.")
     kind = saved_kind(file)
     if kind is None:
-        _show_table(call, _columns(file))
+        _show_table(call, _columns(call))
         return
     about = header(file)
     obj = load(file)
@@ -77,7 +77,7 @@ def inspect_file(call: Call) -> None:
         if kind != "model":
             raise ValueError(f"{file} holds a {kind}; only models have tables.")
         with paths_of(call.data) as paths:
-            _show_table(call, _table(obj, which, paths))
+            _show_table(call, _table(call, obj, which, paths))
         return
     values: dict[str, Any]
     if isinstance(obj, Summary):
@@ -99,7 +99,7 @@ def inspect_file(call: Call) -> None:
     call.answer("\n".join(lines), {**values, "holds_rows": about["holds_rows"], "lowdim": about["lowdim"]})
 
 
-def _table(model: Any, name: str, paths: list[str]) -> Any:
+def _table(call: Call, model: Any, name: str, paths: list[str]) -> Any:
     """The table of a model with this name, of the rows in these files if there are any."""
     make = getattr(model.tables, name)
     rows = inspect.signature(model.tables.offers[name].function).parameters.get("X")
@@ -107,18 +107,18 @@ def _table(model: Any, name: str, paths: list[str]) -> Any:
         raise ValueError(f"the table {name!r} is about the model alone: leave out {', '.join(paths)}.")
     if not paths and rows is not None and rows.default is inspect.Parameter.empty:
         raise ValueError(f"the table {name!r} is about rows: name their file after that of the model.")
-    return make(table(paths)) if paths else make()
+    return make(call.table(paths)) if paths else make()
 
 
-def _columns(file: str) -> Table:
+def _columns(call: Call) -> Table:
     """The columns of files with data, known without reading the rows."""
-    with paths_of([file]) as (path,):
-        found = scan(path)
+    with paths_of([call.file]) as paths:
+        found = call.table(paths)
         columns, numeric = list(found.columns), set(found.numeric)
     return Table(
         {"number": [name in numeric for name in columns]},
         [str(name) for name in columns],
-        title=f"{file}: {len(columns)} columns, {len(numeric)} of them numbers",
+        title=f"{call.file}: {len(columns)} columns, {len(numeric)} of them numbers",
         row_name="column",
     )
 
@@ -154,7 +154,7 @@ def convert(call: Call) -> None:
         _convert_model(call)
     else:
         with call.reading() as paths:
-            _convert_rows(table(paths, call.columns, call.exclude), call.output, call.overwrite)
+            _convert_rows(call.table(paths, call.columns, call.exclude), call.output, call.overwrite)
     call.written(call.output)
 
 
@@ -267,7 +267,7 @@ def draw(name: str, call: Call, **options: Any) -> None:
         if missing and parameter in takes and takes[parameter].default is inspect.Parameter.empty:
             raise ValueError(f"lowdim plot {name.replace('_', '-')} needs {advice}")
     with call.reading() as paths, pyplot.style.context(call.style or "default"):
-        figure = getattr(fitted.plot, name)(*([table(paths)] if paths else []), **options).figure
+        figure = getattr(fitted.plot, name)(*([call.table(paths)] if paths else []), **options).figure
         kind = Path(call.output).suffix.lower().removeprefix(".")
         known = figure.canvas.get_supported_filetypes()
         if kind not in known:
@@ -293,7 +293,7 @@ def report(call: Call) -> None:
     if call.model is not None and saved_kind(call.model) != "model":
         raise ValueError(f"--model {call.model!r} is not a file with a model, which lowdim fit writes.")
     with call.reading() as paths:
-        rows = table(paths, call.columns, call.exclude)
+        rows = call.table(paths, call.columns, call.exclude)
         made = write_report(
             rows,
             call.output,
@@ -303,8 +303,8 @@ def report(call: Call) -> None:
             n_components=call.n_components,
             standardize=call.standardize,
             response=_names(call.response, rows),
-            other=None if call.other is None else table(call.other),
-            supplementary=None if call.supplementary is None else table(call.supplementary),
+            other=None if call.other is None else call.table(call.other),
+            supplementary=None if call.supplementary is None else call.table(call.supplementary),
             image_shape=_shape(call.image_shape),
             sample_weight=call.weight,
             title=call.title,

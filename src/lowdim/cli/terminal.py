@@ -39,6 +39,8 @@ _PHRASES = {
     "columns='numeric'": "--columns numeric",
     "lowdim.scan(..., --columns numeric)": "--columns numeric",
     "exclude=": "--exclude",
+    "decimal=','": "--decimal ,",
+    "decimal='.'": "--decimal .",
     "overwrite=True": "--overwrite",
     "PPCA(k, standardize=True).fit(X).impute(X)": "lowdim fit ppca --standardize, then lowdim impute",
     "PPCA(k, standardize=True).fit(A).impute(A) for A = all tables side by side": (
@@ -74,8 +76,21 @@ class Call(SimpleNamespace):
         if y and y_data:
             raise ValueError("--y names columns of the data, and --y-data is another table: give one of them.")
         if y_data:
-            return table(y_data)
+            return self.table(y_data)
         return None if not y else y[0] if len(y) == 1 else list(y)
+
+    def table(self, paths: Sequence[str], columns: Sequence[str] | None = None, *left_out: Sequence[str] | None) -> Any:
+        """The scan of files, with a choice of columns as options give it; a column may be left out more than once."""
+        where: Any = list(paths) if len(paths) > 1 else paths[0]
+        wanted: Any = "numeric" if columns == ["numeric"] else list(columns) if columns else None
+        exclude = list(dict.fromkeys(name for names in left_out for name in names or ()))
+        return scan(where, wanted, exclude or None, decimal=self.decimal)
+
+    def tables(self, cls: type, paths: Sequence[str], *choice: Sequence[str] | None) -> Any:
+        """What models of a class take as X: one table of all files or, for GCCA, a list with a table for each file."""
+        if not issubclass(cls, GCCA) or len(paths) == 1:
+            return self.table(paths, *choice)
+        return [self.table([path], *choice) for path in paths]
 
     @contextmanager
     def reading(self) -> Iterator[list[str]]:
@@ -97,7 +112,7 @@ def speaking_plainly(traceback: bool) -> Iterator[None]:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", LowdimWarning)
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_: _print(f"lowdim: warning: {message}", sys.stderr)
+        warnings.showwarning = lambda message, *_: _print(f"lowdim: warning: {_in_options(str(message))}", sys.stderr)
         try:
             yield
             sys.stdout.flush()
@@ -123,12 +138,18 @@ def message_of(error: BaseException) -> str:
         text = str(error.args[0])
     elif isinstance(error, OSError) and error.strerror:
         text = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-    for said, meant in _PHRASES.items():
-        text = text.replace(said, meant)
+    text = _in_options(text)
     if isinstance(error, MemoryError):
         return f"there is not enough memory. {text}".strip()
     expected = isinstance(error, ValueError | TypeError | OSError | ImportError | LookupError | AttributeError)
     return text if expected and text else f"{type(error).__name__}: {text} (--traceback shows where it comes from)"
+
+
+def _in_options(text: str) -> str:
+    """A message of the library in the words of the command line."""
+    for said, meant in _PHRASES.items():
+        text = text.replace(said, meant)
+    return text
 
 
 def _has_cause(error: BaseException | None, kind: type[BaseException]) -> bool:
@@ -236,21 +257,6 @@ def paths_of(data: Sequence[str]) -> Iterator[list[str]]:
             file.write(beginning)
             shutil.copyfileobj(stream, file, 1 << 20)
         yield [str(path)]
-
-
-def table(paths: Sequence[str], columns: Sequence[str] | None = None, *left_out: Sequence[str] | None) -> Any:
-    """The scan of files, with a choice of columns as options give it; a column may be left out more than once."""
-    where: Any = list(paths) if len(paths) > 1 else paths[0]
-    wanted: Any = "numeric" if columns == ["numeric"] else list(columns) if columns else None
-    exclude = list(dict.fromkeys(name for names in left_out for name in names or ()))
-    return scan(where, wanted, exclude or None)
-
-
-def tables(cls: type, paths: Sequence[str], *choice: Sequence[str] | None) -> Any:
-    """What models of a class take as X: one table of all files or, for GCCA, a list with a table for each file."""
-    if not issubclass(cls, GCCA) or len(paths) == 1:
-        return table(paths, *choice)
-    return [table([path], *choice) for path in paths]
 
 
 def saved_kind(path: str) -> str | None:

@@ -99,10 +99,10 @@ class CCA(PairModel):
     in all
     >>> print(cca.significance())
     Tests that this correlation and all later ones are zero
-                 r   Wilks       F  dof 1   dof 2    p(F)    chi2  dof  p(chi2)
-    from 1  0.7956  0.3504  2.0482      9  34.223  0.0635  16.255    9   0.0617
-    from 2  0.2006  0.9547  0.1758      4  30.000  0.9491   0.718    4   0.9491
-    from 3  0.0726  0.9947  0.0847      1  16.000  0.7748   0.082    1   0.7748
+                 r   Wilks       F  dof 1   dof 2    p(F)     chi2  dof  p(chi2)
+    from 1  0.7956  0.3504  2.0482      9  34.223  0.0635  16.255     9   0.0617
+    from 2  0.2006  0.9547  0.1758      4  30.000  0.9491   0.718     4   0.9491
+    from 3  0.0726  0.9947  0.0847      1  16.000  0.7748   0.0818    1   0.7748
     """
 
     component_name = "pair"

@@ -128,7 +128,8 @@ class FactorAnalysis(LatentModel):
     heywood_ : array of bool, shape (n_features_in_,)
         Whether the uniqueness of each column is at its lower bound (a Heywood case), of which a `HeywoodWarning` warns.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
-        Sums of squared loadings, and their proportions of the total variance.
+        What each factor adds to the sum of the communalities: the diagonal of phi L^T L, the sums of squared loadings
+        if factors are uncorrelated; and its proportion of the total variance.
     mean_, scale_ (with `standardize`), loglike_, n_iter_, n_passes_, status_, residual_, solver_
     n_components_, n_samples_, n_features_in_, feature_names_in_
 
@@ -197,8 +198,9 @@ class FactorAnalysis(LatentModel):
     heywood_: np.ndarray
     fitted_attributes = {
         "components_": Numbers("k", "p"),
-        "explained_variance_": Numbers("k", sign="nonnegative"),
-        "explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
+        # A correlated factor may add less than nothing.
+        "explained_variance_": Numbers("k"),
+        "explained_variance_ratio_": Numbers("k", most=1.0),
         "noise_variance_": Numbers("p", sign="positive"),
         "phi_": Numbers("k", "k", symmetric=True),
         "rotation_matrix_": Numbers("k", "k"),
@@ -454,7 +456,8 @@ class FactorAnalysis(LatentModel):
         heywood = [int(j) for j in np.flatnonzero(to_numpy(self.heywood_))]
         if heywood:
             warn_user(heywood_columns(heywood, self._wanted(), self._floor()), HeywoodWarning)
-        squares = np.sum(L * L, axis=1)
+        # The columns of L phi are the structure; the sum over all factors is that of the communalities.
+        squares = np.sum(L * (np.linalg.inv(M.T @ M) @ L), axis=1)
         total = float(np.sum((np.sum(W * W, axis=0) + psi) * (1.0 if self.standardize else scale**2)))
         self.explained_variance_ = in_range(asarray_like(squares, like, dtype=wide), dtype)
         self.explained_variance_ratio_ = as_rows(squares / total)

@@ -71,8 +71,10 @@ def foreground() -> Any:
 
 
 def series(i: int) -> dict[str, str]:
-    """The colour and the marker of group i; both start again after the last one."""
-    return {"color": f"C{i}", "marker": MARKERS[i % len(MARKERS)]}
+    """The colour and the marker of group i. When the colours of the style start again, the markers are others, so that
+    ten times as many groups as there are colours differ."""
+    n_colors = len(style("axes.prop_cycle").by_key().get("color", "0"))
+    return {"color": f"C{i}", "marker": MARKERS[(i % n_colors + i // n_colors) % len(MARKERS)]}
 
 
 def readable_on(colors: np.ndarray) -> list[Any]:
@@ -321,11 +323,21 @@ def column_ticks(axis: Any, texts: Sequence[Any], positions: Iterable[float] | N
     tick_labels(axis, range(n) if positions is None else positions, texts, **look)
 
 
-def legend(ax: Any, **look: Any) -> Any:
-    """The legend of what has a label, by default where it covers least."""
+#: A legend has at most this many entries.
+MOST_IN_LEGEND = 12
+
+
+def legend(ax: Any, most: int = MOST_IN_LEGEND, **look: Any) -> Any:
+    """The legend of what has a label, by default where it covers least. Of more than `most` entries, the first ones are
+    shown, and a last line tells how many there are beside them."""
     handles, texts = ax.get_legend_handles_labels()
     if not handles:
         return None
+    if len(handles) > most:
+        from matplotlib.lines import Line2D
+
+        rest = len(handles) - most
+        handles, texts = [*handles[:most], Line2D([], [], linestyle="none")], [*texts[:most], f"... {rest:,} more"]
     # Small points have samples of the usual size.
     sizes = [handle.get_sizes()[0] for handle in handles if hasattr(handle, "get_sizes") and len(handle.get_sizes())]
     larger = max(1.0, style("lines.markersize") / min(sizes) ** 0.5) if sizes else 1.0
@@ -349,7 +361,8 @@ def legend_label(text: Any) -> str:
 MOST_LABELS = 200
 #: Directions from a point to its label, in the order in which they are tried.
 _DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
-#: Distances between a point and its label, in points of 1/72 inch.
+#: Distances between a point and its label, in points of 1/72 inch. The last one is only for labels that must be found:
+#: labels of many rows with long lines would be hard to read.
 _DISTANCES = (4.0, 9.0, 16.0, 26.0, 40.0)
 #: How a label in each direction is aligned, horizontally and vertically.
 _SIDES = ({1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"})
@@ -365,6 +378,7 @@ def place_labels(
     order: np.ndarray | None = None,
     obstacles: np.ndarray | None = None,
     outward: bool = False,
+    sure: bool = False,
     **look: Any,
 ) -> int:
     """Write `texts` beside `points`, in the coordinates of the axes, whose limits must be final.
@@ -380,8 +394,9 @@ def place_labels(
     obstacles : array of shape (m, 2), optional
         Other points that labels should not cover.
     outward : bool
-        For names of arrows: places away from the origin are tried first, and a label that covers a point is better
-        than none.
+        For names of arrows: places away from the origin are tried first.
+    sure : bool
+        Whether a label that covers a point, or is far from its own, is better than none; so it is for names of arrows.
 
     Returns
     -------
@@ -393,7 +408,7 @@ def place_labels(
     A place is free if the label is within the axes and covers no point and no other label. The work is proportional to
     the number of labels times the number of points.
     """
-    points = np.asarray(points, dtype=float)
+    points, sure = np.asarray(points, dtype=float), sure or outward
     if order is None:
         order = np.argsort(-np.sum(points**2, axis=1), kind="stable") if outward else _from_outside(points)
     figure = ax.figure.figure
@@ -410,14 +425,14 @@ def place_labels(
         if not shown:
             continue
         text = ax.annotate(shown, points[i], xytext=(0, 0), textcoords="offset points", zorder=5, **look)
-        places = _places(on_screen[i] - origin if outward else None)
+        places = _places(on_screen[i] - origin if outward else None, _DISTANCES if sure else _DISTANCES[:-1])
         distances, directions = places[:, :1], places[:, 1:]
         size = text.get_window_extent().size
         corners = on_screen[i] + distances * pixels * directions - size * (1 - directions) / 2
         boxes = np.hstack([corners, corners + size])
         possible = _within(boxes, inside) & ~_overlap(boxes, taken)
         free = possible & ~_cover(boxes, np.delete(on_screen, i, axis=0), 2.0 * pixels)
-        found = np.flatnonzero(free if free.any() or not outward else possible)
+        found = np.flatnonzero(free if free.any() or not sure else possible)
         if len(found) == 0:
             text.remove()
             continue
@@ -443,16 +458,14 @@ def _from_outside(points: np.ndarray) -> np.ndarray:
     return np.argsort(-distance, kind="stable")
 
 
-def _places(away: np.ndarray | None) -> np.ndarray:
+def _places(away: np.ndarray | None, distances: Sequence[float]) -> np.ndarray:
     """Places for a label around a point, the best first: distance, and direction from the point to the label.
 
-    With `away`, those in this direction are better. Then they may be far from the point; labels of many rows with long
-    lines would be hard to read.
+    With `away`, those in this direction are better.
     """
     directions = list(_DIRECTIONS)
     if away is not None and np.any(away):
         directions.sort(key=lambda d: -float(np.dot(d, away)) / float(np.linalg.norm(d)))
-    distances = _DISTANCES[:-1] if away is None else _DISTANCES
     return np.array([(distance, *direction) for distance in distances for direction in directions])
 
 

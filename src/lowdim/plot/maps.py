@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: What may be drawn around the points of a group.
 OUTLINES = ("ellipse", "hull")
+#: With more groups than this, their outlines are thin and not filled; with more strips than this, some have no name.
+_MANY, _MANY_STRIPS = 30, 40
 
 
 class Group(NamedTuple):
@@ -77,6 +79,8 @@ class RowsShown:
             labels = None if labels is False else index
         self._values, self.labels = _vector("groups", groups), _vector("labels", labels)
         self.grouped = groups is not None
+        #: What a note says of names of groups that are left out.
+        self.remarks: list[str] = []
 
     def place(self, points: np.ndarray) -> np.ndarray:
         """Give each row its point in the map; which rows are drawn, and their groups and labels, are known then."""
@@ -100,19 +104,46 @@ class RowsShown:
         for group in self.groups if self.grouped and outline is not None else ():
             points = self.points[group.rows]
             corners = ellipse(points, level) if outline == "ellipse" else hull(points)
-            if corners is not None:
+            if corners is not None and len(self.groups) <= _MANY:
                 ax.fill(*corners.T, facecolor=group.look["color"], alpha=0.12, linewidth=0, zorder=0)
+            if corners is not None:
                 closed = np.vstack([corners, corners[:1]])
-                ax.plot(*closed.T, color=group.look["color"], linewidth=1.0, zorder=1)
+                width = 1.0 if len(self.groups) <= _MANY else 0.3
+                ax.plot(*closed.T, color=group.look["color"], linewidth=width, zorder=1)
 
     def draw_legend(self, ax: Any, **look: Any) -> None:
-        """The names of the groups, if there are any."""
-        if self.grouped:
-            axes.legend(ax, **look)
+        """The names of the groups, if there are any: in a legend or, if there are many, beside a marker at the mean of
+        each group, as far as there is room. The limits of the axes are final then.
+
+        In space, where points hide names, a legend beside the axes holds more of them.
+        """
+        if not self.grouped:
+            return
+        in_space, many = self.points.shape[1] == 3, len(self.groups) > axes.MOST_IN_LEGEND
+        if not many or (in_space and len(self.groups) <= _MANY):
+            # The corner of a new figure is empty, and the points are in its middle.
+            small = {"fontsize": "x-small", "labelspacing": 0.2, "bbox_to_anchor": (-0.3, 1.12)} if many else {}
+            axes.legend(ax, _MANY, **(look | small))
+            return
+        from matplotlib.patheffects import withStroke
+
+        names = [group.name for group in self.groups]
+        means = np.array([self.points[group.rows].mean(axis=0) for group in self.groups])
+        for group, mean in zip(self.groups, means, strict=True):
+            ax.scatter(*mean, s=40, edgecolors=axes.foreground(), linewidths=0.8, zorder=4, **group.look)
+        if in_space:
+            placed = axes.label_points_in_space(ax, means, names)
+        else:
+            ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
+            # The names of large groups come first.
+            order = np.argsort([-len(group.rows) for group in self.groups], kind="stable")
+            halo = [withStroke(linewidth=2.0, foreground=axes.style("axes.facecolor"))]
+            placed = axes.place_labels(ax, means, names, order=order, sure=True, path_effects=halo)
+        self.remarks = axes.some_of(placed, len(names), "names of groups fit")
 
     def draw_labels(self, ax: Any) -> None:
         """Labels of the rows that are shown, and notes on what is left out. The limits of the axes are final then."""
-        remarks = axes.some_of(len(self.rows), len(self.points))
+        remarks = axes.some_of(len(self.rows), len(self.points)) + self.remarks
         if self.labels is not None:
             points, texts = self.points[self.rows], self.labels[self.rows]
             if points.shape[1] == 3:
@@ -214,9 +245,9 @@ def scores(
         shown.draw(ax)
         shown.draw_outlines(ax, outline, level)
         axes.zero_lines(ax)
-        shown.draw_legend(ax, ncols=1 + len(shown.groups) // 12)
         ax.margins(0.08)
         ax.autoscale_view()
+        shown.draw_legend(ax, ncols=1 + len(shown.groups) // 12)
     else:
         shown.draw(ax)
         shown.draw_legend(ax, loc="upper left", bbox_to_anchor=(0.0, 1.0))
@@ -240,7 +271,9 @@ def _draw_on_a_line(ax: Any, shown: RowsShown) -> None:
     for i, group in enumerate(shown.groups):
         points[group.rows, 1] += i
     shown.draw(ax)
-    axes.tick_labels(ax.yaxis, range(len(shown.groups)), [group.name for group in shown.groups])
+    named = range(0, len(shown.groups), 1 + (len(shown.groups) - 1) // _MANY_STRIPS)
+    axes.column_ticks(ax.yaxis, [shown.groups[i].name for i in named], named)
+    shown.remarks = axes.some_of(len(named), len(shown.groups), "names of groups")
     ax.set_ylim(len(shown.groups) - 0.5, -0.5)
 
 
@@ -465,14 +498,15 @@ def biplot(
     # Points are in the back: the arrows are the subject.
     shown.draw(ax, alpha=0.5)
     shown.draw_outlines(ax, outline, level)
-    shown.draw_legend(ax, ncols=1 + len(shown.groups) // 12)
     axes.zero_lines(ax)
     axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
     longest = _draw_arrows(ax, arrows)
     # Room for the names of the arrows.
     ax.margins(0.18, 0.1)
+    shown.draw_legend(ax, ncols=1 + len(shown.groups) // 12)
     rows = shown.rows
     remarks = axes.some_of(len(rows), len(Z)) + axes.some_of(len(longest), len(arrows), "columns, the longest arrows")
+    remarks += shown.remarks
     axes.note(ax, remarks)
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
     ends = arrows[longest]

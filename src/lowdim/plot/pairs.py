@@ -65,9 +65,9 @@ def variates(
     axes.name_axes(ax, [f"{name}: variate of {table}" for table in "Xy"])
     if np.all(points.std(axis=0) > 0):
         ax.set_title(f"correlation {np.corrcoef(points.T)[0, 1]:.3f}", loc="left", fontsize="medium")
-    shown.draw_legend(ax)
     ax.margins(0.08)
     ax.autoscale_view()
+    shown.draw_legend(ax)
     shown.draw_labels(ax)
     return ax
 

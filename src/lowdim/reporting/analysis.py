@@ -11,6 +11,7 @@ import numpy as np
 
 from .._core.arrays import dense
 from ..models.base import first_components
+from ..models.latent import LatentModel
 from ..models.pca import PCA
 from ..sources.array import ArraySource
 from ..sources.base import Source
@@ -235,8 +236,11 @@ class Analysis:
         given = self.request.model
         if given is None:
             return self._principal(self.k)
-        second = self.opened.response or self.opened.other
-        return given if is_fitted(given) else fit_given(given, self.rows, second, self.opened.weights)
+        if is_fitted(given):
+            return given
+        # Models of missing entries need no filled in ones, which would make the rows look more alike than they are.
+        rows = self.given if isinstance(given, LatentModel) else self.rows
+        return fit_given(given, rows, self.opened.response or self.opened.other, self.opened.weights)
 
     @cached_property
     def full(self) -> Any:
@@ -363,6 +367,8 @@ class Analysis:
         return Table(columns, [self.names[j] for j in which], title=title, row_name="column")
 
     def component_title(self, k: int) -> str:
-        """The name of a component with its share of the variance, if that is known: "PC1 (72.9%)"."""
+        """The name of a component with its share of the variance, if that is known: "PC1 (72.9%)". Some kinds of
+        whitening have a component for each column, of the same name."""
         name, shares = self.mapped.component_names_[k], self.variance_shares
+        name = f"whitened {name}" if name in self.names else name
         return name if shares is None else f"{name} ({share(shares[k])})"

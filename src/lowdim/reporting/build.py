@@ -25,7 +25,7 @@ from ..models.pca import PCA
 from ..selection.parallel_analysis import seed_of
 from ..sources.scan import Scan
 from ..table import Table
-from . import choosing_k, data, loadings, missing, nonlinear, outliers, reconstruction, two_tables
+from . import choosing_k, data, factors, loadings, missing, nonlinear, outliers, reconstruction, two_tables
 from . import map as map_section
 from .analysis import Analysis, Request
 from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number, prose
@@ -51,6 +51,7 @@ def _rows(X: Any) -> str:
     if not isinstance(X, Scan):
         return _written(X, "X")
     choice = [(name, getattr(X.choice, name, None)) for name in ("columns", "exclude")]
+    choice.append(("decimal", getattr(X.found, "decimal", None)))
     chosen = [f"{name}={_written(value, name)}" for name, value in choice if value]
     return f"lowdim.scan({', '.join([_written(getattr(X.found, 'where', X), 'path'), *chosen])})"
 
@@ -128,6 +129,9 @@ REFERENCES: dict[str, list[str]] = {
     "meaning": [
         "Biplot: Gabriel (1971), The biplot graphic display of matrices.",
         "Bootstrap intervals: Efron, Tibshirani (1993), An introduction to the bootstrap.",
+    ],
+    "factors": [
+        "Conventions of fit: Hu, Bentler (1999), Cutoff criteria for fit indexes in covariance structure analysis."
     ],
     "misfits": ["Q and its limit: Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA."],
     "response": [
@@ -289,6 +293,7 @@ SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
     "how-many": choosing_k.section,
     "map": map_section.section,
     "meaning": loadings.section,
+    "factors": factors.section,
     "misfits": outliers.section,
     "rebuilding": reconstruction.section,
     "two-tables": two_tables.section,
@@ -299,7 +304,18 @@ SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
 
 #: At most so many sections have a sentence at the top of the page; if there are more, the first ones of this order.
 _MOST_SENTENCES = 6
-_IMPORTANCE = ("data", "how-many", "meaning", "two-tables", "map", "missing", "misfits", "beyond", "rebuilding")
+_IMPORTANCE = (
+    "data",
+    "how-many",
+    "factors",
+    "meaning",
+    "two-tables",
+    "map",
+    "missing",
+    "misfits",
+    "beyond",
+    "rebuilding",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -501,6 +517,23 @@ def _checked_path(path: Any, overwrite: bool) -> Any:
     return where
 
 
+def _not_covered(a: Analysis, sections: Sequence[Section]) -> str:
+    """Which sections are not about the model that was given, and what of it is not shown."""
+    model = a.model
+    if isinstance(model, PCA):
+        return ""
+    of_pca = [section.title for section in sections if section.key in ("how-many", "misfits", "rebuilding", "beyond")]
+    text = f"The model is {type(model).__name__}"
+    if of_pca:
+        text += f"; the sections {listed([repr(title) for title in of_pca])} are about PCA of the same columns"
+    if len(model._widths()) > 1:
+        return (
+            f"{text}. Of this model, the page shows the scores of the rows; what it says about the second table is "
+            "printed by print(model) and model.tables."
+        )
+    return f"{text}."
+
+
 def _document(a: Analysis, title: str, seconds: dict[str, float]) -> Document:
     """The sections that have something to say, and what each of them gives to the top of the page."""
     sections = []
@@ -514,6 +547,7 @@ def _document(a: Analysis, title: str, seconds: dict[str, float]) -> Document:
     sections.append(computed_section(a, sections, seconds))
     # The sentences of the most important sections, in the order of the page.
     said = {section.key: section.summary for section in sections if section.summary}
+    said["data"] = " ".join(filter(None, [said.get("data"), _not_covered(a, sections)]))
     order = sorted(said, key=lambda key: _IMPORTANCE.index(key) if key in _IMPORTANCE else len(_IMPORTANCE))
     return Document(
         title=title,

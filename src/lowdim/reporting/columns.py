@@ -82,6 +82,8 @@ class OpenedTable:
         response, other = _or_file(response, table), _or_file(other, table)
         #: The names of the columns that are numbers, and the columns that are left out, each with the reason.
         source, self.names, self.left_out = _columns(X, table, (labels, ids, sample_weight, response, other))
+        #: How the entries of a file were read, if not as they usually are.
+        self.how_read = "" if table is None else table.how_read
         #: The number of all columns of the table.
         self.n_columns = len(self.names) if table is None else len(table.names)
         #: The rows of all columns that are numbers, which can be read again and may hold NaN; and whether they are in
@@ -284,6 +286,8 @@ class Grouping:
     levels: list[str]
     #: The group of each row; -1 if its label is missing.
     codes: np.ndarray
+    #: How many less frequent categories the last group holds; 0 if each has a group.
+    n_pooled: int = 0
 
 
 def groupings(labels: Mapping[str, np.ndarray]) -> list[Grouping]:
@@ -296,14 +300,15 @@ def groupings(labels: Mapping[str, np.ndarray]) -> list[Grouping]:
         levels, codes = categories(values)
         if len(levels) == 0 or _are_measured(levels):
             continue
-        names = [str(level) for level in levels]
+        names, n_pooled = [str(level) for level in levels], 0
         if len(names) > MOST_LEVELS:
             counts = np.bincount(codes[codes >= 0], minlength=len(names))
             kept = np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1])
             place = np.full(len(counts) + 1, len(kept))
             place[kept], place[-1] = np.arange(len(kept)), -1
-            names, codes = [*(names[i] for i in kept), f"{len(counts) - len(kept)} others"], place[codes]
-        found.append(Grouping(name, names, codes))
+            n_pooled = len(counts) - len(kept)
+            names, codes = [*(names[i] for i in kept), f"{n_pooled} others"], place[codes]
+        found.append(Grouping(name, names, codes, n_pooled))
     return found
 
 

@@ -195,7 +195,7 @@ _GROUPS = 4
 
 def section(a: Analysis) -> Section:
     """What the table holds."""
-    blocks = [*prose(_size(a)), *_left_out(a), *prose(_identifiers(a), _repeated(a), _scales(a))]
+    blocks = [*prose(_size(a)), *_left_out(a), *prose(a.opened.how_read, _identifiers(a), _repeated(a), _scales(a))]
     blocks += [Listing(_table(a), shown=10), _distributions(a), *prose(_skewed(a))]
     blocks += [*missing_blocks(a), *_correlation_blocks(a)]
     missing = int(a.first.missing[a.used].sum())
@@ -204,8 +204,26 @@ def section(a: Analysis) -> Section:
         "What the table holds, before anything is modelled: its rows and columns, what was left out and why, how "
         "the columns are scaled, what is missing, and which columns go together."
     )
+    if a.left_out:
+        entries += " in them" if missing == 0 else ""
     summary = f"The report is about {count(a.n, 'row')} and {count(a.p, 'column')} of numbers; {entries}."
+    summary = " ".join([summary, *_what_is_left_out(a), *filter(None, [a.opened.how_read])])
     return Section("data", "The data", lead, blocks, summary)
+
+
+def _what_is_left_out(a: Analysis) -> Iterator[str]:
+    """The columns that are not analysed, for the top of the page: the most frequent reasons, and how many others."""
+    same: defaultdict[str, list[str]] = defaultdict(list)
+    for name, why in a.left_out.items():
+        same[why].append(brief(name))
+    order = sorted(same.items(), key=lambda item: -len(item[1]))
+    if not order:
+        return
+    named = "; ".join(f"{listed(names)} ({why})" for why, names in order[:_IN_SENTENCES])
+    rest = [name for _, names in order[_IN_SENTENCES:] for name in names]
+    of_all = f"{len(a.left_out):,} of {count(a.opened.n_columns, 'column')}"
+    more = f"; and {listed(rest)}" if rest else ""
+    yield f"{of_all} {be(len(a.left_out))} not analysed: {named}{more}."
 
 
 def _size(a: Analysis) -> Iterator[str]:

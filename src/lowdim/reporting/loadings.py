@@ -9,14 +9,19 @@ import numpy as np
 from scipy import special
 from sklearn.base import clone
 
-from ..inspect.tables import has_loadings, has_scores, loadings
+from ..inspect.tables import has_loadings, has_scores, loadings, structure
+from ..models.auto_encoder import AutoEncoder
+from ..models.factor_analysis import FactorAnalysis
+from ..models.feature_map_pca import FeatureMapPCA
+from ..models.kernel_pca import KernelPCA
 from ..models.pca import PCA
 from ..selection.bootstrapping import Bootstrap, bootstrap, bootstrap_pieces, summed_pieces
 from ..sources.base import Source
 from ..summaries.moments import Moments
 from ..table import Table
 from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, share
-from .charts import COLORS, axes, axis, bar, color, error_bars, heading, heatmap, plain, scatter, symbol
+from .charts import COLORS, GREY, axes, axis, bar, color, error_bars, heading, heatmap, plain, scatter, symbol
+from .factors import is_oblique
 from .map import largest
 from .passes import floats
 
@@ -57,20 +62,37 @@ class Meaning:
         #: The probability of so different variances of each component and the next one if they were equal; see
         #: `equal_variances`. Empty for models other than PCA.
         self.equal_to_next = np.zeros(0)
-        #: Loadings, and whether they are correlations of columns with components. If not, they are in the units of the
-        #: columns: by how much a column is larger where the component is larger by one standard deviation.
+        #: Loadings, and whether they are correlations of columns with components. If not, they tell by how much a
+        #: column is larger where the component is larger by one standard deviation; `caption` says in which units.
+        units = "in its standard deviations" if a.standardize else "in its own units"
+        self.caption = (
+            f"By how much each column is larger, {units}, where the component is larger by one standard deviation."
+        )
         if isinstance(model, PCA):
             self.loadings, self.are_correlations = floats(model.loadings_)[:, :k], a.standardize
-            units = np.ones(a.p) if a.standardize else a.units
-            self.correlations = np.clip(self.loadings / units[:, None], -1.0, 1.0)
+            deviations = np.ones(a.p) if a.standardize else a.units
+            self.correlations = np.clip(self.loadings / deviations[:, None], -1.0, 1.0)
+            if a.standardize:
+                self.caption = "The correlation of each column with the component."
             self.equal_to_next = equal_variances(floats(model.explained_variance_)[: k + 1], float(model.total_weight_))
             if a.image_shape is None:
                 self._draw(bootstrapped(model, min(k + 2, a.rank), a.rows, a.pieces, a.opened.weights, a.seed))
+        elif isinstance(model, FactorAnalysis):
+            # Correlations with estimated scores would be others.
+            self.loadings, self.correlations = loadings(model).values[:, :k], structure(model).values[:, :k]
+            self.are_correlations = False
+            others = " and the other factors stay as they are" if is_oblique(model) else ""
+            self.caption = (
+                f"By how much each column is larger, {units}, where the factor is larger by one standard deviation"
+                f"{others}. The section on the factors has communalities and the fit."
+            )
         else:
             rows = a.second.rows.take(np.flatnonzero(a.second.chosen))
             self.correlations = _unit(rows.entries).T @ _unit(rows.scores[:, :k])
             self.are_correlations = not has_loadings(model) or len(model._widths()) != 1
             self.loadings = self.correlations if self.are_correlations else loadings(model).values[:, :k]
+            if self.are_correlations:
+                self.caption = "The correlation of each column with the scores of the rows on the component."
         #: The share of the variance of each component; None if the model does not know it.
         shares = getattr(model, "explained_variance_ratio_", None) if has_scores(model) else None
         self.shares = None if shares is None else floats(shares)[:k]
@@ -192,15 +214,21 @@ def section(a: Analysis) -> Section | None:
         blocks.append(_pictures(a, min(_PICTURES, len(a.mapped.component_names_))))
     else:
         draw = _curve if a.is_curve else _bars
-        charts = {a.component_title(k): draw(a, k, f"Loadings on {name}") for k, name in enumerate(found.names)}
+        what = "Correlations of the columns with" if found.are_correlations and a.mapped is a.model else "Loadings on"
+        charts = {a.component_title(k): draw(a, k, f"{what} {name}") for k, name in enumerate(found.names)}
         blocks.append(Menu("loadings", "Component", charts))
         blocks += [_biplot(a), _circle(a)]
     blocks.append(Listing(_ends(a), shown=2 * a.n_explained))
     thing = "columns" if a.image_shape is None else "pixels"
+    what = f"Each component is a weighted sum of the {thing}."
+    if isinstance(a.mapped, FactorAnalysis):
+        what = f"The factors are not observed: each of the {thing} is a weighted sum of them, and of a part of its own."
+    elif isinstance(a.mapped, KernelPCA | FeatureMapPCA | AutoEncoder):
+        what = f"The components are functions of the {thing}, and need not be weighted sums of them."
+    signs = "loadings" if not found.are_correlations or isinstance(a.mapped, PCA) else "correlations"
     lead = (
-        f"Each component is a weighted sum of the {thing}. Rows at its high end are large in the {thing} with positive "
-        "loadings and small in those with negative ones; rows at its low end are the opposite. Which end is high is a "
-        "convention."
+        f"{what} Rows at the high end of one are large in the {thing} with positive {signs} and small in those with "
+        "negative ones; rows at the low end are the opposite. Which end is high is a convention."
     )
     first = in_words(a, 0)
     return Section("meaning", "What each component means", lead, blocks, first if len(first) <= _SHORT else "")
@@ -380,12 +408,7 @@ def _bars(a: Analysis, k: int, title: str) -> Chart:
         "color": [color(0) if value > 0 else color(1) for value in sizes],
         "opacity": np.where(found.uncertain[order, k], 0.4, 1.0),
     }
-    caption = (
-        "The correlation of each column with the component."
-        if found.are_correlations
-        else "By how much each column is larger, in its own units, where the component is larger by one standard "
-        "deviation."
-    )
+    caption = found.caption
     if found.low is not None:
         above = np.maximum(found.high[order, k] - sizes, 0.0)
         below = np.maximum(sizes - found.low[order, k], 0.0)
@@ -522,12 +545,14 @@ def _biplot(a: Analysis) -> Chart:
     codes = a.groupings[0].codes[rows.numbers[drawn]] if a.groupings else np.zeros(len(drawn), dtype=int)
     data: list[dict[str, Any]] = []
     for level in range(-1, len(levels)):
-        members, look = np.flatnonzero(codes == level), max(level, 0)
+        members = np.flatnonzero(codes == level)
         if len(members):
-            name, text = plain(levels[level]) if level >= 0 else "rows", [labels[i] for i in members]
+            name, text = plain(levels[level]) if level >= 0 else "no label", [labels[i] for i in members]
             at = dict(zip("xy", Z[members].astype(np.float32).T, strict=True))
-            shape: Any = {"symbol": symbol(look), "size": 5, "opacity": 0.4}
-            data.append(scatter("markers", "%{text}", look, name=name, **at, text=text, **shape))
+            look: Any = (
+                {"paint": level, "symbol": symbol(level)} if level >= 0 else {"paint": GREY, "symbol": "circle-open"}
+            )
+            data.append(scatter("markers", "%{text}", name=name, **at, text=text, **look, size=5, opacity=0.4))
     arrows = a.meaning.loadings[:, :2]
     chosen = _chosen(arrows, _ARROWS)
     reach = 0.9 * float(np.sqrt((Z**2).sum(axis=1)).max(initial=1.0))
@@ -562,10 +587,22 @@ def _circle(a: Analysis) -> Chart:
         layout=axes(x, y | {"scaleanchor": "x"}, shapes=[circle], showlegend=False),
         table=_arrow_table(a, arrows, chosen, "Correlations"),
         height=520,
-        caption=(
-            "An arrow that reaches the circle belongs to a column that these two components describe completely; a "
-            "short one to a column that they hardly describe." + _without(a.p - len(chosen))
-        ),
+        caption=_circle_caption(a) + _without(a.p - len(chosen)),
+    )
+
+
+def _circle_caption(a: Analysis) -> str:
+    """How to read the circle; the lengths of arrows mean something only if components are uncorrelated."""
+    if isinstance(a.mapped, FactorAnalysis) and is_oblique(a.mapped):
+        return (
+            "Correlations of the columns with each factor. The factors are correlated, so lengths add up to no share."
+        )
+    if not isinstance(a.mapped, PCA | FactorAnalysis):
+        return "Correlations of the columns with the scores of the rows on each component."
+    which = "factors" if isinstance(a.mapped, FactorAnalysis) else "components"
+    return (
+        f"An arrow that reaches the circle belongs to a column that these two {which} describe completely; a short one "
+        "to a column that they hardly describe."
     )
 
 

@@ -472,10 +472,16 @@ def _variance(a: Analysis) -> str:
     if shares is None:
         return ""
     both = float(shares[0] + shares[1])
-    what = "the variance, as the kernel measures it" if hasattr(a.mapped, "kernel") else "the variance"
+    what = "the variance"
+    if hasattr(a.mapped, "kernel"):
+        what = "the variance, as the kernel measures it"
+    elif hasattr(a.mapped, "feature_map_"):
+        what = "the variance of the features"
     text = f"{names[0]} and {names[1]} together hold {share(both)} of {what}"
     if both >= 0.8:
         return f"{text}, so that the map shows most of how the rows differ."
+    if a.n_mapped == 2:
+        return f"{text}; the model has no further axes, and the rest is not on this map."
     if both >= 0.4:
         return f"{text}; further axes show the rest."
     return f"{text}, so that much of how the rows differ is not on this map: look at other axes, too."
@@ -495,6 +501,8 @@ def _groups(a: Analysis) -> Iterator[str]:
         k = int(np.argmax(between))
         held = f"{share(between[k])} of its variance is between them"
         what = f"The groups by {brief(group.name)}"
+        if group.n_pooled:
+            what += f" (the {group.n_pooled:,} least frequent ones counted as one)"
         if beyond_chance[k] >= 0.5:
             yield f"{what} differ most along {names[k]}: {held}."
         elif beyond_chance[k] >= 0.1:

@@ -77,7 +77,11 @@ def section(a: Analysis) -> Section | None:
         f"{'it' if k == 1 else 'them'}. A row with a large T2 is extreme in a usual way; a row with a large Q is "
         "unlike the others. Choose a point to see the columns responsible."
     )
-    clear = worst and rows.misfit[order[0]] > _CLEAR
+    if a.subspace is not a.model:
+        lead = (
+            f"This section is about a PCA with as many components, and not about the {type(a.model).__name__}. {lead}"
+        )
+    clear = worst and rows.misfit[order[0]] > _CLEAR and a.subspace is a.model
     title = "Which rows do not fit"
     return Section("misfits", title, lead, [*blocks, _widget(a, order, found)], worst[0] if clear else "")
 

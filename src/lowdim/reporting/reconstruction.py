@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..models.pca import PCA
 from ..table import Table
 from .blocks import LONGEST, Block, Chart, Prose, Section, Widget, brief, count, number, share
 from .charts import axes, axis, color, guide, scatter
@@ -100,6 +101,8 @@ def section(a: Analysis) -> Section | None:
         f"used, the closer the rebuilt {thing} is to the original. The curve shows what is lost on average; below it, "
         f"choose a {thing} and a number of components."
     )
+    if not isinstance(a.model, PCA):
+        lead = f"This section is about PCA of the same columns, and not about the {type(a.model).__name__}. {lead}"
     blocks: list[Block] = [Prose(text), _errors(a), _widget(a)]
     return Section("rebuilding", "Rebuilding", lead, blocks, text if pictures else "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,13 @@ class Pair:
         #: Whether there are enough rows to leave some out, and a column of the second table that varies.
         self.is_enough = len(self.X) >= FEWEST_ROWS and len(self.y_names) > 0
 
+    def take(self, rows: np.ndarray) -> Pair:
+        """The pair of these rows."""
+        found = copy(self)
+        found.X, found.Y, found.numbers = self.X[rows], self.Y[rows], self.numbers[rows]
+        found.weights = None if self.weights is None else self.weights[rows]
+        return found
+
 
 def section(a: Analysis) -> Section | None:
     """The section; None if there is neither a response nor another table."""
@@ -71,9 +79,11 @@ def section(a: Analysis) -> Section | None:
             "components. Errors and predictions are of rows that were left out of the fit, so they tell what to expect "
             "of new rows."
         )
-        blocks += prose(_about(pair, a.n, "response"))
+        about = " ".join(_about(pair, a.n, "response"))
+        blocks += prose(about)
+        sentences += [about] if about else []
         if pair.is_enough:
-            verdict = _predictable(a.regression)
+            verdict = " ".join([_predictable(a.regression), *_set_aside(a, a.regression)])
             blocks += _prediction(a, a.regression, verdict)
             sentences.append(verdict)
     other = a.pairs.get("other")
@@ -85,9 +95,11 @@ def section(a: Analysis) -> Section | None:
             "correlations of the fit are larger than they would be in new rows; those of rows left out are the ones to "
             "believe."
         )
-        blocks += prose(_about(other, a.n, "other table"))
+        about = " ".join(_about(other, a.n, "other table"))
+        blocks += prose(about)
+        sentences += [about] if about else []
         if other.is_enough:
-            verdict = _related(a.canonical)
+            verdict = " ".join(filter(None, [_related(a.canonical), _rests_on_one_row(a, a.canonical)]))
             blocks += _in_common(a, a.canonical, verdict)
             sentences.append(verdict)
     if not leads:
@@ -141,6 +153,10 @@ _DRAWS, _MANY_COLUMNS, _FEWEST_DRAWS = 200, 200, 60
 _RESPONSES = 12
 #: From so many standard errors on, predictions are better than the mean.
 _BETTER = 2.0
+#: At most so many rows that hold more than this share of the variance of a response are set aside, if each is so many
+#: times as far from the median as a usual row. If more rows are far out, no few of them decide the comparison: with m
+#: rows of equal errors and no others, the mean of the errors is sqrt(m) standard errors from zero.
+_MOST_ASIDE, _SHARE_ASIDE, _FAR_ASIDE = 3, 0.5, 10.0
 #: What an R2 from this number on is called.
 _WORDS = ((0.8, "can be predicted well"), (0.5, "can be predicted fairly well"), (0.1, "can be predicted in part"))
 
@@ -149,12 +165,17 @@ class Regression:
     """PLS and PCR of responses that vary, in ten folds of shuffled rows, and PLS of all rows with bootstrap intervals
     of its coefficients. Errors and predictions are of rows that were left out.
 
+    Rows that are so far out in a response that all errors would be about them are set aside.
+
     Everything is of the rows in memory: one cross-validation for each method, ten fits for the predictions, and one
     fit for each bootstrap sample.
     """
 
     def __init__(self, pair: Pair, standardize: bool, seed: int) -> None:
-        self.pair = pair
+        #: The rows that are set aside, by their positions in `whole`, with the share of the variance that those of a
+        #: response hold; and the pair of the other rows.
+        self.whole, self.aside = pair, _far_rows(pair)
+        pair = self.pair = pair.take(np.setdiff1d(np.arange(len(pair.X)), list(self.aside)))
         X, Y, weights = pair.X, pair.Y, pair.weights
         n, p = X.shape
         # The mean squared error of several responses is an average of numbers without units.
@@ -184,6 +205,12 @@ class Regression:
         self.n_draws = max(_FEWEST_DRAWS, int(_DRAWS * min(1.0, _MANY_COLUMNS / p)))
         drawn = PLSRegression(self.k, scale=scale)
         found = bootstrap(drawn, X, scaled, n_boot=self.n_draws, sample_weight=weights, random_state=seed)
+        #: What this fit predicts of the rows that were set aside.
+        self.predicted_aside = (
+            self.model.predict(self.whole.X[list(self.aside)]).reshape(len(self.aside), -1) * unit
+            if self.aside
+            else None
+        )
         size = X.std(axis=0, ddof=1) * unit[:, None]
         self.effect = found.estimates["coef"] * size
         self.low, self.high = (end * size for end in found.interval("coef"))
@@ -204,6 +231,41 @@ class Regression:
         spread = gain.std(axis=0, ddof=1)
         errors_apart = gain.mean(axis=0) / np.where(spread > 0, spread, 1.0) * math.sqrt(n)
         self.better = np.where(spread > 0, errors_apart, 0.0)
+
+
+def _far_rows(pair: Pair) -> dict[int, float]:
+    """The few rows that hold most of the variance of a response, with their share of it; none if too few remain."""
+    n, Y = len(pair.X), pair.Y
+    weights = np.ones(n) if pair.weights is None else pair.weights
+    found: dict[int, float] = {}
+    for y in Y.T:
+        away = np.abs(y - np.median(y))
+        # Of Gaussian rows, the median of these distances is 0.6745 standard deviations.
+        usual = float(np.median(away)) / 0.6745
+        far = np.flatnonzero(away > _FAR_ASIDE * usual) if usual > 0 else np.array([], dtype=int)
+        squares = weights * ((y - np.average(y, weights=weights)) / away.max(initial=1.0)) ** 2
+        held = float(squares[far].sum() / squares.sum())
+        if weights[far].sum() <= _MOST_ASIDE and held > _SHARE_ASIDE:
+            found |= {int(i): max(held, found.get(int(i), 0.0)) for i in far}
+    return found if n - len(found) >= FEWEST_ROWS else {}
+
+
+def _set_aside(a: Analysis, r: Regression) -> Iterator[str]:
+    """Which rows were set aside, why, and whether they follow what was found in the others."""
+    if r.predicted_aside is None:
+        return
+    rows, names = list(r.aside), r.pair.y_names
+    named, held = listed([a.called(int(r.whole.numbers[i])) for i in rows]), share(max(r.aside.values()))
+    which, them = ("which alone holds", "this row") if len(rows) == 1 else ("which hold", "these rows")
+    of_what = names[0] if len(names) == 1 else "a response"
+    yield f"This is without {named}, {which} {held} of the variance of {of_what}; all errors would be about {them}."
+    if len(names) == 1:
+        told = [
+            f"{number(float(guess[0]))} for {a.called(int(r.whole.numbers[i]))}, where {names[0]} is "
+            f"{number(float(r.whole.Y[i, 0]))}"
+            for i, guess in zip(rows, r.predicted_aside, strict=True)
+        ]
+        yield f"The fit to the other rows predicts {listed(told)}."
 
 
 def _prediction(a: Analysis, r: Regression, verdict: str) -> list[Block]:
@@ -232,11 +294,16 @@ def _predictable(r: Regression) -> str:
     names, r2 = r.pair.y_names, r.r2
     if len(names) == 1:
         name = names[0]
-        if r.better[0] < _BETTER:
-            how = "no better" if r2[0] <= 0 else f"not clearly better, with {count(len(r.pair.X), 'row')},"
+        if r2[0] <= 0:
             return (
-                f"The response {name} cannot be predicted from these columns: for rows left out, PLS is {how} than the "
-                f"mean of the others (R2 = {r2[0]:.2f})."
+                f"The response {name} cannot be predicted from these columns: for rows left out, PLS is no better than "
+                f"the mean of the others (R2 = {r2[0]:.2f})."
+            )
+        if r.better[0] < _BETTER:
+            return (
+                f"It is not certain that the response {name} can be predicted from these columns: for rows left out, "
+                f"PLS is better than the mean of the others (R2 = {r2[0]:.2f}), but {count(len(r.pair.X), 'row')} do "
+                "not show it clearly."
             )
         how = next((words for least, words in _WORDS if r2[0] >= least), "can hardly be predicted")
         return (
@@ -248,11 +315,11 @@ def _predictable(r: Regression) -> str:
     bad = [names[j] for j in order if r.better[j] < _BETTER]
     if not good:
         return (
-            f"None of the {len(names)} responses can be predicted from these columns: for rows left out, PLS is not "
-            f"clearly better than their means (R2 is at most {r2.max():.2f})."
+            f"For none of the {len(names)} responses it is certain that it can be predicted from these columns: for "
+            f"rows left out, PLS is not clearly better than their means (R2 is at most {r2.max():.2f})."
         )
     text = f"PLS with {count(r.k, 'component')} predicts, in rows left out, this much of the variance: {listed(good)}."
-    return f"{text} {listed(bad)} cannot be predicted." if bad else text
+    return f"{text} For {listed(bad)}, it is not clearly better than the mean." if bad else text
 
 
 def _needed(r: Regression) -> str:
@@ -341,7 +408,7 @@ def _rests_on(a: Analysis, r: Regression, certain: bool) -> str:
     """Which columns the prediction rests on, with a direction where that is known; `certain`: there is a prediction."""
     if not certain:
         return (
-            "Since nothing can be predicted, the importance of the columns and the coefficients below mean little; "
+            "Since no prediction is certain, the importance of the columns and the coefficients below mean little; "
             "they are shown for completeness."
         )
     j = int(np.argmax(r.r2))
@@ -512,6 +579,18 @@ def _related(c: Canonical) -> str:
         return f"{text} Only the first pair is more than chance."
     least = "At least the" if c.significant == MOST_PAIRS else "The"
     return f"{text} {least} first {c.significant} pairs are more than chance."
+
+
+def _rests_on_one_row(a: Analysis, c: Canonical) -> str:
+    """Whether a single row makes up most of the first correlation: a sum over the rows of products of two variates."""
+    u, v = (part[:, 0] - np.average(part[:, 0], weights=c.pair.weights) for part in (c.x_variates, c.y_variates))
+    products = np.abs(u * v) * (1.0 if c.pair.weights is None else c.pair.weights)
+    i = int(np.argmax(products))
+    held = float(products[i] / products.sum()) if products.sum() > 0 else 0.0
+    if held <= _SHARE_ASIDE:
+        return ""
+    row = a.called(int(c.pair.numbers[i]))
+    return f"The correlation of the fit rests on a single row, {row}, which makes up {share(held)} of it."
 
 
 def _digits(correlation: float) -> str:

@@ -25,10 +25,17 @@ from .arrow_files import ArrowFiles
 
 #: Texts that often stand for a missing value, in small letters. They are not read as one, since they may be names.
 _SIGNS = frozenset({"", "-", "--", "?", ".", "*", "na", "n.a.", "missing", "none", "unknown"})
-#: Numbers that are not written as they have to be: with a decimal comma, with separators of thousands, or both.
-_OTHER_NUMBER = re.compile(r"\s*[-+]?(\d+,\d+|\d{1,3}([,.' ]\d{3})+([.,]\d+)?)\s*")
+#: Numbers that are not written as they have to be: with another character before decimals, with separators of
+#: thousands, or with a percent sign or a sign of a currency.
+_SIGN = "[-+]?[$%\u20ac\u00a3\u00a5]?"
+OTHER_NUMBER = re.compile(
+    rf"\s*{_SIGN}\s*{_SIGN}(\d+([.,]\d+)?|\d{{1,3}}([,.' \u00a0\u202f]\d{{3}})+([.,]\d+)?)\s*{_SIGN}\s*"
+)
+#: Numbers with a decimal comma or without decimals; and those whose comma may also separate thousands.
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?(\d+,?\d*|,\d+)([eE][-+]?\d+)?\s*")
+_MAY_BE_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
 #: A column is nearly numbers if at most one of so many entries is other text.
-_ONE_OF = 10
+ONE_OF = 10
 
 
 @dataclass
@@ -39,6 +46,8 @@ class FirstText:
     line: int
     #: Whether a number or a missing value comes before it.
     comes_later: bool
+    #: The character before decimals, as the file is read.
+    decimal: str = "."
     #: How many entries are numbers, however they are written, and how many are other text. Missing values and signs
     #: that often stand for them are neither.
     numbers: int = 0
@@ -47,13 +56,15 @@ class FirstText:
     @property
     def is_nearly_numbers(self) -> bool:
         """Whether the column is numbers, but for few entries."""
-        return self.numbers > 0 and _ONE_OF * self.texts <= self.numbers + self.texts
+        return self.numbers > 0 and ONE_OF * self.texts <= self.numbers + self.texts
 
     def __str__(self) -> str:
-        return f"has the text {self.text!r} in line {self.line}{advice(self.text)}"
+        return f"has the text {self.text!r} in line {self.line}{advice(self.text, self.decimal)}"
 
 
-def first_texts(lines: Iterable[tuple[int, list[str]]], columns: Mapping[str, int], n: int) -> dict[str, FirstText]:
+def first_texts(
+    lines: Iterable[tuple[int, list[str]]], columns: Mapping[str, int], n: int, decimal: str = "."
+) -> dict[str, FirstText]:
     """What is found in `columns`, which are given with their numbers, in `n` rows with the numbers of their lines."""
     found: dict[str, FirstText] = {}
     numbers = dict.fromkeys(columns, 0)
@@ -63,15 +74,15 @@ def first_texts(lines: Iterable[tuple[int, list[str]]], columns: Mapping[str, in
             text = fields[j] if j < len(fields) else ""
             if text in missing():
                 continue
-            if is_number(text):
+            if is_number(text, decimal):
                 numbers[name] += 1
                 continue
-            first = found.setdefault(name, FirstText(text, line, comes_later=count > 0))
-            if _OTHER_NUMBER.fullmatch(text):
+            first = found.setdefault(name, FirstText(text, line, count > 0, decimal))
+            if OTHER_NUMBER.fullmatch(text):
                 numbers[name] += 1
             elif text.strip() not in missing() and text.strip().lower() not in _SIGNS:
                 first.texts += 1
-                if _ONE_OF * first.texts > n:
+                if ONE_OF * first.texts > n:
                     # However many numbers follow, they are too few.
                     del waiting[name]
         if not waiting:
@@ -81,8 +92,31 @@ def first_texts(lines: Iterable[tuple[int, list[str]]], columns: Mapping[str, in
     return found
 
 
-def is_number(text: str) -> bool:
+def decimal_comma(lines: Iterable[tuple[int, list[str]]], texts: Mapping[str, int], numbers: Sequence[int]) -> str:
+    """Where a decimal comma is found, in words; empty unless commas are before decimals without doubt.
+
+    They are if all entries of some of the columns `texts` are numbers with such commas, if one of them cannot have a
+    separator of thousands instead, and if no entry of the columns `numbers` has a decimal point.
+    """
+    candidates, found = dict(texts), dict[str, str]()
+    for line, fields in lines:
+        if any("." in fields[j] for j in numbers if j < len(fields)):
+            return ""
+        for name, j in list(candidates.items()):
+            text = fields[j] if j < len(fields) else ""
+            if text in missing():
+                continue
+            if not _DECIMAL_COMMA.fullmatch(text):
+                del candidates[name]
+            elif "," in text and not _MAY_BE_THOUSANDS.fullmatch(text):
+                found.setdefault(name, f"{text!r} in line {line} of column {name!r}")
+    return next((found[name] for name in candidates if name in found), "")
+
+
+def is_number(text: str, decimal: str = ".") -> bool:
     """Whether a text is a number, as it has to be written."""
+    if decimal == ",":
+        text = "no" if "." in text else text.replace(",", ".")
     try:
         float(text)
     except ValueError:
@@ -99,7 +133,7 @@ def missing() -> frozenset[str]:
     return frozenset(ConvertOptions().null_values)
 
 
-def why_not(text: str, kind: Any) -> str:
+def why_not(text: str, kind: Any, decimal: str) -> str:
     """Why a text is not of the type of its column; empty if it is, or if it is missing."""
     import pyarrow as pa
     from pyarrow.csv import ConvertOptions
@@ -107,17 +141,24 @@ def why_not(text: str, kind: Any) -> str:
     if text in missing():
         return ""
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        return "" if is_number(text) else f"is not a number{advice(text)}"
+        return "" if is_number(text, decimal) else f"is not a number{advice(text, decimal)}"
     if pa.types.is_boolean(kind):
         known = [*ConvertOptions().true_values, *ConvertOptions().false_values]
         return "" if text.strip() in known else "is neither true nor false, as the entries before it are"
     return ""
 
 
-def advice(text: str) -> str:
+def advice(text: str, decimal: str = ".") -> str:
     """How an entry that is not a number should have been written; empty if nothing is known."""
-    if _OTHER_NUMBER.fullmatch(text):
-        return "; decimals have to be written with a point, thousands without a separator"
+    if is_number(text, decimal):
+        return ""
+    if decimal == "." and "," in text and _DECIMAL_COMMA.fullmatch(text):
+        return "; if its comma is before decimals, pass decimal=',', otherwise write thousands without a separator"
+    if OTHER_NUMBER.fullmatch(text):
+        return (
+            f"; decimals have to be written with a {'point' if decimal == '.' else 'comma'}, thousands without a "
+            "separator, and numbers without signs of percent or currencies"
+        )
     if text.strip().lower() in _SIGNS or text.strip() in missing():
         return "; missing values are written as an empty field or NA, without blanks"
     return ""
@@ -249,12 +290,34 @@ class CsvFiles(ArrowFiles):
         with self.opening(0):
             line, _ = first_line(self.found.paths[0])
         self._separator = separator_of(line)
+        self._decimal = self.found.decimal or "."
+        if self.found.decimal is None and self._separator != ",":
+            self._find_decimal()
+
+    def _find_decimal(self) -> None:
+        """Look for decimal commas in the rows that give the columns their types."""
+        i, kinds = self._types()
+        numeric, header = set(numeric_columns(self._schema_of_types(kinds))), self._header(i)
+        texts = {name: j for j, name in enumerate(header) if name not in numeric}
+        if not texts:
+            return
+        numbers = [j for j, name in enumerate(header) if name in numeric]
+        where = decimal_comma(islice(rows(self.found.paths[i], self._separator), self._n_typed(i)), texts, numbers)
+        if where:
+            self._decimal = ","
+            self.how_read = (
+                f"The numbers of {self.label} are read with decimal commas, as in {where} (decimal='.' would take such "
+                "entries for text)."
+            )
+            errors.warn_user(f"{self.how_read[:-1]}; decimal=',' says that this is right.", errors.NumberFormatWarning)
 
     @cached_property
     def format(self) -> Any:
+        from pyarrow.csv import ConvertOptions
         from pyarrow.dataset import CsvFileFormat, CsvFragmentScanOptions
 
-        options = CsvFragmentScanOptions(read_options=self._read_options)
+        convert = ConvertOptions(decimal_point=self._decimal)
+        options = CsvFragmentScanOptions(convert_options=convert, read_options=self._read_options)
         return CsvFileFormat(parse_options=self._parse_options, default_fragment_scan_options=options)
 
     @cached_property
@@ -282,7 +345,9 @@ class CsvFiles(ArrowFiles):
         read = ReadOptions(use_threads=threads, block_size=self._read_options.block_size)
         with (
             pa.input_stream(path, compression="gzip" if is_compressed(path) else None) as stream,
-            open_csv(stream, read, self._parse_options, ConvertOptions(**converted)) as reader,
+            open_csv(
+                stream, read, self._parse_options, ConvertOptions(decimal_point=self._decimal, **converted)
+            ) as reader,
         ):
             yield reader
 
@@ -334,6 +399,10 @@ class CsvFiles(ArrowFiles):
 
     @cached_property
     def _typed(self) -> tuple[int, dict[str, Any]]:
+        """The first file with rows, and the types of its columns."""
+        return self._types()
+
+    def _types(self) -> tuple[int, dict[str, Any]]:
         """The first file with rows, and the types of its columns, from its first block."""
         import pyarrow as pa
 
@@ -352,7 +421,11 @@ class CsvFiles(ArrowFiles):
         """Names and types, from the first block of the first file with rows."""
         import pyarrow as pa
 
-        kinds = {name: self._typed[1].get(name, pa.null()) for name in self._header(0)}
+        return self._schema_of_types({name: self._typed[1].get(name, pa.null()) for name in self._header(0)})
+
+    def _schema_of_types(self, kinds: Mapping[str, Any]) -> Any:
+        import pyarrow as pa
+
         # A column without an entry may have numbers later.
         return pa.schema([(name, pa.float64() if pa.types.is_null(kind) else kind) for name, kind in kinds.items()])
 
@@ -405,14 +478,18 @@ class CsvFiles(ArrowFiles):
         numeric, header = set(numeric_columns(self._own_schema)), self._header(i)
         names = self._own_schema.names
         others = {name: header.index(name) for name in names if name not in numeric and name in header}
+        n = self._n_typed(i)
+        return first_texts(islice(rows(self.found.paths[i], self._separator), n), others, n, self._decimal)
+
+    def _n_typed(self, i: int) -> int:
+        """The number of rows in the first block of file i."""
         with self._reader(i) as reader:
-            n = reader.read_next_batch().num_rows
-        return first_texts(islice(rows(self.found.paths[i], self._separator), n), others, n)
+            return int(reader.read_next_batch().num_rows)
 
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         """Where text begins in columns that begin with numbers; empty if there is no such column."""
         known = self._among(columns).items()
-        return _described({name: text for name, text in known if text.comes_later or advice(text.text)})
+        return _described({name: text for name, text in known if text.comes_later or advice(text.text, self._decimal)})
 
     def nearly_numbers(self, columns: Sequence[str]) -> str:
         return _described({name: text for name, text in self._among(columns).items() if text.is_nearly_numbers})
@@ -462,7 +539,7 @@ class CsvFiles(ArrowFiles):
                     counts = f"it has {_n(len(fields), 'field')}, and the header names {_n(len(header), 'column')}"
                     return f" in line {line}", counts
                 for name, text in zip(header, fields, strict=True):
-                    wrong = name in kinds and why_not(text, kinds[name])
+                    wrong = name in kinds and why_not(text, kinds[name], self._decimal)
                     if wrong:
                         return f" in line {line}", f"{text!r} in column {name!r} {wrong}"
             open_line = line_of_open_quote(path, self._separator)

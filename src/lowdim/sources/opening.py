@@ -37,6 +37,10 @@ from .stream import StreamSource
 # The columns of tables by their names, also of those that are no part of the rows.
 
 
+#: Numbers that are written as text are looked for in so many entries of a column.
+_LOOKED_AT = 10_000
+
+
 class FrameTable(Contents):
     """A data frame in memory."""
 
@@ -61,6 +65,18 @@ class FrameTable(Contents):
 
     def column(self, name: str) -> np.ndarray:
         return self._frame[:, self.names.index(name)].to_numpy()
+
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        # This loads what reads CSV files.
+        from .csv import ONE_OF, OTHER_NUMBER, is_number
+
+        found = []
+        for name in columns:
+            texts = [text for text in self.column(name)[:_LOOKED_AT] if isinstance(text, str) and text.strip()]
+            others = sum(not (is_number(text) or OTHER_NUMBER.fullmatch(text)) for text in texts)
+            if texts and ONE_OF * others <= len(texts):
+                found.append(f"column {name!r} has the text {texts[0]!r}; convert it to numbers first")
+        return "; ".join(found)
 
     def text_among(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if self._kinds[name] == nw.String]

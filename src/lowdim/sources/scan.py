@@ -163,6 +163,8 @@ class Contents(ABC):
     n: int | None = None
     #: The scan with the columns that the user has chosen; None if no choice was made.
     scan: Scan | None = None
+    #: How the entries were read, if not as they usually are: a sentence.
+    how_read: str = ""
 
     @property
     def chosen(self) -> list[str] | None:
@@ -280,6 +282,8 @@ class Found:
     inside: str | None = None
     #: For each file, the keys and values in the names of its directories ("year=2024"), below what the user gave.
     partitions: tuple[tuple[tuple[str, str], ...], ...] = ()
+    #: The character before decimals in CSV files, "." or ","; None to find out.
+    decimal: str | None = None
 
     @property
     def paths(self) -> list[str]:
@@ -590,7 +594,7 @@ class Scan:
         return f"scan({self.found.where!r}): {size}; {chosen}"
 
 
-def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
+def scan(where: Any, columns: Any = None, exclude: Any = None, *, decimal: str | None = None) -> Scan:
     """Files, or an object that speaks Arrow, as a table, of which only the columns asked for are read, when a model
     needs them.
 
@@ -608,6 +612,9 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
         an integer, a list of integers, a range or a slice.
     exclude : str or list of str, optional
         Names or patterns (of arrays, numbers) of columns that are left out.
+    decimal : {".", ","}, optional
+        The character before decimals in CSV files. By default it is a point; in files whose fields are separated by
+        semicolons or tabs it is a comma if the entries leave no doubt, and a `NumberFormatWarning` says so.
 
     Returns
     -------
@@ -631,6 +638,8 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
     >>> lowdim.PCA(1).fit(rooms).mean_
     array([ 33.33333333, 166.66666667])
     """
+    if decimal not in (None, ".", ","):
+        raise errors.choice("decimal", decimal, (".", ","), "Or None to find out.")
     found: Found | Contents
     if not is_path(where) and is_spark(where):
         found = contents = when_called("spark", "SparkContents")(where)
@@ -640,8 +649,10 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
         of_polars = nw.dependencies.is_polars_dataframe(where)
         found = contents = when_called("arrow", "arrow_object")(where.to_arrow() if of_polars else where)
     else:
-        found = find_files(where)
+        found = replace(find_files(where), decimal=decimal)
         contents = FILE_KINDS[found.kind].contents(found)
+    if decimal is not None and not (isinstance(found, Found) and found.kind == "csv"):
+        raise ValueError(f"decimal={decimal!r} is for CSV files, and {contents.label} holds numbers; leave it out.")
     choice = contents.choice.of(columns, exclude)
     # Wrong names are noticed here. What the columns hold is checked later: a model may want only some of them.
     choice.named_among(contents)

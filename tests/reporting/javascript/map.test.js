@@ -5,7 +5,11 @@ const { test } = require("node:test");
 const { load } = require("./loading.js");
 
 const report = load("text.js", "map_points.js", "map_selection.js", "webgl.js");
-report.look = () => ({ colors: ["#1", "#2", "#3"], symbols: ["circle", "square", "x", "star", "cross"], few: 10 });
+report.look = () => ({
+  colors: Array.from({ length: 10 }, (_, i) => `#${i}`),
+  symbols: ["circle", "square", "x", "star", "cross"],
+  few: 10,
+});
 
 const values = {
   numbers: Int32Array.of(1, 2, 5, 9),
@@ -41,16 +45,29 @@ test("selected rows have their groups, scores and columns", () => {
   ]);
 });
 
-test("levels that share a colour differ in their symbols, and rare ones are drawn together", () => {
-  const levels = Array.from({ length: 14 }, (_, i) => `level ${i}`);
-  const codes = levels.flatMap((_, i) => new Array(20 - i).fill(i));
-  const styles = report.levelStyles({ levels, codes });
-  assert.deepEqual(
-    styles.map((style) => style === null),
-    levels.map((_, i) => i >= 12),
-  );
-  const looks = styles.filter(Boolean).map(({ color, symbol }) => color + symbol);
-  assert.equal(new Set(looks).size, looks.length);
+test("thirty levels differ in colour or symbol, in the plane and in space", () => {
+  const levels = Array.from({ length: 30 }, (_, i) => `level ${i}`);
+  const styles = report.levelStyles({ levels });
+  for (const kind of ["symbol", "spatial"]) {
+    assert.equal(new Set(styles.map((style) => style.color + style[kind])).size, 30);
+  }
+});
+
+test("many levels are named at the means of their points, unless a larger one is named there", () => {
+  const few = { levels: ["a", "b"], codes: [0, 1] };
+  const levels = Array.from({ length: 12 }, (_, i) => `level ${i}`);
+  // Two points of each level, three of the last one, which lies where level 0 does.
+  const codes = [...levels.flatMap((_, i) => [i, i]), 11];
+  const x = codes.map((code, i) => (code === 11 ? 0 : code) + (i % 2 ? 0.1 : -0.1));
+  const axes = [{ values: x }, { values: x }];
+  const named = (group, color) => report.levelNames({ groups: [group] }, { color }, axes, "white");
+  assert.equal(named(few, "group:0").length, 0);
+  assert.equal(named({ levels, codes }, "none").length, 0);
+  const found = named({ levels, codes }, "group:0");
+  assert.deepEqual(new Set(found.map(({ text }) => text)), new Set(levels.slice(1)));
+  for (const { text, x: place } of found.filter(({ text }) => text !== "level 11")) {
+    assert.ok(Math.abs(place - Number(text.slice(6))) < 1e-9);
+  }
 });
 
 test("many points are drawn by WebGL if its numbers reach that far", () => {

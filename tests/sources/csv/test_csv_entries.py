@@ -16,10 +16,23 @@ def test_numbers(text):
 @pytest.mark.parametrize("text", ["1,5", "-1,25", "1,200", "1.200,50", "1,200.50", "1'200", "12 345 678", " 1,5 "])
 def test_numbers_in_other_notations(text):
     assert not is_number(text)
-    assert "point" in advice(text)
+    assert "decimals" in advice(text) and "thousands" in advice(text)
 
 
-@pytest.mark.parametrize("text", ["1_000", "0x10", "1,2,3", "12,34.5", "x1", "1 2", "2020-01-01", "50%"])
+@pytest.mark.parametrize("text", ["50%", "$5", "-$1,200.50", "12,50 \u20ac", "\u00a35", "3.5 %"])
+def test_numbers_with_signs(text):
+    assert not is_number(text) and not is_number(text, ",")
+    assert "percent" in advice(text) and "currencies" in advice(text, ",")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("1,5", True), ("-,5e3", True), ("7", True), ("1.5", False), ("x", False)]
+)
+def test_numbers_with_a_decimal_comma(text, number):
+    assert is_number(text, ",") is number
+
+
+@pytest.mark.parametrize("text", ["1_000", "0x10", "1,2,3", "12,34.5", "x1", "1 2", "2020-01-01", "$", "%", "5 km"])
 def test_texts(text):
     assert not is_number(text)
     assert advice(text) == ""

@@ -47,20 +47,26 @@ def test_text_in_one_of_several_files_is_named(csv, tmp_path):
 
 
 def test_a_decimal_comma_is_explained(csv):
-    path = csv("a;b\n1,5;2\n2,5;3\n")
+    path = csv("a;b\n1,5;2\n2,5;3.5\n")
     with pytest.raises(
-        ValueError, match=r"not numbers: 'a' \(column 'a' has the text '1,5' in line 2; decimals have to be written wi"
+        ValueError,
+        match=r"not numbers: 'a' \(column 'a' has the text '1,5' in line 2; if its comma is before decimals, pa",
     ):
         PCA(1).fit(path)
     path = csv("a;b\n" + "1;2\n" * 300_000 + "1,5;2\n")
-    with pytest.raises(ValueError, match=r"'1,5' in column 'a' is not a number; decimals have to be written with a po"):
+    with pytest.raises(
+        ValueError, match=r"'1,5' in column 'a' is not a number; if its comma is before decimals, pass "
+    ):
         PCA(1).fit(path)
+    path = csv("a;b\n" + "1,5;2\n" * 300_000 + "1.234,5;2\n")
+    with pytest.raises(ValueError, match=r"'1\.234,5' in column 'a' is not a number; decimals .* comma, thousands wit"):
+        PCA(1).fit(scan(path, decimal=","))
 
 
 def test_numbers_with_a_decimal_comma_are_not_left_out_without_a_word(csv):
-    path = csv("id;a;b;place\nx;1,5;2;1,5 km\ny;;3;2,5\nz;2;4;3,5\n")
+    path = csv("id;a;b;place\nx;1,234;2;1,5 km\ny;;3;2,5\nz;2;4;3,5\n")
     with pytest.raises(
-        ValueError, match=r"nearly all entries are numbers: column 'a' has the text '1,5' in line 2; dec"
+        ValueError, match=r"nearly all entries are numbers: column 'a' has the text '1,234' in line 2; if its comma"
     ):
         PCA(1).fit(scan(path, columns="numeric"))
     with pytest.raises(ValueError, match="nearly all entries are numbers: column 'a' "):

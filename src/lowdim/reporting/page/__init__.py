@@ -185,7 +185,7 @@ def shown_table(table: Table) -> ShownTable:
     part = table.head(max(1, _CELLS // max(1, len(names))))
     texts = [cells_of(part[name]) for name in names]
     columns = [
-        [_cell(text, entry) for text, entry in zip(cells, part[name], strict=True)]
+        [_cell(text.rstrip(), entry) for text, entry in zip(cells, part[name], strict=True)]
         for name, (cells, _) in zip(names, texts, strict=True)
     ]
     labels = [_text_cell(str(label)) for label in part.rows] if table.has_labels else [None] * len(part)

@@ -141,7 +141,9 @@
 
   function flat(values, state, hovers, plot) {
     const axes = [report.mapSeries(values, state.x), report.mapSeries(values, state.y)];
-    const below = state.density ? [report.densityTrace(values, state, axes, report.colorsOf(plot))] : [];
+    const colors = report.colorsOf(plot);
+    const below = state.density ? [report.densityTrace(values, state, axes, colors)] : [];
+    const names = report.levelNames(values, state, axes, colors.paper);
     const yaxis = titled(axes[1], state.sameScale ? { scaleanchor: "x", scaleratio: 1 } : {});
     const points = report.pointTraces(values, state, axes, hovers);
     return {
@@ -149,8 +151,10 @@
       layout: {
         xaxis: titled(axes[0]),
         yaxis,
-        showlegend: points.length > 1,
+        // On a narrow page, a long legend would leave no room for the map.
+        showlegend: points.length > 1 && (names.length === 0 || plot.clientWidth >= 600),
         legend: legend(state),
+        annotations: names,
         hovermode: "closest",
         // Another pair of axes begins with the whole cloud; other colours keep what the reader has zoomed to.
         uirevision: `${state.x} ${state.y} ${state.sameScale}`,

@@ -14,7 +14,7 @@
     const outline = state.outlines === "hulls" ? hulls(group, axes) : ellipses(values, group, state);
     const traces = [];
     report.levelStyles(group).forEach((style, level) => {
-      const corners = style ? outline(level) : [];
+      const corners = outline(level);
       if (corners.length < 3) return;
       traces.push({
         type: "scatter",

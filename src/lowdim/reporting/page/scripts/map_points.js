@@ -2,14 +2,18 @@
 "use strict";
 
 ((report) => {
-  /** The largest number of levels of a group with colours of their own; the others are drawn together. */
-  const MOST_LEVELS = 12;
+  /** With more levels than this, their names are on the map, too. */
+  const FEW_LEVELS = 10;
+  /** The largest number of characters of a name on the map, and what one takes of the width and height of the map. */
+  const LONGEST = 16;
+  const CHARACTER = [0.011, 0.035];
   /** The largest number of columns that are named when the pointer is over a point. */
   const MOST_HOVERED = 6;
   const GREY = "#8c919a";
   /** How rows look that were not in the fit. */
   const BESIDE = { symbol: "diamond-open" };
-  const SPATIAL_SYMBOLS = new Set(["circle", "square", "diamond", "cross", "x"]);
+  /** The symbols that Plotly has in space. */
+  const SPATIAL_SYMBOLS = ["circle", "square", "diamond", "cross", "x"];
 
   /** The values of an axis, a colour or a size: "component:2", "column:0", or "rows" for row numbers. */
   report.mapSeries = (values, key) => {
@@ -22,21 +26,49 @@
   /** The number of the group that a colour names, or -1 if it names something else. */
   report.mapGroup = (key) => (key.startsWith("group:") ? Number(key.slice(6)) : -1);
 
-  /** The colour and symbol of each level of a group; null for levels that are drawn together as "others". */
-  report.levelStyles = ({ levels, codes }) => {
-    const counts = new Array(levels.length).fill(0);
-    for (const code of codes) if (code >= 0) counts[code] += 1;
-    const ranked = levels.map((_, i) => i).sort((a, b) => counts[b] - counts[a] || a - b);
-    const shown = new Set(ranked.slice(0, MOST_LEVELS));
+  /** The colour and symbol of each level of a group, and its symbol in space. No two levels share both. */
+  report.levelStyles = ({ levels }) => {
     const { colors, symbols } = report.look();
-    let position = 0;
-    return levels.map((_, i) => {
-      if (!shown.has(i)) return null;
-      const place = position++;
+    return levels.map((_, place) => {
       // After the last colour they begin again, with other symbols.
-      const round = Math.floor(place / colors.length);
-      return { color: colors[place % colors.length], symbol: symbols[(place + 3 * round) % symbols.length] };
+      const color = colors[place % colors.length];
+      const turned = (place % colors.length) + Math.floor(place / colors.length);
+      const spatial = SPATIAL_SYMBOLS[turned % SPATIAL_SYMBOLS.length];
+      return { color, symbol: symbols[turned % symbols.length], spatial };
     });
+  };
+
+  /** The names of many levels at the means of their points, in the plane of two axes: notes of Plotly. Those that would
+   * cover the name of a larger level are left out; the legend has them all. */
+  report.levelNames = (values, state, axes, paper) => {
+    const group = values.groups[report.mapGroup(state.color)];
+    if (!group || group.levels.length <= FEW_LEVELS) return [];
+    const sums = group.levels.map(() => [0, 0, 0]);
+    group.codes.forEach((code, i) => {
+      const point = axes.map((axis) => axis.values[i]);
+      if (code < 0 || !point.every(Number.isFinite)) return;
+      sums[code][0] += 1;
+      for (const d of [0, 1]) sums[code][d + 1] += point[d];
+    });
+    const widths = axes.map((axis) => {
+      const [low, high] = extent(
+        Array.from(axis.values, (_, i) => i),
+        axis.values,
+      );
+      return high - low || 1;
+    });
+    const order = group.levels.map((_, code) => code).filter((code) => sums[code][0]);
+    order.sort((a, b) => sums[b][0] - sums[a][0] || a - b);
+    const placed = [];
+    for (const code of order) {
+      const text = report.plain(group.levels[code], LONGEST);
+      const [x, y] = [1, 2].map((d) => sums[code][d] / sums[code][0]);
+      const [u, v, half] = [x / widths[0], y / widths[1], (CHARACTER[0] * text.length) / 2];
+      const covers = (name) => Math.abs(name.u - u) < name.half + half && Math.abs(name.v - v) < CHARACTER[1];
+      if (placed.some(covers)) continue;
+      placed.push({ u, v, half, note: { x, y, text, showarrow: false, bgcolor: paper, opacity: 0.85, borderpad: 1 } });
+    }
+    return placed.map(({ note }) => note);
   };
 
   /** Layers of points that look alike: {name, points, marker}. */
@@ -61,18 +93,14 @@
   function levelLayers(group, all) {
     const styles = report.levelStyles(group);
     const byLevel = group.levels.map(() => []);
-    const others = [];
     const none = [];
     for (const i of all) {
       const code = group.codes[i];
-      if (code < 0) none.push(i);
-      else (styles[code] ? byLevel[code] : others).push(i);
+      (code < 0 ? none : byLevel[code]).push(i);
     }
-    const named = group.levels.map((name, code) => ({ name, points: byLevel[code], marker: styles[code] }));
     return [
-      { name: "others", points: others, marker: { color: GREY } },
       { name: "no label", points: none, marker: { color: GREY, symbol: "circle-open" } },
-      ...named.filter((layer) => layer.marker),
+      ...group.levels.map((name, code) => ({ name, points: byLevel[code], marker: styles[code] })),
     ];
   }
 
@@ -134,7 +162,8 @@
         [beside, BESIDE],
       ]) {
         if (points.length === 0) continue;
-        const marker = { opacity, ...layer.marker, ...extra };
+        const { spatial: inSpace, ...look } = layer.marker;
+        const marker = { opacity, ...look, ...(spatial && inSpace ? { symbol: inSpace } : {}), ...extra };
         // Plotly draws light rings around points of different sizes unless it is told not to.
         if (!marker.symbol?.endsWith("-open")) marker.line = { width: 0 };
         if (layer.series) {
@@ -143,7 +172,6 @@
         }
         marker.size = typeof size === "number" ? size : take(size, points);
         if (spatial) {
-          if (!SPATIAL_SYMBOLS.has((marker.symbol ?? "circle").replace("-open", ""))) marker.symbol = "circle";
           marker.size = typeof size === "number" ? Math.max(3, size / 2) : marker.size;
         }
         traces.push({
