@@ -27,8 +27,6 @@ class Patterns(Summary):
     Parameters
     ----------
     n_features : int
-    unstored : bool
-        Treat entries that sparse rows do not store as missing, not as zero.
 
     Attributes
     ----------
@@ -53,14 +51,14 @@ class Patterns(Summary):
     (array([4., 5.]), array([[1., 0.]]))
     """
 
-    parameters = ("n_features", "unstored")
-    state = dict(n_features="", unstored="", complete="-", values="mp", known="mp", weights="m")
+    parameters = ("n_features",)
+    state = dict(n_features="", complete="-", values="mp", known="mp", weights="m")
     kinds = {"known": "u"}
     nonnegative = ("weights",)
     takes_nan = True
 
-    def __init__(self, n_features: int, *, unstored: bool = False) -> None:
-        self.n_features, self.unstored = int(n_features), bool(unstored)
+    def __init__(self, n_features: int) -> None:
+        self.n_features = int(n_features)
         self.complete = Moments(self.n_features, wide=True)
         #: Incomplete rows: entries, which are observed, and weights, for each block.
         self._parts: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = ()
@@ -97,7 +95,7 @@ class Patterns(Summary):
         return float(self.complete.weight) + float(self.weights.sum())
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
-        entries = observed_entries(block, self.unstored)
+        entries = observed_entries(block, False)
         values, known = to_numpy(entries.values()), to_numpy(entries.known())
         # The squares of the rest are summed up, and checked, with the complete rows.
         if not np.all(np.isfinite(np.einsum("ij,ij->j", values, values))):
@@ -171,6 +169,13 @@ class Patterns(Summary):
         if len(self.weights):
             found.update((self.values - mean) / scale * self.known, self.weights)
         return found
+
+    @property
+    def work(self) -> float:
+        """About the number of operations of `completed`, at most, and of an eigendecomposition of p columns."""
+        p = self.n_features
+        q = p - np.sum(self.known, axis=1, dtype=np.float64)
+        return float(np.sum(q**3 + q**2 * p + q * p)) + 10.0 * p**3
 
     @cached_property
     def groups(self) -> PatternGroups:

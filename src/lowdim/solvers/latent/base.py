@@ -20,6 +20,7 @@ from ...errors import (
     one_row,
 )
 from ...linalg import most_components, rank_cut
+from ...summaries.latent import LatentGaussian
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
 from .. import spectra
@@ -195,6 +196,9 @@ class LatentRequest:
     start: np.ndarray | None = field(default=None, compare=False)
     #: Whether the solution is expected near `start`, so that few other starts are tried.
     near: bool = False
+    #: For rows with missing entries: a model of similar rows, with any number of components, from whose expectations
+    #: of these entries EM starts; or None.
+    before: LatentGaussian | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
