@@ -33,20 +33,20 @@ from ..errors import (
 )
 from ..linalg import most_components
 from ..reading.rows import Rows
-from ..selection.choose import eigenvalues_with_missing, loglike_without_components
+from ..selection.choose import MissingFits, MissingScorer, eigenvalues_with_missing, varying_rows
 from ..selection.criteria import penalised_curve
 from ..selection.fold_methods import HeldOutScorer
 from ..selection.parallel_analysis import check_count, seed_of
 from ..selection.rules import RULES, Choice, Rule, rule_of
-from ..selection.scorers import MAX_TRIED
 from ..solvers import latent
 from ..solvers.latent.base import LatentFit, LatentRequest
+from ..solvers.latent.em import EM
 from ..solvers.problem import Plan, Status, repeated_rows, with_passes
 from ..sources.base import Source
 from ..sources.derived import mean_of_results, sum_of_results, with_known_length
 from ..sources.frame import is_spark
 from ..summaries.base import require_nonempty
-from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpack
+from ..summaries.latent import LatentGaussian, observed_entries, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import Model, count_components, unpack_to
@@ -214,7 +214,7 @@ class LatentModel(Model):
             if rule.needs != "folds":
                 fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
                 return fit, with_passes(the_plan, fit.passes)
-            scorer = self._scorer_for_rule(missing=False)
+            scorer = self._scorer_for_rule()
             self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
         except MissingValues as found:
             if not rows.traits.rereadable:
@@ -244,32 +244,41 @@ class LatentModel(Model):
             raise self._needs_complete_rows(rule)
         if not rows.traits.rereadable:
             raise needs_second_reading(f"for n_components={rule.name!r}, since entries are missing")
+        varying_only, varying = varying_rows(rows, request.unstored)
         if rule.with_missing == "likelihood":
-            return self._fit_by_likelihood(rule, rows)
+            return self._fit_by_likelihood(rule, rows, varying_only)
         if rule.with_missing == "folds":
-            tables = (rows.source, None)
-            scorer = self._scorer_for_rule(missing=True)
-            self.choice_, _, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed(), tables)
-            return self._fit_chosen(rows, passes)
+            tables, source = (varying_only.source, None), varying_only.source
+            self.choice_, _, more = apply_cv_rule(self._missing_scorer(), source, rows.weights, self._seed(), tables)
+            return self._fit_chosen(rows, 1 + more)
         options: Any = {"unstored": request.unstored, "seed": self._seed(), **self._eigenvalue_options()}
-        e, passes = eigenvalues_with_missing(rows, **options)
-        self.choice_, _ = chosen_by(rule, e, self._seed())
-        return self._fit_chosen(rows, passes)
+        e, more = eigenvalues_with_missing(varying_only, varying, **options)
+        patterns = latent.patterns_of(varying_only, request.unstored)[0]
+        self.choice_, _ = chosen_by(rule, e, self._seed(), patterns=patterns)
+        return self._fit_chosen(rows, 1 + more)
 
-    def _fit_by_likelihood(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
-        """Fit rows with missing values with the number of components of the smallest BIC or AIC."""
-        p = rows.shape[1]
-        observed = rows.summarize(Observed(p, unstored=self._latent_request(1).unstored))
-        most = min(self._most_components(min(p - 1, observed.n_rows - 1), p), MAX_TRIED)
-        without = loglike_without_components(observed, not self._eigenvalue_options()["standardize"])
+    def _fit_by_likelihood(self, rule: Rule, rows: Rows, varying: Rows) -> tuple[LatentFit, Plan]:
+        """Fit rows with missing values with the number of components of the smallest BIC or AIC, which is found from
+        the columns that are `varying`."""
+        fits = MissingFits(varying, self._latent_request, self._count_parameters, self.solver)
+        p, n = varying.shape[1], fits.observed.n_rows
+        most = max(self._most_tried(min(p - 1, n - 1), p), 1)
+        curve = fits.curve(rule.name, most)
+        self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes or rule.assumes)
+        if varying is not rows:
+            return self._fit_chosen(rows, 1 + fits.passes)
+        k = at_least_one(self.choice_.k, rule.name)
+        fit, passes = fits.fit(k), 1 + fits.passes
+        return with_passes(fit, passes), with_passes(fits.found[k][1], passes)
 
-        def fit_k(k: int, before: LatentFit | None) -> tuple[LatentFit, Plan]:
-            return latent.solve(rows, self._latent_request(k), self.solver)
+    def _most_tried(self, upper: int, p: int) -> int:
+        """The largest number of components that rules try for p columns, where `upper` is the number of rows or p."""
+        return upper
 
-        fits = self._choose_by_likelihood(rule, observed.weight, max(most, 1), without, fit_k)
-        fit, the_plan = fits[at_least_one(self.choice_.k, rule.name) - 1]
-        passes = 1 + sum(each.passes for each, _ in fits)
-        return with_passes(fit, passes), with_passes(the_plan, passes)
+    def _missing_scorer(self) -> HeldOutScorer:
+        """The scorer for n_components="cv" if values are missing."""
+        solver = {"solver": self.solver} if isinstance(self.solver, EM) else {}
+        return MissingScorer(self._latent_request, estimator=type(self).__name__, most=self._most_tried, **solver)
 
     def _choose_by_likelihood(
         self, rule: Rule, n: float, most: int, without: float, fit: Callable[..., Any], bound: float | None = None
@@ -317,8 +326,8 @@ class LatentModel(Model):
             check_cv_rows(rows.shape[0])
         return rule
 
-    def _scorer_for_rule(self, *, missing: bool) -> Any:
-        """The scorer that is used for n_components="cv", for rows with or without missing values."""
+    def _scorer_for_rule(self) -> Any:
+        """The scorer that is used for n_components="cv" if the rows are complete."""
         return self.held_out_scorer()
 
     @abstractmethod

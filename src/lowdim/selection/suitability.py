@@ -16,7 +16,7 @@ from ..sources.opening import by_name
 from ..summaries.base import names_of_tables
 from ..summaries.moments import Moments
 from ..table import Table, Tabular, numbered
-from .choose import complete_or_missing, eigenvalues_of
+from .choose import complete_or_missing, eigenvalues_of, varying_rows
 from .criteria import Eigenvalues
 
 #: Kaiser's words for values of KMO, from their lower ends on.
@@ -131,8 +131,8 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
     One pass over the rows and p^2 numbers; a second pass if products of the rows are too inaccurate. Constant columns
     are left out. If R is singular, KMO and the test are not defined, and a note says why.
 
-    With missing values, R is the correlation matrix of maximum likelihood given the observed entries, found by EM (ten
-    to twenty passes, n p^3 operations for each). The test is then the ratio of the likelihoods of the observed entries,
+    With missing values, R is the correlation matrix of maximum likelihood given the observed entries, found by EM (one
+    pass for rows that fit into memory). The test is then the ratio of the likelihoods of the observed entries,
     without Bartlett's correction.
 
     References
@@ -166,7 +166,10 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
     rows, found = complete_or_missing(X, sample_weight, of_complete, "for correlations")
     if found is not None:
         return found
-    return _with_missing(latent.saturated(rows), _labels(rows.names, rows.shape[1]))
+    labels = _labels(rows.names, rows.shape[1])
+    rows, varying = varying_rows(rows)
+    _require_two(varying)
+    return _with_missing(latent.saturated(rows), labels, varying)
 
 
 def _labels(names: Any, p: int) -> list[str]:
@@ -176,10 +179,8 @@ def _labels(names: Any, p: int) -> list[str]:
 def _from_correlations(e: Eigenvalues, labels: list[str]) -> Suitability:
     """The result for complete rows."""
     varying = np.ones(e.p, dtype=bool) if e.varying is None else e.varying
-    p = int(np.count_nonzero(varying))
-    if p < 2:
-        raise ValueError(f"X has {p} column(s) that vary, and correlations need at least 2. Give more columns.")
-    notes = [] if p == e.p else [f"Constant, and left out: {_listed(labels, ~varying)}."]
+    p = _require_two(varying)
+    notes = _left_out(labels, varying)
     kmo_columns, smc = np.full(e.p, np.nan), np.full(e.p, np.nan)
     dof = p * (p - 1) // 2
     if e.matrix is None or e.rank < p:
@@ -194,10 +195,23 @@ def _from_correlations(e: Eigenvalues, labels: list[str]) -> Suitability:
     return Suitability(e.n, labels, kmo, kmo_columns, smc, chi_square, dof, p_value, tuple(notes))
 
 
-def _with_missing(found: latent.Saturated, labels: list[str]) -> Suitability:
-    """The result for rows with missing values."""
+def _require_two(varying: np.ndarray) -> int:
+    """The number of columns that vary, which must be two at least."""
+    p = int(np.count_nonzero(varying))
+    if p < 2:
+        raise ValueError(f"X has {p} column(s) that vary, and correlations need at least 2. Give more columns.")
+    return p
+
+
+def _left_out(labels: list[str], varying: np.ndarray) -> list[str]:
+    return [] if np.all(varying) else [f"Constant, and left out: {_listed(labels, ~varying)}."]
+
+
+def _with_missing(found: latent.Saturated, labels: list[str], varying: np.ndarray) -> Suitability:
+    """The result for rows with missing values, from the covariance of the columns that vary."""
     sd = np.sqrt(np.diagonal(found.covariance))
-    kmo, kmo_columns, smc = sampling_adequacy(found.covariance / sd / sd[:, None])
+    kmo_columns, smc = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
+    kmo, kmo_columns[varying], smc[varying] = sampling_adequacy(found.covariance / sd / sd[:, None])
     dof = len(sd) * (len(sd) - 1) // 2
     chi_square = max(2.0 * (found.loglike - found.independent), 0.0)
     note = (
@@ -205,7 +219,8 @@ def _with_missing(found: latent.Saturated, labels: list[str]) -> Suitability:
         "test by likelihoods of the observed entries, without Bartlett's correction."
     )
     p_value = float(special.chdtrc(dof, chi_square))
-    return Suitability(found.weight, labels, kmo, kmo_columns, smc, chi_square, dof, p_value, (note,))
+    notes = (*_left_out(labels, varying), note)
+    return Suitability(found.weight, labels, kmo, kmo_columns, smc, chi_square, dof, p_value, notes)
 
 
 def sampling_adequacy(R: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:

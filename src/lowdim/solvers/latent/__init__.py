@@ -18,7 +18,7 @@ from ...summaries.latent import LatentGaussian, Observed
 from .. import spectra
 from ..problem import RowsLike, Status
 from .base import LatentProblem, LatentRequest, LatentSolver, Misfit, residuals_of_correlation
-from .em import EM, patterns_of
+from .em import EM, mean_log_density, observed_of, patterns_of, reached_by_components
 from .newton import Newton, NewtonCG
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
@@ -74,11 +74,7 @@ def saturated(rows: RowsLike, *, unstored: bool = False, seed: int = 0) -> Satur
     """
     p = rows.shape[1]
     request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed)
-    patterns, passes = patterns_of(rows, request)
-    if patterns is None:
-        observed, passes = rows.summarize(Observed(p, unstored=unstored, components=1)), 1
-    else:
-        observed = patterns.observed(1)
+    observed, passes = observed_of(rows, unstored, 1)
     count, squares = to_numpy(observed.count), to_numpy(observed.squares)
     if p < 2:
         raise UndeterminedCovariance("X has one column, and covariances need at least 2. Give more columns.")

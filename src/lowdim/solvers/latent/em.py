@@ -185,11 +185,8 @@ class EM(LatentSolver):
         a pass to look at them, one or a few for the start, and one for each step."""
         plan = checked_plan(self, replace(rows_job(rows, request), complete=False))
         k, p = request.k, rows.shape[1]
-        patterns, passes = patterns_of(rows, request)
-        if patterns is None:
-            observed, passes = rows.summarize(Observed(p, unstored=request.unstored, components=k)), 1
-        else:
-            observed = patterns.observed(k)
+        patterns = None if request.bayes else patterns_of(rows, request.unstored)[0]
+        observed, passes = observed_of(rows, request.unstored, k, grouped=not request.bayes)
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
         if len(empty):
             raise never_observed([int(j) for j in empty], rows.names)
@@ -222,18 +219,61 @@ class EM(LatentSolver):
         return replace(fit, passes=passes), replace(plan, passes=passes)
 
 
-def patterns_of(rows: RowsLike, request: LatentRequest) -> tuple[Patterns | None, int]:
+def patterns_of(rows: RowsLike, unstored: bool = False) -> tuple[Patterns | None, int]:
     """The rows by pattern of missing entries, and the passes that this took (none if they were grouped before).
 
-    None if the rows could take too much memory, if their number is not known, or if they are on other machines or
-    devices. Neither is it for a prior, nor for sparse rows of which most entries are missing.
+    None if the rows could take too much memory, if their number is not known, if they are on other machines or devices,
+    or if they are sparse and what is not stored is missing, so that there are nearly as many patterns as rows.
     """
     (n, p), traits = rows.shape, rows.traits
     few = n is not None and p <= _FACTORS_UP_TO and 8 * n * p <= _PATTERN_BYTES
     here = traits.host and traits.to_device is None and not traits.remote
-    if not few or not here or request.bayes or (request.unstored and traits.sparse):
-        return None, 0
-    return rows.summarize_once(Patterns(p))
+    return rows.summarize_once(Patterns(p)) if few and here and not (unstored and traits.sparse) else (None, 0)
+
+
+def observed_of(
+    rows: RowsLike, unstored: bool = False, components: int | None = None, *, grouped: bool = True
+) -> tuple[Observed, int]:
+    """Counts, means and squares of the observed entries, and the passes that they took; from the patterns if the rows
+    are `grouped` by them."""
+    patterns, passes = patterns_of(rows, unstored) if grouped else (None, 0)
+    if patterns is not None:
+        return patterns.observed(components), passes
+    return rows.summarize(Observed(rows.shape[1], unstored=unstored, components=components)), 1
+
+
+def mean_log_density(rows: RowsLike, model: LatentGaussian, unstored: bool = False) -> float:
+    """The average log-density of the observed entries of a row."""
+    patterns = patterns_of(rows, unstored)[0]
+    if patterns is not None:
+        return patterns.completed(model).loglike / patterns.weight
+    found = rows.summarize(Latent(model, unstored=unstored))
+    return float(found.loglike) / float(found.scores[-1])
+
+
+def reached_by_components(rows: RowsLike, model: LatentGaussian, unstored: bool = False) -> np.ndarray:
+    """Log-likelihoods that PPCA with 0, 1, ..., p - 1 components reaches at least, by a step of EM from `model`.
+
+    With S the covariance of the rows completed under the model, whose covariance is C, and C_k that of PPCA with k
+    components of S, EM's bound on the log-likelihood l is
+
+        l(C_k) >= l(C) + (n / 2) (ln |C| + tr(C^{-1} S) - ln |C_k| - p).
+
+    The fewer entries are missing, the closer it is. Empty if there are too many columns.
+    """
+    p = rows.shape[1]
+    if p > _FACTORS_UP_TO:
+        return np.zeros(0)
+    patterns = patterns_of(rows, unstored)[0]
+    completed = rows.summarize(Completed(model, unstored=unstored)) if patterns is None else patterns.completed(model)
+    W, noise = to_numpy(model.loadings), to_numpy(model.noise)
+    C = W.T @ W + np.diag(noise)
+    second = to_numpy(completed.second) / completed.weight
+    values = np.clip(np.linalg.eigvalsh(_moments_of(completed)[0])[::-1], float(noise.min()) * 1e-6, None)
+    rest = np.cumsum(values[::-1])[::-1] / np.arange(p, 0, -1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(values))[:-1]]) + np.arange(p, 0, -1) * np.log(rest)
+    here = float(np.linalg.slogdet(C)[1]) + float(np.trace(np.linalg.solve(C, second)))
+    return float(completed.loglike) + 0.5 * completed.weight * (here - logs - p)
 
 
 def _way(
