@@ -296,8 +296,8 @@ class FactorAnalysis(LatentModel):
            missing data in structural equation models.
         """
         check_is_fitted(self)
-        # Only a fit to rows with missing values has no residuals. Files of version 1.0 keep none at all, but EM read such
-        # rows more than once then.
+        # Only a fit to rows with missing values has no residuals. Files of version 1.0 keep none at all, but EM read
+        # such rows more than once then.
         missing = self.n_passes_ > 1 or self.__dict__.get("_residual_squares", ()) is None
         if self.solver_ != "em" or not missing:
             null, squares = (self.__dict__.get(name) for name in ("_null_discrepancy", "_residual_squares"))

@@ -33,14 +33,20 @@ from ..errors import (
 )
 from ..linalg import most_components
 from ..reading.rows import Rows
-from ..selection.choose import MissingFits, MissingScorer, eigenvalues_with_missing, varying_rows
+from ..selection.choose import (
+    TOO_LARGE_TO_SIMULATE,
+    MissingFits,
+    MissingScorer,
+    eigenvalues_with_missing,
+    varying_rows,
+)
 from ..selection.criteria import penalised_curve
 from ..selection.fold_methods import HeldOutScorer
 from ..selection.parallel_analysis import check_count, seed_of
 from ..selection.rules import RULES, Choice, Rule, rule_of
 from ..solvers import latent
 from ..solvers.latent.base import LatentFit, LatentRequest
-from ..solvers.latent.em import EM
+from ..solvers.latent.em import EM, patterns_of
 from ..solvers.problem import Plan, Status, repeated_rows, with_passes
 from ..sources.base import Source
 from ..sources.derived import mean_of_results, sum_of_results, with_known_length
@@ -253,7 +259,9 @@ class LatentModel(Model):
             return self._fit_chosen(rows, 1 + more)
         options: Any = {"unstored": request.unstored, "seed": self._seed(), **self._eigenvalue_options()}
         e, more = eigenvalues_with_missing(varying_only, varying, **options)
-        patterns = latent.patterns_of(varying_only, request.unstored)[0]
+        patterns = patterns_of(varying_only, request.unstored)[0]
+        if patterns is None and "patterns" in rule.options:
+            raise ValueError(f"n_components={rule.name!r}: {TOO_LARGE_TO_SIMULATE}; pass a number, or another rule.")
         self.choice_, _ = chosen_by(rule, e, self._seed(), patterns=patterns)
         return self._fit_chosen(rows, 1 + more)
 

@@ -21,7 +21,7 @@ from ..reading.rows import Rows
 from ..reading.summarize import check_weights, weights_for
 from ..solvers import latent, spectra
 from ..solvers.latent.base import LatentFit, LatentRequest
-from ..solvers.latent.em import EM
+from ..solvers.latent.em import EM, mean_log_density, observed_of, patterns_of, reached_by_components
 from ..solvers.problem import Job, Plan, Request, Status
 from ..solvers.spectra.covariance import Covariance, Triangle
 from ..sources.base import Source
@@ -298,9 +298,9 @@ def _validator(
 # The rules for rows with missing values.
 #
 # What a rule needs is found from the observed entries: the maximum-likelihood covariance, likelihoods of models with
-# 0, 1, 2, ... components, or likelihoods of held-out rows. Rows are grouped by their pattern of missing entries once for
-# all rules (`latent.patterns_of`). Rules that compare with the asymptotic eigenvalues of noise are derived for complete
-# rows, and are not available.
+# 0, 1, 2, ... components, or likelihoods of held-out rows. Rows are grouped by their pattern of missing entries once
+# for all rules (`patterns_of`). Rules that compare with asymptotic eigenvalues of noise are derived for complete rows,
+# and are not available.
 
 
 def complete_or_missing(
@@ -322,7 +322,7 @@ def complete_or_missing(
 
 def varying_rows(rows: Rows, unstored: bool = False) -> tuple[Rows, np.ndarray]:
     """The rows without the columns whose observed entries are all the same, and which columns vary."""
-    observed = latent.observed_of(rows, unstored)[0]
+    observed = observed_of(rows, unstored)[0]
     count, squares, mean = (to_numpy(a) for a in (observed.count, observed.squares, observed.mean))
     if not np.all(count > 0.0):
         raise never_observed([int(j) for j in np.flatnonzero(count == 0.0)], rows.names)
@@ -358,7 +358,7 @@ def _choose_with_missing(
     # Without a covariance, other rules still have answers.
     with suppress(UndeterminedCovariance, MemoryError):
         e, _ = eigenvalues_with_missing(rows, varying, standardize=standardize, ddof=ddof, seed=seed)
-    options = options | {"patterns": latent.patterns_of(rows)[0]}
+    patterns = patterns_of(rows)[0]
     answers = []
     for rule in rules:
         given: Any = "derived for complete rows only; use bic or cv, or draws of impute(X, n_draws=...)"
@@ -370,8 +370,14 @@ def _choose_with_missing(
             given = validator if isinstance(validator, str) else validator.run()
         elif rule.with_missing == "covariance":
             given = e or "it needs the covariance of all columns, which the observed entries do not determine"
-        answers.append(apply_rule(rule, given, options))
+            if patterns is None and "patterns" in rule.options:
+                given = TOO_LARGE_TO_SIMULATE
+        answers.append(apply_rule(rule, given, options | {"patterns": patterns}))
     return Choices(fits.eigenvalues(varying, standardize, ddof) if e is None else e, tuple(answers))
+
+
+#: Why simulations with the same missing entries are not made.
+TOO_LARGE_TO_SIMULATE = "it simulates rows with the same missing entries, and these rows do not fit into memory for it"
 
 
 def ppca_parameters(k: int, p: int) -> int:
@@ -396,7 +402,7 @@ class MissingFits:
     @cached_property
     def observed(self) -> Observed:
         """Counts, means and sums of squares of the observed entries."""
-        found, passes = latent.observed_of(self.rows, self.request_of(1).unstored)
+        found, passes = observed_of(self.rows, self.request_of(1).unstored)
         self.passes += passes
         return found
 
@@ -447,7 +453,7 @@ class MissingFits:
         """Log-likelihoods that PPCA with 0, 1, ..., p - 1 components reaches at least, after a step from the fit of k
         components; empty if that step would take too long."""
         model = gaussian_of(self.fit(k))
-        return latent.reached_by_components(self.rows, model, self.request_of(1).unstored)
+        return reached_by_components(self.rows, model, self.request_of(1).unstored)
 
 
 @dataclass(frozen=True)
@@ -485,7 +491,7 @@ class MissingScorer(HeldOutScorer):
                 return np.concatenate([scores, np.full(len(counts) - len(scores), -np.inf)])
             else:
                 g = gaussian_of(fits.fit(int(k)))
-            scores.append(latent.mean_log_density(held_out, g, first.unstored))
+            scores.append(mean_log_density(held_out, g, first.unstored))
         return np.array(scores)
 
 

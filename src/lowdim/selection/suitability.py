@@ -12,6 +12,7 @@ from .. import summaries
 from ..solvers import latent
 from ..solvers.problem import Request
 from ..sources.base import Source
+from ..sources.beside import ColumnsSource
 from ..sources.opening import by_name
 from ..summaries.base import names_of_tables
 from ..summaries.moments import Moments
@@ -158,8 +159,13 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
 
     def of_complete(rows: Any, weights: Any) -> Suitability:
         names = rows.names if isinstance(rows, Source) else names_of_tables(rows.names, [rows.n_features])[0]
-        e = eigenvalues_of(rows, Request(standardize=True), weights, matrix=True)
-        return _from_correlations(e, _labels(names, e.p))
+        request = Request(standardize=True)
+        e = eigenvalues_of(rows, request, weights, matrix=True)
+        labels, varying = _labels(names, e.p), np.ones(e.p, dtype=bool) if e.varying is None else e.varying
+        if e.matrix is None and 2 <= np.count_nonzero(varying) < e.n:
+            # There are fewer rows than columns, but not than columns that vary.
+            e = eigenvalues_of(ColumnsSource(rows, np.flatnonzero(varying).tolist()), request, weights, matrix=True)
+        return _from_correlations(e, labels, varying)
 
     if isinstance(X, Moments | summaries.Triangle):
         return of_complete(X, sample_weight)
@@ -176,23 +182,28 @@ def _labels(names: Any, p: int) -> list[str]:
     return numbered("x", p) if names is None else [str(name) for name in names]
 
 
-def _from_correlations(e: Eigenvalues, labels: list[str]) -> Suitability:
-    """The result for complete rows."""
-    varying = np.ones(e.p, dtype=bool) if e.varying is None else e.varying
+def _from_correlations(e: Eigenvalues, labels: list[str], varying: np.ndarray) -> Suitability:
+    """The result for complete rows, from the eigenvalues of all columns or of those that vary."""
     p = _require_two(varying)
     notes = _left_out(labels, varying)
-    kmo_columns, smc = np.full(e.p, np.nan), np.full(e.p, np.nan)
+    kmo_columns, smc = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
     dof = p * (p - 1) // 2
     if e.matrix is None or e.rank < p:
         notes.append(_why_singular(e, p, labels, varying))
         return Suitability(e.n, labels, None, kmo_columns, smc, None, dof, None, tuple(notes))
-    R = e.matrix[np.ix_(varying, varying)]
+    R = _of_varying(e, varying)
     kmo, kmo_columns[varying], smc[varying] = sampling_adequacy(R)
     # Positive, because a regular correlation matrix of p columns needs more than p rows.
     factor = e.n - 1.0 - (2 * p + 5) / 6.0
     chi_square = max(-factor * float(np.linalg.slogdet(R)[1]), 0.0)
     p_value = float(special.chdtrc(dof, chi_square))
     return Suitability(e.n, labels, kmo, kmo_columns, smc, chi_square, dof, p_value, tuple(notes))
+
+
+def _of_varying(e: Eigenvalues, varying: np.ndarray) -> np.ndarray:
+    """The correlations of the columns that vary."""
+    assert e.matrix is not None, "known unless there are as many columns that vary as rows"
+    return e.matrix if len(e.matrix) < len(varying) else e.matrix[np.ix_(varying, varying)]
 
 
 def _require_two(varying: np.ndarray) -> int:
@@ -247,9 +258,8 @@ def _why_singular(e: Eigenvalues, p: int, labels: list[str], varying: np.ndarray
             f"Not defined: {e.n:g} rows have a singular correlation matrix of {p} columns. More rows than columns are "
             "needed."
         )
-    assert e.matrix is not None
-    _, vectors = np.linalg.eigh(e.matrix[np.ix_(varying, varying)])
-    dependent = np.zeros(e.p, dtype=bool)
+    _, vectors = np.linalg.eigh(_of_varying(e, varying))
+    dependent = np.zeros(len(labels), dtype=bool)
     dependent[varying] = np.max(np.abs(vectors[:, : p - e.rank]), axis=1) > _TAKES_PART
     return (
         f"Not defined: the correlation matrix is singular, of rank {e.rank} of {p}. These columns depend linearly on "

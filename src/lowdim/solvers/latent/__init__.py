@@ -14,11 +14,11 @@ import numpy as np
 
 from ..._core.arrays import to_numpy
 from ...errors import UndeterminedCovariance, constant_with_missing, never_observed
-from ...summaries.latent import LatentGaussian, Observed
+from ...summaries.latent import LatentGaussian
 from .. import spectra
 from ..problem import RowsLike, Status
 from .base import LatentProblem, LatentRequest, LatentSolver, Misfit, residuals_of_correlation
-from .em import EM, mean_log_density, observed_of, patterns_of, reached_by_components
+from .em import EM, observed_of
 from .newton import Newton, NewtonCG
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.

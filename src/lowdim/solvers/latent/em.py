@@ -185,8 +185,9 @@ class EM(LatentSolver):
         a pass to look at them, one or a few for the start, and one for each step."""
         plan = checked_plan(self, replace(rows_job(rows, request), complete=False))
         k, p = request.k, rows.shape[1]
-        patterns = None if request.bayes else patterns_of(rows, request.unstored)[0]
-        observed, passes = observed_of(rows, request.unstored, k, grouped=not request.bayes)
+        patterns, passes = (None, 0) if request.bayes else patterns_of(rows, request.unstored)
+        observed, more = observed_of(rows, request.unstored, k, grouped=not request.bayes)
+        passes += more
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
         if len(empty):
             raise never_observed([int(j) for j in empty], rows.names)
