@@ -88,7 +88,7 @@ PUBLIC = {
         TriangleReduction Unmixing Varimax
     """,
     "lowdim.summaries": """
-        Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed
+        Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed Patterns
         SUMMARIES Sample ScoreMoments Sketch StandardizedGrams Summary Triangle
     """,
 }

@@ -85,12 +85,12 @@ class Patterns(Summary):
         return self._parts[0]
 
     @property
-    def n_rows(self) -> int:
+    def n_samples(self) -> int:
         """The number of all rows."""
         return int(self.complete.n_rows) + len(self.weights)
 
     @property
-    def weight(self) -> float:
+    def total_weight(self) -> float:
         """The total weight of all rows."""
         return float(self.complete.weight) + float(self.weights.sum())
 

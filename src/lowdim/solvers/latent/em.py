@@ -247,7 +247,7 @@ def mean_log_density(rows: RowsLike, model: LatentGaussian, unstored: bool = Fal
     """The average log-density of the observed entries of a row."""
     patterns = patterns_of(rows, unstored)[0]
     if patterns is not None:
-        return patterns.completed(model).loglike / patterns.weight
+        return patterns.completed(model).loglike / patterns.total_weight
     found = rows.summarize(Latent(model, unstored=unstored))
     return float(found.loglike) / float(found.scores[-1])
 
