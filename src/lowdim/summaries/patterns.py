@@ -14,7 +14,7 @@ from scipy import sparse
 from .._core.arrays import Array, to_numpy
 from ..errors import NonFiniteBlock
 from .base import Changes, Names, Summary, row_weights
-from .latent import Completed, LatentGaussian, Observed, observed_entries
+from .latent import Completed, Latent, LatentGaussian, Observed, observed_entries
 from .moments import Moments
 
 #: A batch of patterns takes tables of about this many numbers.
@@ -32,7 +32,7 @@ class Patterns(Summary):
     ----------
     complete : Moments
         Of the rows without a missing entry.
-    values, known : arrays of shape (m, p)
+    rows, known : arrays of shape (m, p)
         The other rows, with zero for missing entries, and which of their entries are observed (1 or 0).
     weights : array of shape (m,)
 
@@ -47,12 +47,12 @@ class Patterns(Summary):
     >>> from lowdim import summarize
     >>> from lowdim.summaries import Patterns
     >>> found = summarize(np.array([[1.0, np.nan], [3.0, 4.0], [5.0, 6.0]]), Patterns)
-    >>> found.complete.mean, found.values
+    >>> found.complete.mean, found.rows
     (array([4., 5.]), array([[1., 0.]]))
     """
 
     parameters = ("n_features",)
-    state = dict(n_features="", complete="-", values="mp", known="mp", weights="m")
+    state = dict(n_features="", complete="-", rows="mp", known="mp", weights="m")
     kinds = {"known": "u"}
     nonnegative = ("weights",)
     takes_nan = True
@@ -64,7 +64,7 @@ class Patterns(Summary):
         self._parts: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = ()
 
     @property
-    def values(self) -> np.ndarray:
+    def rows(self) -> np.ndarray:
         return self._joined[0]
 
     @property
@@ -140,7 +140,7 @@ class Patterns(Summary):
 
     def _restore(self, stored: dict[str, Any]) -> None:
         self.complete = stored["complete"]
-        self._parts = ((stored["values"], stored["known"], stored["weights"]),)
+        self._parts = ((stored["rows"], stored["known"], stored["weights"]),)
 
     # ---- What solvers ask for
 
@@ -155,7 +155,7 @@ class Patterns(Summary):
             found.squares = np.diagonal(moments.scatter).copy()
             found.surplus = None if components is None else moments.weight * (self.n_features - components)
         if len(self.weights):
-            found.update(np.where(self.known > 0, self.values, np.nan), self.weights)
+            found.update(np.where(self.known > 0, self.rows, np.nan), self.weights)
         found.names = self.names
         return found
 
@@ -167,7 +167,19 @@ class Patterns(Summary):
             found.mean, found.rest = (moments.mean - mean) / scale, moments.rest / scale
             found.scatter = moments.scatter / scale / scale[:, None]
         if len(self.weights):
-            found.update((self.values - mean) / scale * self.known, self.weights)
+            found.update((self.rows - mean) / scale * self.known, self.weights)
+        return found
+
+    def latent(self, model: LatentGaussian, informed: bool) -> Latent:
+        """The summary `Latent` of the rows; that of the complete rows follows from their moments."""
+        found = Latent(model, informed=informed)
+        if self.complete.n_rows:
+            found = Latent.from_moments(self.complete, model)
+            found.informed, found.covariances = informed, found.covariances if informed else None
+        step = found.block_rows(self.n_features, 8)
+        for i in range(0, len(self.weights), step):
+            some = slice(i, i + step)
+            found.update(np.where(self.known[some] > 0, self.rows[some], np.nan), self.weights[some])
         return found
 
     @property
@@ -264,7 +276,7 @@ class PatternGroups:
             whole = moments.weight, ((moments.mean - centre) + moments.rest) / unit
         seen = np.any(patterns.known > 0, axis=1)
         known, weights = patterns.known[seen], patterns.weights[seen]
-        Z = (patterns.values[seen] - centre) / unit * known
+        Z = (patterns.rows[seen] - centre) / unit * known
         bits = np.ascontiguousarray(np.packbits(known, axis=1))
         keys = bits.view(np.dtype((np.void, bits.shape[1])))[:, 0]
         _, of = np.unique(keys, return_inverse=True)

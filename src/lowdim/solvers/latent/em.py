@@ -185,17 +185,16 @@ class EM(LatentSolver):
         a pass to look at them, one or a few for the start, and one for each step."""
         plan = checked_plan(self, replace(rows_job(rows, request), complete=False))
         k, p = request.k, rows.shape[1]
-        patterns, passes = (None, 0) if request.bayes else patterns_of(rows, request.unstored)
-        observed, more = observed_of(rows, request.unstored, k, grouped=not request.bayes)
+        patterns, passes = patterns_of(rows, request.unstored)
+        observed, more = observed_of(rows, request.unstored, k)
         passes += more
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
         if len(empty):
             raise never_observed([int(j) for j in empty], rows.names)
         check_components(k, observed.n_rows, observed.weight, p)
         starts = _Starts(observed, request)
-        step, expect = _way(rows, patterns, observed, request)
-        by_pattern = patterns is not None and expect == patterns.completed
-        if request.before is not None and by_pattern:
+        step, expect, reads = _way(rows, patterns, observed, request)
+        if request.before is not None and isinstance(step, CompletedFactors | CompletedComponents):
             before = _in_units(request.before, starts.scale)
             first = step(expect(before), Iterate(before)).model
         elif self.start == "random":
@@ -216,7 +215,7 @@ class EM(LatentSolver):
         if undetermined is not None and fit.residual > self.tol:
             # Whether the steps ran out, or noise at its floor left only rounding to gain: there is no maximum.
             fit = replace(fit, status=Status.UNDETERMINED, advice=undetermined)
-        passes += 0 if by_pattern else fit.passes
+        passes += fit.passes if reads else 0
         return replace(fit, passes=passes), replace(plan, passes=passes)
 
 
@@ -232,12 +231,9 @@ def patterns_of(rows: RowsLike, unstored: bool = False) -> tuple[Patterns | None
     return rows.summarize_once(Patterns(p)) if few and here and not (unstored and traits.sparse) else (None, 0)
 
 
-def observed_of(
-    rows: RowsLike, unstored: bool = False, components: int | None = None, *, grouped: bool = True
-) -> tuple[Observed, int]:
-    """Counts, means and squares of the observed entries, and the passes that they took; from the patterns if the rows
-    are `grouped` by them."""
-    patterns, passes = patterns_of(rows, unstored) if grouped else (None, 0)
+def observed_of(rows: RowsLike, unstored: bool = False, components: int | None = None) -> tuple[Observed, int]:
+    """Counts, means and squares of the observed entries, and the passes that they took."""
+    patterns, passes = patterns_of(rows, unstored)
     if patterns is not None:
         return patterns.observed(components), passes
     return rows.summarize(Observed(rows.shape[1], unstored=unstored, components=components)), 1
@@ -279,22 +275,28 @@ def reached_by_components(rows: RowsLike, model: LatentGaussian, unstored: bool 
 
 def _way(
     rows: RowsLike, patterns: Patterns | None, observed: Observed, request: LatentRequest
-) -> tuple[_Step, Callable[[LatentGaussian], Any]]:
-    """The step of EM for rows with missing entries, and the expectations that it needs.
+) -> tuple[_Step, Callable[[LatentGaussian], Any], bool]:
+    """The step of EM for rows with missing entries, the expectations that it needs, and whether these are a pass.
 
     If the rows are grouped by pattern and have few missing entries, or there are many components, only the missing
     entries are unobserved: a step is then a fit of the completed rows, and few are needed. Otherwise latent variables
     are unobserved as well, and a step regresses each column on them.
     """
-    k, p, n = request.k, rows.shape[1], observed.weight
+    k, p, n, unstored, informed = request.k, rows.shape[1], observed.weight, request.unstored, not request.bayes
     completed = not request.tied and _use_completed_rows(observed, k)
     by_passes = _MORE_STEPS * n * p * k * k if request.tied else n * k * float(p) ** 2 * completed
-    if patterns is not None and patterns.work <= by_passes:
+    if patterns is not None and not request.bayes and patterns.work <= by_passes:
         factors = CompletedComponents if request.tied else CompletedFactors
-        return factors(k, request.floor), patterns.completed
-    unstored, summary = request.unstored, Completed if completed else partial(Latent, informed=not request.bayes)
-    step = CompletedFactors(k, request.floor) if completed else _step(request)
-    return step, lambda model: rows.summarize(summary(model, unstored=unstored))
+        return factors(k, request.floor), patterns.completed, False
+    if completed:
+        return (
+            CompletedFactors(k, request.floor),
+            lambda model: rows.summarize(Completed(model, unstored=unstored)),
+            True,
+        )
+    if patterns is not None:
+        return _step(request), partial(patterns.latent, informed=informed), False
+    return _step(request), lambda model: rows.summarize(Latent(model, unstored=unstored, informed=informed)), True
 
 
 def _spectral_start(
