@@ -413,15 +413,14 @@ class MissingFits:
         components are seen to be better by one step of EM from the last fit. With one for each column, it ends where no
         number of components could be better, given the likelihood of the saturated model.
         """
-        p, tied = self.rows.shape[1], self.request_of(1).tied
+        tied = self.request_of(1).tied
         bound = None
         if not tied:
             with suppress(UndeterminedCovariance, MemoryError):
                 saturated = latent.saturated(self.rows, unstored=self.request_of(1).unstored)
                 bound, self.passes = saturated.loglike, self.passes + saturated.passes
-        n_parameters = partial(self.n_parameters, p=p)
         ahead = self._ahead if tied else None
-        return penalised_curve(name, self.observed.weight, self._loglike, n_parameters, most, bound, ahead)
+        return penalised_curve(name, self.observed.weight, self._loglike, self._count, most, bound, ahead)
 
     def eigenvalues(self, varying: np.ndarray, standardize: bool, ddof: int) -> Eigenvalues:
         """The eigenvalues of the largest model that was fitted, or of one component: for tables without a covariance
@@ -440,6 +439,9 @@ class MissingFits:
             self.found[k] = latent.solve(self.rows, request, self.solver)
             self.passes += self.found[k][0].passes
         return self.found[k][0]
+
+    def _count(self, k: int) -> int:
+        return self.n_parameters(k, self.rows.shape[1])
 
     def _loglike(self, k: int) -> float | None:
         if k == 0:

@@ -78,10 +78,10 @@ def parallel(
 
     p, n_draws = len(deviations), int(n_draws)
     if patterns is not None and len(patterns.weights):
-        draws = simulate_with_missing(patterns, n_draws, seed)
+        simulated = simulate_with_missing(patterns, n_draws, seed)
         with quiet_blas(p):
-            draws = (_correlations(C) if e.standardize else C * deviations * deviations[:, None] for C in draws)
-            values = np.stack([np.clip(np.linalg.eigvalsh(C)[::-1], 0.0, None) for C in draws])
+            scaled = (_correlations(C) if e.standardize else C * deviations * deviations[:, None] for C in simulated)
+            values = np.stack([np.clip(np.linalg.eigvalsh(C)[::-1], 0.0, None) for C in scaled])
         thresholds = threshold_over(values[:, : len(e.values)], quantile) * unit
         return leading_above(e.values[: len(thresholds)], thresholds), thresholds
     if n_draws * min(e.free, float(p)) ** 2 * p < _WHOLE_UP_TO:
