@@ -40,8 +40,8 @@ PUBLIC = {
     """,
     "lowdim.errors": """
         ConvergenceWarning DensityWarning FormulaWarning GaussianWarning HeywoodWarning HoldsRowsWarning
-        IndefiniteWarning LowdimWarning MissingValues NeedsRowsInMemory NoComponentWarning NoMaximum NoVariance
-        NonFiniteBlock RankWarning ResolutionWarning SlowWarning SmallSampleWarning UndeterminedCovariance
+        ImputedRangeWarning IndefiniteWarning LowdimWarning MissingValues NeedsRowsInMemory NoComponentWarning
+        NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SlowWarning SmallSampleWarning UndeterminedCovariance
     """,
     "lowdim.features": """
         AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled SomeColumns UnitLength affine

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy import special
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -20,6 +21,7 @@ from .._core.devices import moved_to_host
 from .._core.schema import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import (
     ConvergenceWarning,
+    ImputedRangeWarning,
     LowdimWarning,
     MissingValues,
     choice,
@@ -484,6 +486,8 @@ class LatentModel(Model):
         n_draws: int | None = None,
         refit: bool = False,
         random_state: Any = None,
+        lower: Any = None,
+        upper: Any = None,
     ) -> Any:
         """`X` with missing values replaced by their expectations given the observed entries of the row, or drawn.
 
@@ -501,6 +505,9 @@ class LatentModel(Model):
             replacement. `X` must be the rows of the fit, without weights.
         random_state : int, Generator, RandomState or None
             Seed of the draws; None is that of the model.
+        lower, upper : number, array of shape (n_features,), or dict from names of columns to numbers, optional
+            Bounds of the missing values, such as 0 for a length; NaN, or a column that is not named, for none. Observed
+            entries are left as they are.
 
         Returns
         -------
@@ -519,44 +526,77 @@ class LatentModel(Model):
         imputation, at the price of one fit for each draw. With `prior="vb"`, loadings and means are drawn from their
         posterior, without a refit; the noise variance is not.
 
+        With bounds, expectations and standard deviations are those of the normal distribution N(m, s^2) of an entry,
+        truncated to [a, b] [2]_: with alpha = (a - m) / s, beta = (b - m) / s, the standard normal density phi and
+        distribution function Phi, and Z = Phi(beta) - Phi(alpha),
+
+            m + s d,  s^2 (1 + (alpha phi(alpha) - beta phi(beta)) / Z - d^2),  d = (phi(alpha) - phi(beta)) / Z.
+
+        Several missing entries of a row are truncated one by one. A draw, however, takes all of them jointly, again and
+        again until all are within their bounds; if a hundred draws are not, what is outside is drawn from the truncated
+        distribution of e given u. The fit itself knows nothing of bounds. Without bounds, there is an
+        `ImputedRangeWarning` if values below zero are filled in where no observed entry of `X` is below zero.
+
         One pass over the rows, or with `refit` those of a fit and one more for each draw; memory for the results.
 
         References
         ----------
         .. [1] Honaker, King (2010), What to do about missing values in time-series cross-section data.
+        .. [2] Johnson, Kotz, Balakrishnan (1994), Continuous univariate distributions, volume 1, section 13.10.1.
         """
         check_is_fitted(self)
+        bounds = self._bounds(lower, upper)
         if n_draws is not None:
             if return_std:
                 raise ValueError("return_std=True is for expectations; the spread of the n_draws draws tells the same.")
-            draws = draw_imputations(self, X, n_draws, refit, random_state)
+            draws = draw_imputations(self, X, n_draws, refit, random_state, bounds)
             return framed_draws(self, draws, self._row_names, X)
         if refit or random_state is not None:
             name = "refit" if refit else "random_state"
             raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")
-        filled = results(self._imputation_maps(X, return_std))
+        seen: list[np.ndarray] = []
+        filled = results(self._imputation_maps(X, return_std, bounds, seen))
         if is_spark(filled):
             return filled
+        self._warn_of_negative(seen)
         p = self.n_features_in_
         parts = (filled[:, :p], filled[:, p:]) if return_std else (filled,)
         found = tuple(framed(self, part, self._row_names, X) for part in parts)
         return found if return_std else found[0]
 
     def impute_to(
-        self, X: Any, path: Any, *, return_std: bool = False, keep: Sequence[str] = (), overwrite: bool = False
+        self,
+        X: Any,
+        path: Any,
+        *,
+        return_std: bool = False,
+        lower: Any = None,
+        upper: Any = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
     ) -> str:
         """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x1, x2, ...).
 
         With `return_std`, standard deviations follow, in columns whose names end with "_std". Draws are not written:
         they belong to analyses of tables in memory. For `path`, `keep` and `overwrite` see `transform_to`.
         """
-        maps = partial(self._imputation_maps, return_std=return_std)
-        return self._write(maps, X, path, "impute_to", keep, overwrite, self._wanted())
+        check_is_fitted(self)
+        seen: list[np.ndarray] = []
+        maps = partial(self._imputation_maps, return_std=return_std, bounds=self._bounds(lower, upper), seen=seen)
+        written = self._write(maps, X, path, "impute_to", keep, overwrite, self._wanted())
+        self._warn_of_negative(seen)
+        return written
 
-    def _imputation_maps(self, X: Any, return_std: bool = False) -> Maps:
-        """The maps that `impute` applies to its arguments; standard deviations lie beside the imputed values."""
+    def _imputation_maps(
+        self, X: Any, return_std: bool = False, bounds: Bounds | None = None, seen: list[np.ndarray] | None = None
+    ) -> Maps:
+        """The maps that `impute` applies to its arguments; standard deviations lie beside the imputed values.
+
+        Without bounds, `seen` gets for each block in main memory the smallest observed entry of each column, and the
+        number of negative ones that were filled in.
+        """
         unstored = self.missing == "unstored"
-        tables = self._gaussian.predictive_tables() if return_std else None
+        tables = self._gaussian.predictive_tables() if return_std or bounds is not None else None
 
         def names() -> list[str]:
             columns = list(self._row_names())
@@ -568,16 +608,53 @@ class LatentModel(Model):
             xp = namespace(u)
             known = entries.known()
             guess = self._gaussian.mean + self._gaussian.scale * (u.T @ self._gaussian.loadings)
-            filled = xp.where(known, entries.values(), guess)
-            if return_std:
+            if tables is not None:
                 sd = xp.sqrt(self._gaussian.predictive_terms(u, covariance).T @ tables)
+                guess, sd = (guess, sd) if bounds is None else bounds.moments(guess, sd)
+            filled = xp.where(known, entries.values(), guess)
+            if bounds is None and seen is not None and isinstance(filled, np.ndarray):
+                least = np.where(known, filled, np.inf).min(axis=0)
+                seen.append(np.stack([least, np.count_nonzero(~known & (filled < 0.0), axis=0)]))
+            if return_std:
                 filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
             return astype(filled, block.dtype)
 
         fill.replaces_rows = True  # type: ignore[attr-defined] # see `map_rows`
         return [self._row_map(X, fill, "impute", names)]
 
-    def impute_at(self, X: Any, rows: Any, columns: Any, *, return_std: bool = False) -> Any:
+    def _bounds(self, lower: Any, upper: Any) -> Bounds | None:
+        """The bounds of missing values; None if there are none."""
+        ends = [_bound(value, name, self) for value, name in ((lower, "lower"), (upper, "upper"))]
+        if all(end is None for end in ends):
+            return None
+        nothing = np.full(self.n_features_in_, np.nan)
+        both = zip((nothing if end is None else end for end in ends), _NONE, strict=True)
+        low, high = (np.where(np.isnan(end), none, end) for end, none in both)
+        if np.any(low >= high):
+            j = int(np.argmax(low >= high))
+            raise ValueError(f"lower must be below upper, got {low[j]:g} and {high[j]:g} for {self._row_names()[j]}.")
+        return Bounds(low, high)
+
+    def _warn_of_negative(self, seen: list[np.ndarray]) -> None:
+        """Warn of negative values that were filled in where no observed entry is negative."""
+        if not seen:
+            return
+        least, below = np.min([s[0] for s in seen], axis=0), np.sum([s[1] for s in seen], axis=0)
+        columns = np.flatnonzero((least >= 0.0) & (below > 0))
+        if len(columns):
+            names = ", ".join(str(self._row_names()[j]) for j in columns[:_NAMED])
+            more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
+            n = int(below[columns].sum())
+            warn_user(
+                f"{n} missing {'values' if n > 1 else 'value'} of {names}{more} {'were' if n > 1 else 'was'} filled in "
+                "below zero, where no observed entry is. If they cannot be negative, pass bounds, such as lower=0 for "
+                "all columns or lower={name: 0} for some, or fit logarithms.",
+                ImputedRangeWarning,
+            )
+
+    def impute_at(
+        self, X: Any, rows: Any, columns: Any, *, return_std: bool = False, lower: Any = None, upper: Any = None
+    ) -> Any:
         """Expectations of single entries given the observed entries of their rows, as in `impute`.
 
         Parameters
@@ -587,8 +664,11 @@ class LatentModel(Model):
             The rows and columns of the entries.
         return_std : bool
             Whether to return the standard deviations of the entries as well.
+        lower, upper : optional
+            Bounds of the entries, as for `impute`.
         """
         check_is_fitted(self)
+        bounds = self._bounds(lower, upper)
         i, j = np.asarray(rows), np.asarray(columns)
         if i.shape != j.shape or i.ndim != 1 or (i.size and (i.dtype.kind not in "iu" or j.dtype.kind not in "iu")):
             raise ValueError(
@@ -600,7 +680,7 @@ class LatentModel(Model):
 
         def expect(block: Array) -> Array:
             u, covariance, _ = self._expect(block)
-            return namespace(u).concat([u, covariance]).T if return_std else u.T
+            return namespace(u).concat([u, covariance]).T if return_std or bounds is not None else u.T
 
         g = self._gaussian
         found = self._map(X, expect, "impute_at")
@@ -613,11 +693,13 @@ class LatentModel(Model):
         guess = xp.take(g.mean, column) + xp.take(g.scale, column) * xp.sum(
             u * xp.take(g.loadings, column, axis=1), axis=0
         )
-        if not return_std:
+        if not return_std and bounds is None:
             return astype(guess, self._dtype)
         tables = xp.take(g.predictive_tables(), column, axis=1)
-        variance = xp.sum(g.predictive_terms(u, covariance) * tables, axis=0)
-        return astype(guess, self._dtype), astype(xp.sqrt(variance), self._dtype)
+        sd = xp.sqrt(xp.sum(g.predictive_terms(u, covariance) * tables, axis=0))
+        if bounds is not None:
+            guess, sd = Bounds(bounds.low[j], bounds.high[j]).moments(guess, sd)
+        return (astype(guess, self._dtype), astype(sd, self._dtype)) if return_std else astype(guess, self._dtype)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Rows drawn from the fitted model."""
@@ -654,14 +736,77 @@ def _add_diagonal(A: Array, diagonal: Array) -> Array:
     return A + xp.eye(A.shape[0], dtype=A.dtype, device=device(A)) * diagonal[None, :]
 
 
+# Bounds of missing entries: truncated normal distributions.
+
+
+#: What stands for no bound, below and above.
+_NONE = (-math.inf, math.inf)
+#: At most so many columns are named in a warning.
+_NAMED = 5
+
+
+class Bounds(NamedTuple):
+    """Intervals in which entries lie, one for each column (or entry)."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    def moments(self, mean: Array, sd: Array) -> tuple[Array, Array]:
+        """Means and standard deviations of normal variables, given that they lie within the bounds."""
+        m, s = to_numpy(mean), to_numpy(sd)
+        a, b = (self.low - m) / s, (self.high - m) / s
+        # The tails are computed below zero, where they lose no digits.
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            flip = np.where(a + b > 0.0, -1.0, 1.0)
+            a, b = np.where(flip > 0, a, -b), np.where(flip > 0, b, -a)
+            log_b = special.log_ndtr(b)
+            log_z = log_b + np.log1p(-np.exp(special.log_ndtr(a) - log_b))
+            at_a, at_b = (np.exp(-0.5 * end * end - 0.5 * math.log(2 * math.pi) - log_z) for end in (a, b))
+            d = at_a - at_b
+            ends = (np.where(np.isfinite(end), end * at, 0.0) for end, at in ((a, at_a), (b, at_b)))
+            variance = np.clip(1.0 + next(ends) - next(ends) - d * d, 0.0, 1.0)
+        found = np.clip(m + s * flip * d, self.low, self.high)
+        return asarray_like(found, mean, dtype=mean.dtype), asarray_like(s * np.sqrt(variance), sd, dtype=sd.dtype)
+
+    def draw(self, mean: np.ndarray, sd: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """Normal variables, given that they lie within the bounds, by the inverse of their distribution function."""
+        a, b = (self.low - mean) / sd, (self.high - mean) / sd
+        flip = np.where(a > 0.0, -1.0, 1.0)
+        a, b = np.where(flip > 0, a, -b), np.where(flip > 0, b, -a)
+        below, above = special.ndtr(a), special.ndtr(b)
+        z = special.ndtri(below + random.random(mean.shape) * (above - below))
+        return np.clip(mean + sd * flip * np.clip(z, a, b), self.low, self.high)
+
+
+def _bound(value: Any, name: str, model: Any) -> np.ndarray | None:
+    """A bound as an array with a number for each column, or None."""
+    if value is None:
+        return None
+    p = model.n_features_in_
+    if isinstance(value, Mapping):
+        names, found = list(model._row_names()), np.full(p, np.nan)
+        unknown = [key for key in value if key not in names]
+        if unknown:
+            raise ValueError(f"{name} names {unknown[0]!r}, which is not one of the {p} columns of the fit.")
+        for key, number in value.items():
+            found[names.index(key)] = number
+        return found
+    found = np.asarray(value, dtype=np.float64)
+    if found.shape not in ((), (p,)):
+        raise ValueError(f"{name} must be a number, one for each of {p} columns, or a dict, got shape {found.shape}.")
+    return np.broadcast_to(found, (p,)).copy()
+
+
 # Draws of missing entries from their distribution given the observed entries, for multiple imputation.
 
 
-#: How often rows are drawn until each column has an observed entry among them.
+#: How often rows are drawn until each column has an observed entry among them, or until all bounds are kept.
 _TRIES = 100
 
 
-def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state: Any) -> Array:
+def draw_imputations(
+    model: Any, X: Any, n_draws: Any, refit: Any, random_state: Any, bounds: Bounds | None = None
+) -> Array:
     """Rows with their missing entries drawn `n_draws` times, (n_draws, n, p); see `LatentModel.impute`."""
     if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral) or n_draws < 1:
         raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1, or None.")
@@ -692,6 +837,8 @@ def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state:
             at = _fit_of_sample(model, source, known, random) if refit else draw_parameters(g, random)
             means, covariances = _read(model, source, at)
         draw[:] = np.where(known, values, draw_rows(at, means, covariances, random))
+        if bounds is not None:
+            _redraw(draw, known, at, means, covariances, bounds, random)
     return asarray_like(draws, g.mean, dtype=source.dtype)
 
 
@@ -703,6 +850,37 @@ def draw_rows(g: LatentGaussian, means: np.ndarray, covariances: np.ndarray, ran
     u = means + np.einsum("nij,nj->ni", roots, random.standard_normal((n, k)))
     e = random.standard_normal((n, p)) * np.sqrt(to_numpy(g.noise))
     return to_numpy(g.mean) + to_numpy(g.scale) * (u @ to_numpy(g.loadings) + e)
+
+
+def _redraw(
+    draw: np.ndarray,
+    known: np.ndarray,
+    g: LatentGaussian,
+    means: np.ndarray,
+    covariances: np.ndarray,
+    bounds: Bounds,
+    random: np.random.Generator,
+) -> None:
+    """Draw rows again, in place, until their missing entries are within the bounds; see `LatentModel.impute`."""
+
+    def outside(rows: np.ndarray) -> np.ndarray:
+        return ~known[rows] & ((draw[rows] < bounds.low) | (draw[rows] > bounds.high))
+
+    rows = np.arange(len(draw))
+    for _ in range(_TRIES):
+        rows = rows[outside(rows).any(axis=1)]
+        if not len(rows):
+            return
+        again = draw_rows(g, means[rows], covariances[rows], random)
+        draw[rows] = np.where(known[rows], draw[rows], again)
+    wrong = outside(rows)
+    u = means[rows] + np.einsum(
+        "nij,nj->ni", np.linalg.cholesky(covariances[rows]), random.standard_normal((len(rows), g.k))
+    )
+    scale = to_numpy(g.scale)
+    guess = to_numpy(g.mean) + scale * (u @ to_numpy(g.loadings))
+    sd = np.broadcast_to(np.sqrt(to_numpy(g.noise)) * scale, guess.shape)
+    draw[rows] = np.where(wrong, bounds.draw(guess, sd, random), draw[rows])
 
 
 def draw_parameters(g: LatentGaussian, random: np.random.Generator) -> LatentGaussian:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from ..errors import ConvergenceWarning, without_warnings
+from ..errors import ConvergenceWarning, ImputedRangeWarning, without_warnings
 from ..models.ppca import PPCA
 from ..solvers.latent.em import EM
 from ..table import Table
@@ -327,7 +327,9 @@ class Filled:
         self.model = self._fit(rows, counts, k)
         #: The number of rows that the model was fitted to, and whether these are all.
         self.fitted_to, self.all_rows = len(some), len(some) == a.n
-        filled, spread = (np.asarray(part) for part in self.model.impute(X, return_std=True))
+        # Values below zero are told in words.
+        with without_warnings(ImputedRangeWarning):
+            filled, spread = (np.asarray(part) for part in self.model.impute(X, return_std=True))
         i, j = np.nonzero(np.isnan(X))
         #: The entries that were filled in; if the rows are not in memory, those of the sample.
         self.entries = Entries(i, j, filled[i, j], spread[i, j])
