@@ -41,7 +41,8 @@ PUBLIC = {
     "lowdim.errors": """
         ConvergenceWarning DensityWarning FormulaWarning GaussianWarning HeywoodWarning HoldsRowsWarning
         ImputedRangeWarning IndefiniteWarning LowdimWarning MissingValues NeedsRowsInMemory NoComponentWarning
-        NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SlowWarning SmallSampleWarning UndeterminedCovariance
+        NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SlowWarning SmallSampleWarning
+        UndeterminedCovariance
     """,
     "lowdim.features": """
         AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled SomeColumns UnitLength affine

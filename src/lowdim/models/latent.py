@@ -535,7 +535,8 @@ class LatentModel(Model):
         Several missing entries of a row are truncated one by one. A draw, however, takes all of them jointly, again and
         again until all are within their bounds; if a hundred draws are not, what is outside is drawn from the truncated
         distribution of e given u. The fit itself knows nothing of bounds. Without bounds, there is an
-        `ImputedRangeWarning` if values below zero are filled in where no observed entry of `X` is below zero.
+        `ImputedRangeWarning` if values below zero are filled in where no observed entry of `X` is below zero, although
+        at least three of them would be if the column were Gaussian.
 
         One pass over the rows, or with `refit` those of a fit and one more for each draw; memory for the results.
 
@@ -592,8 +593,8 @@ class LatentModel(Model):
     ) -> Maps:
         """The maps that `impute` applies to its arguments; standard deviations lie beside the imputed values.
 
-        Without bounds, `seen` gets for each block in main memory the smallest observed entry of each column, and the
-        number of negative ones that were filled in.
+        Without bounds, `seen` gets for each block in main memory the numbers of entries of each column that are
+        observed and negative, observed, and filled in and negative.
         """
         unstored = self.missing == "unstored"
         tables = self._gaussian.predictive_tables() if return_std or bounds is not None else None
@@ -613,8 +614,8 @@ class LatentModel(Model):
                 guess, sd = (guess, sd) if bounds is None else bounds.moments(guess, sd)
             filled = xp.where(known, entries.values(), guess)
             if bounds is None and seen is not None and isinstance(filled, np.ndarray):
-                least = np.where(known, filled, np.inf).min(axis=0)
-                seen.append(np.stack([least, np.count_nonzero(~known & (filled < 0.0), axis=0)]))
+                below = np.sum(known & (filled < 0.0), axis=0)
+                seen.append(np.stack([below, np.sum(known, axis=0), np.sum(~known & (filled < 0.0), axis=0)]))
             if return_std:
                 filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
             return astype(filled, block.dtype)
@@ -636,11 +637,15 @@ class LatentModel(Model):
         return Bounds(low, high)
 
     def _warn_of_negative(self, seen: list[np.ndarray]) -> None:
-        """Warn of negative values that were filled in where no observed entry is negative."""
+        """Warn of negative values that were filled in where no observed entry is negative, although several would be if
+        the column were Gaussian: then zero is a bound, and not just below the smallest entry."""
         if not seen:
             return
-        least, below = np.min([s[0] for s in seen], axis=0), np.sum([s[1] for s in seen], axis=0)
-        columns = np.flatnonzero((least >= 0.0) & (below > 0))
+        negative, observed, below = np.sum(seen, axis=0)
+        g = self._gaussian
+        sd = np.sqrt(np.sum(to_numpy(g.loadings) ** 2, axis=0) + to_numpy(g.noise)) * to_numpy(g.scale)
+        expected = observed * special.ndtr(-to_numpy(g.mean) / sd)
+        columns = np.flatnonzero((negative == 0) & (below > 0) & (expected >= _SEVERAL))
         if len(columns):
             names = ", ".join(str(self._row_names()[j]) for j in columns[:_NAMED])
             more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
@@ -743,6 +748,8 @@ def _add_diagonal(A: Array, diagonal: Array) -> Array:
 _NONE = (-math.inf, math.inf)
 #: At most so many columns are named in a warning.
 _NAMED = 5
+#: Zero is a bound of a column if no entry is negative, and so many would be if it were Gaussian.
+_SEVERAL = 3.0
 
 
 class Bounds(NamedTuple):
