@@ -417,11 +417,7 @@ class LatentProblem(Problem[LatentFit]):
 
     def plan_job(self, job: LatentJob, asked: Any = "auto") -> Plan:
         plan = checked_plan(self.choose(job, asked), job)
-        return (
-            replace(plan, why=f"{plan.why} (rows with missing entries: em, one pass per step)")
-            if job.complete
-            else plan
-        )
+        return replace(plan, why=f"{plan.why} (rows with missing entries: em)") if job.complete else plan
 
     def choose(self, job: LatentJob, asked: Any) -> LatentSolver:
         """The solver for a job: the one `asked` for, unless it takes only complete rows and there are missing entries.

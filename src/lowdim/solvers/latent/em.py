@@ -14,6 +14,7 @@ from ..._core.arrays import Array, asarray_like, namespace, to_numpy
 from ..._core.threads import check_stop
 from ...errors import choice, never_observed, no_variance, read_once
 from ...linalg import require_size
+from ...sources.base import Traits
 from ...summaries.latent import Completed, Latent, LatentGaussian, Observed, pack, unpack
 from ...summaries.moments import Moments
 from ...summaries.patterns import Patterns
@@ -92,11 +93,16 @@ class EM(LatentSolver):
 
     Notes
     -----
-    A step computes one `Latent` summary of the rows (of their moments, if they are complete), and regresses each column
-    on the expected latent variables and a constant. Parameter expansion [1]_ lets the latent variables have any mean
-    and covariance within the step, which are then absorbed into the loadings and means; this costs nothing and saves
-    steps. Anderson acceleration [2]_, which combines the last steps, saves many more. Where it would still take many
-    steps, a quasi-Newton method [3]_ takes over: the same summary gives the gradient of the likelihood, and an
+    Rows with missing entries that fit into memory are grouped by their pattern of missing entries in one pass
+    (`Patterns`). If few entries are missing, or there are many components, only these entries count as unobserved: a
+    step completes the moments of each pattern by its conditional expectations, and solves the problem of complete rows
+    for them, PPCA in closed form or factor analysis by Newton's method. Few steps are needed, and no further pass.
+
+    Otherwise, a step computes one `Latent` summary of the rows (of their moments, if they are complete), and regresses
+    each column on the expected latent variables and a constant. Parameter expansion [1]_ lets the latent variables have
+    any mean and covariance within the step, which are then absorbed into the loadings and means; this costs nothing and
+    saves steps. Anderson acceleration [2]_, which combines the last steps, saves many more. Where it would still take
+    many steps, a quasi-Newton method [3]_ takes over: the same summary gives the gradient of the likelihood, and an
     approximation of the information that the observed entries hold.
 
     Rows of o_i observed entries are fitted exactly, without noise, by K components if sum_i max(o_i - K, 0) is at most
@@ -151,10 +157,11 @@ class EM(LatentSolver):
         k, p = job.k or 1, job.p
         step = 8 * p * (k + 1) * (k + 4)
         if not job.complete:
+            work, fitted = _STEPS * job.rows * p * k * k, "rows with missing entries are fitted by EM"
+            if _fits_into_memory(job.n, p, job.traits) and not job.traits.sparse:
+                return Cost(work, 1, 8 * int(job.rows) * p, f"{fitted}, grouped by pattern in one pass")
             # The first look, the start and a step are three passes at least.
-            return Cost(
-                _STEPS * job.rows * p * k * k, 3, step, "rows with missing entries are fitted by EM, one pass per step"
-            )
+            return Cost(work, 3, step, f"{fitted}, one pass per step")
         why = "iterates on the moments of complete rows"
         return Cost(job.rows * p * p + _STEPS * k * p * p, 1, step + 32 * p * p, why)
 
@@ -226,9 +233,14 @@ def patterns_of(rows: RowsLike, unstored: bool = False) -> tuple[Patterns | None
     or if they are sparse and what is not stored is missing, so that there are nearly as many patterns as rows.
     """
     (n, p), traits = rows.shape, rows.traits
+    grouped = _fits_into_memory(n, p, traits) and not (unstored and traits.sparse)
+    return rows.summarize_once(Patterns(p)) if grouped else (None, 0)
+
+
+def _fits_into_memory(n: int | None, p: int, traits: Traits) -> bool:
+    """Whether rows are few enough to be kept, and are read here."""
     few = n is not None and p <= _FACTORS_UP_TO and 8 * n * p <= _PATTERN_BYTES
-    here = traits.host and traits.to_device is None and not traits.remote
-    return rows.summarize_once(Patterns(p)) if few and here and not (unstored and traits.sparse) else (None, 0)
+    return few and traits.host and traits.to_device is None and not traits.remote
 
 
 def observed_of(rows: RowsLike, unstored: bool = False, components: int | None = None) -> tuple[Observed, int]:
