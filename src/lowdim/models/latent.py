@@ -291,8 +291,12 @@ class LatentModel(Model):
         if varying is not rows:
             return self._fit_chosen(rows, 1 + fits.passes)
         k = at_least_one(self.choice_.k, rule.name)
-        fit, passes = fits.fit(k), 1 + fits.passes
-        return with_passes(fit, passes), with_passes(fits.found[k][1], passes)
+        fits.fit(k)
+        # What is found from the components before may be better than what is found without them, or worse.
+        found = [fits.found[k], latent.solve(rows, self._latent_request(k), self.solver)]
+        passes = 1 + fits.passes + found[1][0].passes
+        fit, the_plan = max(found, key=lambda pair: pair[0].loglike[-1])
+        return with_passes(fit, passes), with_passes(the_plan, passes)
 
     def _most_tried(self, upper: int, p: int) -> int:
         """The largest number of components that rules try for p columns, where `upper` is the number of rows or p."""
