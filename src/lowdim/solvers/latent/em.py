@@ -158,7 +158,7 @@ class EM(LatentSolver):
         step = 8 * p * (k + 1) * (k + 4)
         if not job.complete:
             work, fitted = _STEPS * job.rows * p * k * k, "rows with missing entries are fitted by EM"
-            if _fits_into_memory(job.n, p, job.traits) and not job.traits.sparse:
+            if job.n is not None and _fits_into_memory(job.n, p, job.traits) and not job.traits.sparse:
                 return Cost(work, 1, 8 * int(job.rows) * p, f"{fitted}, grouped by pattern in one pass")
             # The first look, the start and a step are three passes at least.
             return Cost(work, 3, step, f"{fitted}, one pass per step")
@@ -229,18 +229,23 @@ class EM(LatentSolver):
 def patterns_of(rows: RowsLike, unstored: bool = False) -> tuple[Patterns | None, int]:
     """The rows by pattern of missing entries, and the passes that this took (none if they were grouped before).
 
-    None if the rows could take too much memory, if their number is not known, if they are on other machines or devices,
-    or if they are sparse and what is not stored is missing, so that there are nearly as many patterns as rows.
+    None if the rows could take too much memory, if they are on a device, or if they are sparse and what is not stored
+    is missing, so that there are nearly as many patterns as rows. Rows of unknown number are counted first.
     """
-    (n, p), traits = rows.shape, rows.traits
-    grouped = _fits_into_memory(n, p, traits) and not (unstored and traits.sparse)
-    return rows.summarize_once(Patterns(p)) if grouped else (None, 0)
+    (n, p), passes = rows.shape, 0
+    if (unstored and rows.traits.sparse) or not _fits_into_memory(n or 0, p, rows.traits):
+        return None, 0
+    if n is None:
+        counted, passes = rows.summarize_once(Observed(p))
+        if not _fits_into_memory(counted.n_rows, p, rows.traits):
+            return None, passes
+    patterns, more = rows.summarize_once(Patterns(p))
+    return patterns, passes + more
 
 
-def _fits_into_memory(n: int | None, p: int, traits: Traits) -> bool:
-    """Whether rows are few enough to be kept, and are read here."""
-    few = n is not None and p <= _FACTORS_UP_TO and 8 * n * p <= _PATTERN_BYTES
-    return few and traits.host and traits.to_device is None and not traits.remote
+def _fits_into_memory(n: int, p: int, traits: Traits) -> bool:
+    """Whether rows in main memory, here or on other machines, are few enough to be kept."""
+    return p <= _FACTORS_UP_TO and 8 * n * p <= _PATTERN_BYTES and traits.host and traits.to_device is None
 
 
 def observed_of(rows: RowsLike, unstored: bool = False, components: int | None = None) -> tuple[Observed, int]:
