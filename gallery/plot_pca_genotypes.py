@@ -59,5 +59,5 @@ plt.show()
 # How many components are more than chance? Genotypes of neighbouring places are correlated, and rules for independent
 # columns take that for structure. So their answer is an upper bound.
 
-filled = np.asarray(model.impute(X))
+filled = np.asarray(model.impute(X, lower=0.0, upper=2.0))
 print(choose_n_components(filled, ["parallel", "gavish-donoho", "broken-stick", "elbow"]))

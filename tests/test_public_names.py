@@ -39,8 +39,9 @@ PUBLIC = {
     """,
     "lowdim.errors": """
         ConvergenceWarning DensityWarning FormulaWarning GaussianWarning HeywoodWarning HoldsRowsWarning
-        IndefiniteWarning LocalOptimaWarning LowdimWarning MissingValues NeedsRowsInMemory NoComponentWarning NoMaximum
-        NoVariance NonFiniteBlock NumberFormatWarning RankWarning ResolutionWarning SlowWarning SmallSampleWarning
+        ImputedRangeWarning IndefiniteWarning LocalOptimaWarning LowdimWarning MissingValues NeedsRowsInMemory
+        NoComponentWarning NoMaximum NoVariance NonFiniteBlock NumberFormatWarning RankWarning ResolutionWarning
+        SlowWarning SmallSampleWarning
         UndeterminedCovariance
     """,
     "lowdim.features": """
@@ -88,7 +89,7 @@ PUBLIC = {
         TriangleReduction Unmixing Varimax
     """,
     "lowdim.summaries": """
-        Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed
+        Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed Patterns
         SUMMARIES Sample ScoreMoments Sketch StandardizedGrams Summary Triangle
     """,
 }

@@ -22,6 +22,7 @@ __all__ = [
     "GaussianWarning",
     "HeywoodWarning",
     "HoldsRowsWarning",
+    "ImputedRangeWarning",
     "IndefiniteWarning",
     "LocalOptimaWarning",
     "LowdimWarning",
@@ -84,6 +85,10 @@ class SmallSampleWarning(LowdimWarning):
 
 class HeywoodWarning(LowdimWarning):
     """A factor analysis explains all of the variance of a column, whose uniqueness is at its lower bound."""
+
+
+class ImputedRangeWarning(LowdimWarning):
+    """Missing values were filled in with negative numbers in columns of which no observed entry is negative."""
 
 
 class HoldsRowsWarning(LowdimWarning):

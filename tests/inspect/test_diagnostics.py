@@ -152,14 +152,18 @@ FUNCTIONS = {
 }
 #: The models whose scores and whose distances to a subspace are known.
 ABLE = ("PCA", "PCR", "PLSRegression", "PLSCanonical")
+#: The models that have T2 and Q of the observed entries of rows.
+LATENT = ("PPCA", "FactorAnalysis")
 
 
 @pytest.mark.parametrize("name", list(examples.MODELS))
 @pytest.mark.parametrize("function", list(FUNCTIONS))
 def test_every_function_says_which_models_it_takes(function, name):
     look = FUNCTIONS[function]
-    if name not in ABLE:
-        message = f"{function} needs a fitted PCA, PCR, PLSRegression or PLSCanonical as its first argument, got {name}"
+    distances = function not in ("contributions", "correlations", "cos2")
+    if name not in ABLE and not (distances and name in LATENT):
+        models = "PLSRegression, PLSCanonical, PPCA or FactorAnalysis" if distances else "PLSRegression or PLSCanonical"
+        message = f"{function} needs a fitted PCA, PCR, {models} as its first argument, got {name}"
         with pytest.raises(TypeError, match=message):
             look(examples.make(name), examples.X)
         return

@@ -20,8 +20,9 @@ EXERCISE, BODY = load_linnerud(return_X_y=True, as_frame=True)
 TABLES = {
     "PCA": "importance loadings scores contributions cos2 correlations diagnose",
     "Whitening": "importance scores",
-    "PPCA": "importance loadings scores",
-    "FactorAnalysis": "importance loadings pattern structure communalities factor_correlations determinacy scores",
+    "PPCA": "importance loadings scores diagnose",
+    "FactorAnalysis": "importance loadings pattern structure communalities factor_correlations determinacy scores "
+    "diagnose",
     "FeatureMapPCA": "importance scores",
     "KernelPCA": "importance scores",
     "AutoEncoder": "importance scores",

@@ -57,6 +57,13 @@ def completed(s):
     return {"weight": s.weight, "total": s.total, "second": s.second, "loglike": [s.loglike]}
 
 
+def patterns(s):
+    """The moments of the complete rows, and sums over the others."""
+    known = s.known.astype(float)
+    sums = {"weights": s.total_weight, "count": s.weights @ known, "pairs": (known.T * s.weights) @ known}
+    return moments(s.complete) | sums | {"n_rows": s.n_samples}
+
+
 def sampled(s):
     """Weight and scatter of the sampled rows.
 
@@ -95,6 +102,13 @@ def with_labels(X):
     first, second = (D[:, 0] > D[:, 1]) + 0.0, np.clip(D[:, 0] - D[:, 1] + 1, -1, 1) // 1
     labels = np.column_stack([first, second])
     return sparse.hstack([X, labels], format="csr") if sparse.issparse(X) else np.hstack([X, labels])
+
+
+def with_missing_entries(X):
+    """Rows without some entries, which depend only on the row and not on an offset."""
+    D = X.toarray() if sparse.issparse(X) else np.array(X)
+    D[np.abs(D[:, 0] - D[:, 1]) > 1.0, -1] = np.nan
+    return D
 
 
 def gaussian(width, offset, uncertain=False):
@@ -164,6 +178,7 @@ FACTORIES = {
         "surplus": Case(lambda cls, width, offset: cls(width, components=1), observed),
     },
     "Completed": {"": Case(lambda cls, width, offset: cls(gaussian(width, offset)), completed)},
+    "Patterns": {"": Case(lambda cls, width, offset: cls(width), patterns, rows=with_missing_entries)},
     "ScoreMoments": {
         "": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech()), scored),
         "student": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Student(3.0)), scored),

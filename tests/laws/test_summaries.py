@@ -302,7 +302,7 @@ def test_a_sample_of_sparse_rows_can_be_saved(tmp_path):
 #: Files of version 1.0 of the format; they are never written again.
 SAVED = Path(__file__).parent / "saved"
 #: Ways of making a summary that came later.
-LATER: tuple[str, ...] = ("Gram uncentred", "GramRoot uncentred")
+LATER: tuple[str, ...] = ("Gram uncentred", "GramRoot uncentred", "Patterns")
 SAVED_ROWS = np.array([[1.0, -2, 0.5, 0], [0.25, 3, -1, 2], [-0.5, 1.5, 4, -3], [2, 0, 0.125, 1]])
 
 

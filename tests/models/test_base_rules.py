@@ -221,7 +221,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="n_components='kaiser'"):
         Whitening(n_components="kaiser").fit(SCALED)
     incomplete = with_missing(SCALED, 0.05)
-    for model in (PPCA("minka"), PPCA("parallel"), FactorAnalysis("parallel"), PPCA("minka", missing="unstored")):
+    for model in (PPCA("minka"), PPCA("gavish-donoho"), PPCA("minka", missing="unstored")):
         X = sparse.csr_array(SCALED) if model.missing == "unstored" else incomplete
         with pytest.raises(ValueError, match="needs complete rows"):
             model.fit(X)

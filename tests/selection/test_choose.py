@@ -196,8 +196,8 @@ def test_many_rows_are_counted_and_refusals_of_one_reason_are_together():
     summary = Moments.from_covariance(np.diag([5.0, 2.0, 1.0]), n_samples=2_345_678)
     assert str(choose_n_components(summary, "kaiser")).startswith("How many components? 2345678 rows, 3 columns")
     incomplete = np.where(np.random.default_rng(0).random(WINE.shape) < 0.02, np.nan, WINE)
-    notes = choose_n_components(incomplete, ["minka", "kaiser", "parallel"], standardize=True).table().notes
-    assert len(notes) == 1 and notes[0].startswith("minka, parallel are not available: ")
+    notes = choose_n_components(incomplete, ["minka", "kaiser", "gavish-donoho"], standardize=True).table().notes
+    assert len(notes) == 1 and notes[0].startswith("minka, gavish-donoho are not available: ")
 
 
 def test_the_same_call_gives_the_same_bits():

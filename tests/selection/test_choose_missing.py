@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from inputs import with_missing
@@ -19,7 +20,8 @@ X = RNG.standard_normal((150, 2)) @ RNG.standard_normal((2, 6)) * 3 + RNG.standa
 INCOMPLETE = with_missing(X, 0.1)
 WINE = load_wine().data[:, :7]
 APPLIED = {name: rule.with_missing for name, rule in RULES.items()}
-COVARIANCE = [name for name, how in APPLIED.items() if how == "covariance"]
+#: Simulations of rows with missing entries are not those of complete rows.
+COVARIANCE = [name for name, how in APPLIED.items() if how == "covariance" and name != "parallel"]
 QUICK = EM(tol=1e-4, n_init=0)
 
 
@@ -129,7 +131,8 @@ def test_models_take_what_the_rule_says(rule):
     np.testing.assert_allclose(model.choice_.curve[:3], expected.curve[:3], rtol=1e-5)
     same = PPCA(expected.k).fit(INCOMPLETE)
     assert model.loglike_[-1] == pytest.approx(same.loglike_[-1], rel=1e-7)
-    assert model.n_passes_ > same.n_passes_ or rule == "cv"
+    # The rows are grouped by pattern once, for the rule and for the fit.
+    assert model.n_passes_ == same.n_passes_ == 1 or rule == "cv"
 
 
 @pytest.mark.parametrize("rule", ["bic", "aic", "kaiser", "map", "cv"])
@@ -154,27 +157,83 @@ def test_entries_that_are_not_stored():
 
 
 def test_what_models_refuse():
-    with pytest.raises(ValueError, match=r"'minka' needs complete rows.*'bic', 'aic', 'map', 'cv'. Or pass a number"):
+    allowed = "'bic', 'aic', 'parallel', 'map', 'cv'. Or pass a number"
+    with pytest.raises(ValueError, match=f"'minka' needs complete rows.*{allowed}"):
         PPCA("minka").fit(INCOMPLETE)
-    with pytest.raises(ValueError, match=r"'parallel' needs complete rows.*are 'kaiser', 'bic', 'aic', 'map', 'cv'"):
-        FactorAnalysis("parallel").fit(INCOMPLETE)
+    stored = sparse.csr_array(np.nan_to_num(INCOMPLETE[:60]))
+    with pytest.raises(ValueError, match="'parallel': it simulates rows with the same missing entries"):
+        PPCA("parallel", missing="unstored", solver=QUICK).fit(stored)
     with pytest.raises(ValueError, match="with prior='vb', components that are not needed are dropped anyway"):
         PPCA("bic", prior="vb").fit(INCOMPLETE)
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.errors.LowdimWarning")
-def test_columns_without_variance():
-    """A column whose observed entries are all the same leaves no largest likelihood if columns have own variances."""
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((40, 4))
-    rows[::7, 2] = np.nan
-    rows[:, 3] = 5.0
-    with pytest.raises(ValueError, match="column 3 are all the same"):
-        FactorAnalysis("bic").fit(rows)
-    choices = choose_n_components(rows, ["bic", "kaiser"], standardize=True)
-    assert choices["bic"].k is None and "all the same" in choices["bic"].note
-    assert choose_n_components(rows, ["bic"])["bic"].k is not None
-    rows[:] = np.where(np.isnan(rows), np.nan, 1.0)
+def test_rules_ignore_constant_columns():
+    constant = np.insert(INCOMPLETE, 2, np.where(np.arange(150) % 9, -3.9, np.nan), axis=1)
+    for standardize in (False, True):
+        found = choose_n_components(constant, standardize=standardize)
+        expected = choose_n_components(INCOMPLETE, standardize=standardize)
+        for name in RULES:
+            assert found[name].k == expected[name].k
+            np.testing.assert_allclose(found[name].curve, expected[name].curve, rtol=1e-7, err_msg=name)
+        assert found.eigenvalues.p == 7 and found.eigenvalues.n_varying == 6
+    for rule in ("bic", "cv", "kaiser", "parallel"):
+        for model in (PPCA(rule), PPCA(rule, standardize=True), FactorAnalysis(rule)):
+            expected = clone(model).fit(INCOMPLETE)
+            assert model.fit(constant).n_components_ == expected.n_components_
+            np.testing.assert_allclose(model.choice_.curve, expected.choice_.curve, rtol=1e-7)
+    same = np.where(np.isnan(INCOMPLETE), np.nan, 1.0)
     for model in (PPCA("bic"), FactorAnalysis("bic")):
         with pytest.raises(NoVariance, match="all rows of X are the same"):
-            model.fit(rows)
+            model.fit(same)
+
+
+def test_a_column_that_is_constant_in_a_fold():
+    rows = INCOMPLETE.copy()
+    rows[:, 1] = np.where(np.arange(150) < 30, rows[:, 1], 5.0)
+    for standardize in (False, True):
+        found = choose_n_components(rows, "cv", cv=np.arange(150) // 30, standardize=standardize)["cv"]
+        assert np.all(np.isfinite(found.curve))
+
+
+@pytest.mark.parametrize("rule", ["bic", "aic"])
+def test_a_rise_of_the_curve_is_not_its_end(rule):
+    """Two small eigenvalues at the end make nearly all components better than the first two."""
+    Q, _ = np.linalg.qr(
+        np.random.default_rng(1).standard_normal((600, 19)) * [0.0, *np.ones(18)] + [1.0, *np.zeros(18)]
+    )
+    rows = Q[:, 1:] * np.sqrt([9.0, 6.0, *np.linspace(1.02, 0.98, 14), 0.1, 0.1])
+    expected = choose_n_components(rows, rule)[rule]
+    rises = expected.curve[3:6] > expected.curve[2]
+    assert rises.all() and expected.k == 16
+    rows[::50, 5] = np.nan
+    found = choose_n_components(rows, rule)[rule]
+    assert found.k == expected.k == PPCA(rule).fit(rows).n_components_
+    np.testing.assert_allclose(found.curve, expected.curve[: len(found.curve)], rtol=5e-3)
+
+
+def test_parallel_analysis_of_rows_with_the_same_missing_entries():
+    """With few missing entries the thresholds are those of complete rows; with many, those of likelihood estimates."""
+    few = INCOMPLETE.copy()
+    few[5:] = X[5:]
+    for standardize in (False, True):
+        options = {"standardize": standardize, "n_draws": 500, "quantile": "mean"}
+        rules = ["parallel", "parallel-factors"]
+        found, expected = (choose_n_components(rows, rules, **options) for rows in (few, X))
+        for rule in rules:
+            assert found[rule].k == expected[rule].k
+            np.testing.assert_allclose(found[rule].curve, expected[rule].curve, atol=0.02 * expected[rule].curve[0])
+    random = np.random.default_rng(0)
+    missing = random.random((300, 6)) < 0.25
+    estimates = []
+    for _ in range(60):
+        noise = np.where(missing, np.nan, random.standard_normal((300, 6)))
+        estimates.append(choose_n_components(noise, "kaiser", standardize=True).eigenvalues.values)
+    curve = choose_n_components(noise, "parallel", standardize=True, n_draws=300, quantile="mean")["parallel"].curve
+    spread = np.std(estimates, axis=0) / np.sqrt(60)
+    assert np.all(np.abs(np.mean(estimates, axis=0) - curve) < 5 * spread)
+    # Missing entries make the eigenvalues of noise spread more.
+    assert (
+        curve[0]
+        > choose_n_components(np.nan_to_num(noise), "parallel", standardize=True, quantile="mean")["parallel"].curve[0]
+    )

@@ -92,4 +92,4 @@ class ModelTables(Offers):
     contributions = Offer(contributions, _is_orthonormal)
     cos2 = Offer(cos2, _is_orthonormal)
     correlations = Offer(correlations, has_scores)
-    diagnose = Offer(diagnose, has_scores)
+    diagnose = Offer(diagnose, fits.has_distances)

@@ -16,7 +16,15 @@ from ..errors import wrong_image_shape
 from ..linalg import divisor
 from ..sources.opening import row_labels
 from ..table import Table, Tabular
-from .tables import check_scores, readable_again, row_weights, rows_and_weights, squared_cosines, variable_components
+from .tables import (
+    check_scores,
+    is_latent,
+    readable_again,
+    row_weights,
+    rows_and_weights,
+    squared_cosines,
+    variable_components,
+)
 
 # The rows may be those of the fit or supplementary ones. A model does not keep the weights of its rows: after a fit
 # with `sample_weight`, pass the same weights to `diagnose`.
@@ -29,7 +37,8 @@ _SHOWN = 10
 def hotelling_t2(model: Any, X: Any) -> Array:
     """T2_i = sum_k z_ik^2 / lambda_k: squared distance from the mean within the subspace, in units of the variances.
 
-    Components of zero variance are left out.
+    Components of zero variance are left out. For PPCA and FactorAnalysis, rows may have missing entries: see their
+    method `distances`.
 
     Examples
     --------
@@ -40,13 +49,18 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     >>> inspect.hotelling_t2(pca, X[:3]).round(2), round(inspect.t2_limit(pca), 2)
     (array([2.12, 1.87, 2.06]), 5.91)
     """
-    check_scores(model, "hotelling_t2")
+    check_scores(model, "hotelling_t2", latent=True)
+    if is_latent(model):
+        return model.distances(X).t2
     Z = model.scores(X)[:, : variable_components(model)]
     return namespace(Z).sum(Z * Z / model.explained_variance_[: Z.shape[1]][None, :], axis=1)
 
 
 def q_residuals(model: Any, X: Any) -> Array:
     """Q_i = |x_i - mean - W^T z_i|^2: squared distance to the subspace (of the scaled columns, if the model scales).
+
+    For PPCA and FactorAnalysis it is in units of the noise variances, and given the observed entries of a row: see
+    their method `distances`.
 
     Examples
     --------
@@ -57,7 +71,9 @@ def q_residuals(model: Any, X: Any) -> Array:
     >>> inspect.q_residuals(pca, X[:3]).round(4), round(inspect.q_limit(pca), 4)
     (array([0.0008, 0.0541, 0.0007]), 0.3326)
     """
-    check_scores(model, "q_residuals")
+    check_scores(model, "q_residuals", latent=True)
+    if is_latent(model):
+        return model.distances(X).q
     return model.reconstruction_error(X, scaled=True)
 
 
@@ -82,11 +98,17 @@ class Diagnostics(Tabular):
     cos2: Array | None
     t2: Array
     q: Array
-    t2_limit: float
-    q_limit: float
+    #: The limits: a number, or one for each row if their numbers of observed entries differ. Infinite for a row of
+    #: which too few entries are observed.
+    t2_limit: float | np.ndarray
+    q_limit: float | np.ndarray
     alpha: float
     #: The labels of the rows; None if they are known by their positions only.
     labels: Any = None
+    #: The probabilities of larger values than those of each row, if its observed entries were usual; None for models
+    #: other than PPCA and FactorAnalysis.
+    t2_p_value: np.ndarray | None = None
+    q_p_value: np.ndarray | None = None
 
     @property
     def t2_outliers(self) -> np.ndarray:
@@ -107,14 +129,16 @@ class Diagnostics(Tabular):
         """T2 and Q of all rows, and whether they are beyond their limits."""
         t2, q = to_numpy(self.t2), to_numpy(self.q)
         columns = {"T2": t2, "Q": q, "T2 beyond": t2 > self.t2_limit, "Q beyond": q > self.q_limit}
+        if self.t2_p_value is not None and self.q_p_value is not None:
+            columns |= {"p of T2": self.t2_p_value, "p of Q": self.q_p_value}
         both = (("T2", self.t2_limit, self.t2_outliers), ("Q", self.q_limit, self.q_outliers))
-        notes = [f"limit of {name}: {limit:.4g}, rows beyond it: {len(rows)}" for name, limit, rows in both]
+        notes = [f"limit of {name}: {_range(limit)}, rows beyond it: {len(rows)}" for name, limit, rows in both]
         return Table(columns, self.labels, title=f"{len(t2)} rows, limits at alpha = {self.alpha:g}", notes=notes)
 
     def outlier_table(self) -> Table:
         """The rows of `table()` that are beyond a limit; first those that exceed it most, in units of the limit."""
         rows = self.outliers
-        excess = np.maximum(to_numpy(self.t2)[rows] / self.t2_limit, to_numpy(self.q)[rows] / self.q_limit)
+        excess = np.maximum(to_numpy(self.t2) / self.t2_limit, to_numpy(self.q) / self.q_limit)[rows]
         return self.table().take(rows[np.argsort(-excess, kind="stable")])
 
     def __repr__(self) -> str:
@@ -127,6 +151,15 @@ class Diagnostics(Tabular):
         return self.outlier_table()._repr_html_()
 
 
+def _range(limit: float | np.ndarray) -> str:
+    """A limit, or the smallest and the largest of several, as text."""
+    known = np.asarray(limit)[np.isfinite(limit)]
+    if not len(np.atleast_1d(known)):
+        return "none"
+    ends = f"{known.min():.4g}", f"{known.max():.4g}"
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
 def diagnose(
     model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False, sample_weight: Any = None
 ) -> Diagnostics:
@@ -134,7 +167,7 @@ def diagnose(
 
     Parameters
     ----------
-    model : fitted PCA, PCR, PLSRegression or PLSCanonical
+    model : fitted PCA, PCR, PLSRegression, PLSCanonical, PPCA or FactorAnalysis
     X : rows of the fit, or supplementary rows with `new_rows=True`
     alpha : float
         The fraction of ordinary rows that is expected above each limit.
@@ -143,6 +176,14 @@ def diagnose(
     sample_weight : array of shape (n_samples,), optional
         The weights of the fit, if `X` are its rows. They are used for the Q limit after solvers that do not compute all
         eigenvalues (krylov).
+
+    Notes
+    -----
+    Of PPCA and FactorAnalysis, T2 and Q are those of the observed entries of a row (see their method `distances`), and
+    rows with different numbers of observed entries have different limits and p-values. T2 of rank r is compared with
+    the distribution of `t2_limit` for r components, in which n is the total weight of the rows of the fit, and Q with a
+    chi-square of o - r degrees of freedom for o observed entries. That is right for n far above p. Where r is zero, or
+    o - r is, there is nothing to compare, and the p-value is one.
 
     Examples
     --------
@@ -167,7 +208,9 @@ def diagnose(
     limit of T2: 5.911, rows beyond it: 7
     limit of Q: 0.3326, rows beyond it: 7
     """
-    check_scores(model, "diagnose")
+    check_scores(model, "diagnose", latent=True)
+    if is_latent(model):
+        return _diagnose_latent(model, X, alpha, new_rows, sample_weight)
     needs_rows = model.tail_.squares is None
     if needs_rows and new_rows:
         raise ValueError(
@@ -192,6 +235,42 @@ def diagnose(
         alpha=alpha,
         labels=labels,
     )
+
+
+def _diagnose_latent(model: Any, X: Any, alpha: float, new_rows: bool, sample_weight: Any) -> Diagnostics:
+    """`diagnose` for PPCA and FactorAnalysis."""
+    _check_alpha(alpha)
+    labels = row_labels(X)
+    X, sample_weight = rows_and_weights(model, X, sample_weight)
+    X = readable_again(X)
+    scores, found = model.transform(X), model.distances(X)
+    if row_weights(sample_weight, scores) is not None and new_rows:
+        raise ValueError("sample_weight is for the rows of the fit, and new_rows=True says that these are others.")
+    n, t2_limit, t2_p = float(model.total_weight_), np.full(len(found.t2), np.inf), np.ones(len(found.t2))
+    for r in np.unique(found.t2_dof[found.t2_dof > 0.5]).astype(int):
+        of_rank = found.t2_dof == r
+        law = _t2_law(n, int(r), n / (n - 1.0), centred=True, new_rows=new_rows)
+        t2_limit[of_rank], t2_p[of_rank] = law.limit(alpha), law.tail(found.t2[of_rank])
+    some = found.q_dof > 0.5
+    dof = np.where(some, found.q_dof, 1.0)
+    q_limit = np.where(some, special.chdtri(dof, alpha), np.inf)
+    return Diagnostics(
+        scores=scores,
+        cos2=None,
+        t2=found.t2,
+        q=found.q,
+        t2_limit=_one_of(t2_limit),
+        q_limit=_one_of(q_limit),
+        alpha=alpha,
+        labels=labels,
+        t2_p_value=t2_p,
+        q_p_value=np.where(some, special.chdtrc(dof, found.q), 1.0),
+    )
+
+
+def _one_of(limits: np.ndarray) -> float | np.ndarray:
+    """The limits of all rows, or one number if they are the same."""
+    return float(limits[0]) if len(limits) and np.all(limits == limits[0]) else limits
 
 
 # The limits of T2 and Q that a given fraction of usual rows exceeds: of the rows of the fit, or of new rows.
@@ -220,22 +299,48 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> floa
     >>> round(inspect.t2_limit(pca), 3), round(inspect.t2_limit(pca, new_rows=True), 3)
     (5.911, 6.197)
     """
-    check_scores(model, "t2_limit")
+    check_scores(model, "t2_limit", latent=True)
     _check_alpha(alpha)
-    n, k = float(model.total_weight_), variable_components(model)
+    n, k = float(model.total_weight_), model.n_components_ if is_latent(model) else variable_components(model)
     if k == 0:
         raise ValueError("the T2 limit needs a component with positive variance, and the model has none.")
-    _require_rows(n, k, "T2")
     free = _free(model)
-    # The variances in T2 have the divisor n - ddof.
-    unit = divisor(n, model.ddof) / free
-    if free == n:
+    # The variances in T2 have the divisor n - ddof; that of maximum likelihood is n.
+    unit = divisor(n, 0 if is_latent(model) else model.ddof) / free
+    return _t2_law(n, k, unit, centred=free < n, new_rows=new_rows).limit(alpha)
+
+
+class _T2Law(NamedTuple):
+    """The distribution of T2: `scale` times Beta(a, b), or times F(2 a, 2 b) for `new_rows`."""
+
+    scale: float
+    a: float
+    b: float
+    new_rows: bool
+
+    def limit(self, alpha: float) -> float:
+        """The value that is exceeded with probability `alpha`."""
+        if self.new_rows:
+            return float(self.scale * special.fdtri(2 * self.a, 2 * self.b, 1 - alpha))
+        return float(self.scale * special.betaincinv(self.a, self.b, 1 - alpha))
+
+    def tail(self, t2: np.ndarray) -> np.ndarray:
+        """The probabilities of larger values."""
+        if self.new_rows:
+            return np.asarray(special.fdtrc(2 * self.a, 2 * self.b, t2 / self.scale))
+        return np.asarray(special.betaincc(self.a, self.b, np.minimum(t2 / self.scale, 1.0)))
+
+
+def _t2_law(n: float, k: int, unit: float, *, centred: bool, new_rows: bool) -> _T2Law:
+    """The distribution of T2 of k components, in whose units variances have the divisor n - 1 (n if not `centred`)."""
+    _require_rows(n, k, "T2")
+    if not centred:
         if new_rows:
-            return float(unit * k * n / (n - k + 1) * special.fdtri(k, n - k + 1, 1 - alpha))
-        return float(unit * n * special.betaincinv(k / 2, (n - k) / 2, 1 - alpha))
+            return _T2Law(unit * k * n / (n - k + 1), k / 2, (n - k + 1) / 2, True)
+        return _T2Law(unit * n, k / 2, (n - k) / 2, False)
     if new_rows:
-        return float(unit * k * (n * n - 1) / (n * (n - k)) * special.fdtri(k, n - k, 1 - alpha))
-    return float(unit * (n - 1) ** 2 / n * special.betaincinv(k / 2, (n - k - 1) / 2, 1 - alpha))
+        return _T2Law(unit * k * (n * n - 1) / (n * (n - k)), k / 2, (n - k) / 2, True)
+    return _T2Law(unit * (n - 1) ** 2 / n, k / 2, (n - k - 1) / 2, False)
 
 
 def q_limit(
@@ -274,6 +379,9 @@ def q_limit(
     n^2 / (n - K)^2 times as much as for the rows of the fit, as in regression. docs/pca.md has a table of how often the
     limits are exceeded.
 
+    Of PPCA and FactorAnalysis, Q of a complete row is compared with a chi-square of p - K degrees of freedom;
+    `diagnose` has the limits of other rows.
+
     References
     ----------
     .. [1] Buckley, Eagleson (1988), An approximation to the distribution of quadratic forms in normal random variables.
@@ -289,8 +397,12 @@ def q_limit(
     >>> round(inspect.q_limit(pca), 3), round(inspect.q_limit(pca, alpha=0.01), 3)
     (0.333, 0.545)
     """
-    check_scores(model, "q_limit")
+    check_scores(model, "q_limit", latent=True)
     _check_alpha(alpha)
+    if is_latent(model):
+        if X is not None or sample_weight is not None:
+            raise ValueError("the Q limit of PPCA and FactorAnalysis does not depend on rows; leave X out.")
+        return float(special.chdtri(model.n_features_in_ - model.n_components_, alpha))
     if sample_weight is not None and X is None:
         raise ValueError("sample_weight belongs to the rows X; pass both, or neither of them.")
     n, tail = float(model.total_weight_), model.tail_

@@ -78,12 +78,24 @@ def has_scores(model: Any) -> bool:
     return callable(getattr(type(model), "scores", None))
 
 
-def check_scores(model: Any, what: str) -> None:
-    """Refuse models without scores and distances to a subspace, and models that are not fitted."""
-    if not has_scores(model):
+def has_distances(model: Any) -> bool:
+    """Whether rows have T2 and Q: those of a subspace, or those of a latent Gaussian model given observed entries."""
+    return has_scores(model) or is_latent(model)
+
+
+def is_latent(model: Any) -> bool:
+    """Whether a model is Gaussian with latent variables, so that rows may have missing entries."""
+    return has_attribute(model, "distances")
+
+
+def check_scores(model: Any, what: str, latent: bool = False) -> None:
+    """Refuse models without scores and distances to a subspace, and models that are not fitted; `latent` Gaussian
+    models if they are not allowed."""
+    if not has_scores(model) and not (latent and is_latent(model)):
+        others = ", PPCA or FactorAnalysis" if latent else ""
         raise TypeError(
-            f"{what} needs a fitted PCA, PCR, PLSRegression or PLSCanonical as its first argument, got "
-            f"{type(model).__name__}."
+            f"{what} needs a fitted PCA, PCR, PLSRegression{',' if latent else ' or'} PLSCanonical{others} as its "
+            f"first argument, got {type(model).__name__}."
         )
     check_is_fitted(model)
 

@@ -137,8 +137,8 @@ class FactorAnalysis(LatentModel):
     -----
     For complete rows, one pass computes the moments; all further work is p x p algebra and does not depend on n, see
     `lowdim.solvers.Newton`. If there are clearly fewer rows than columns, the rows are kept, and all further work is in
-    proportion to p, see `lowdim.solvers.NewtonCG`. Rows with missing values are fitted by EM, with one pass for each
-    step, see `lowdim.solvers.EM`.
+    proportion to p, see `lowdim.solvers.NewtonCG`. Rows with missing values are fitted by EM, with one pass if
+    they fit into memory, otherwise one for each step, see `lowdim.solvers.EM`.
 
     References
     ----------
@@ -300,8 +300,8 @@ class FactorAnalysis(LatentModel):
         -----
         For complete rows all of this is known from the fit. With missing values, S is the covariance of maximum
         likelihood given the observed entries, as for full information maximum likelihood [1]_, and F is 2 / n times the
-        difference of the log-likelihoods of the observed entries. S is found by EM, with ten to twenty passes over the
-        rows and n p^3 operations for each. If at most p rows have no missing value, it may not be determined, which is
+        difference of the log-likelihoods of the observed entries. S is found by EM, with one pass for rows that
+        fit into memory. If at most p rows have no missing value, it may not be determined, which is
         an error. Rows without any observed entry do not count.
 
         References
@@ -310,8 +310,10 @@ class FactorAnalysis(LatentModel):
            missing data in structural equation models.
         """
         check_is_fitted(self)
-        # Only if the rows of the fit had missing values, EM reads them more than once.
-        if self.solver_ != "em" or self.n_passes_ <= 1:
+        # Only a fit to rows with missing values has no residuals. Files of version 1.0 keep none at all, but EM read
+        # such rows more than once then.
+        missing = self.n_passes_ > 1 or self.__dict__.get("_residual_squares", ()) is None
+        if self.solver_ != "em" or not missing:
             null, squares = (self.__dict__.get(name) for name in ("_null_discrepancy", "_residual_squares"))
             return Misfit(self.total_weight_, self._discrepancy, null, squares)
         if X is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy import special
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -20,6 +21,7 @@ from .._core.devices import moved_to_host
 from .._core.schema import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import (
     ConvergenceWarning,
+    ImputedRangeWarning,
     LowdimWarning,
     MissingValues,
     ResolutionWarning,
@@ -35,20 +37,26 @@ from ..errors import (
 )
 from ..linalg import most_components
 from ..reading.rows import Rows
-from ..selection.choose import eigenvalues_with_missing, loglike_without_components
+from ..selection.choose import (
+    TOO_LARGE_TO_SIMULATE,
+    MissingFits,
+    MissingScorer,
+    eigenvalues_with_missing,
+    varying_rows,
+)
 from ..selection.criteria import penalised_curve
 from ..selection.fold_methods import HeldOutScorer
 from ..selection.parallel_analysis import check_count, seed_of
 from ..selection.rules import RULES, Choice, Rule, rule_of
-from ..selection.scorers import MAX_TRIED
 from ..solvers import latent
 from ..solvers.latent.base import LatentFit, LatentRequest
+from ..solvers.latent.em import EM, patterns_of
 from ..solvers.problem import Plan, Status, repeated_rows, with_passes
 from ..sources.base import Source
 from ..sources.derived import mean_of_results, sum_of_results, with_known_length
 from ..sources.frame import is_spark
 from ..summaries.base import require_nonempty
-from ..summaries.latent import LatentGaussian, Observed, observed_entries, unpack
+from ..summaries.latent import LatentGaussian, observed_entries, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import Model, count_components, unpack_to
@@ -60,6 +68,9 @@ from .spectral import DENSITY_AXES
 
 
 MISSING = ("nan", "unstored")
+#: The observed entries of a row say something about a direction of the latent variables if they explain at least this
+#: share of its variance.
+_SEEN = 1e-10
 
 
 class Posterior(NamedTuple):
@@ -67,6 +78,16 @@ class Posterior(NamedTuple):
 
     mean: Array
     covariance: Array
+
+
+class Distances(NamedTuple):
+    """Squared distances of rows from the mean within the space of the latent variables and outside it, (n,) each, and
+    their degrees of freedom under the model, which depend on the observed entries of each row."""
+
+    t2: np.ndarray
+    q: np.ndarray
+    t2_dof: np.ndarray
+    q_dof: np.ndarray
 
 
 class LatentModel(Model):
@@ -227,7 +248,7 @@ class LatentModel(Model):
             if rule.needs != "folds":
                 fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
                 return fit, with_passes(the_plan, fit.passes)
-            scorer = self._scorer_for_rule(missing=False)
+            scorer = self._scorer_for_rule()
             self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
         except MissingValues as found:
             if not rows.traits.rereadable:
@@ -257,32 +278,47 @@ class LatentModel(Model):
             raise self._needs_complete_rows(rule)
         if not rows.traits.rereadable:
             raise needs_second_reading(f"for n_components={rule.name!r}, since entries are missing")
+        varying_only, varying = varying_rows(rows, request.unstored)
         if rule.with_missing == "likelihood":
-            return self._fit_by_likelihood(rule, rows)
+            return self._fit_by_likelihood(rule, rows, varying_only)
         if rule.with_missing == "folds":
-            tables = (rows.source, None)
-            scorer = self._scorer_for_rule(missing=True)
-            self.choice_, _, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed(), tables)
-            return self._fit_chosen(rows, passes)
+            tables, source = (varying_only.source, None), varying_only.source
+            self.choice_, _, more = apply_cv_rule(self._missing_scorer(), source, rows.weights, self._seed(), tables)
+            return self._fit_chosen(rows, 1 + more)
         options: Any = {"unstored": request.unstored, "seed": self._seed(), **self._eigenvalue_options()}
-        e, passes = eigenvalues_with_missing(rows, **options)
-        self.choice_, _ = chosen_by(rule, e, self._seed())
-        return self._fit_chosen(rows, passes)
+        e, more = eigenvalues_with_missing(varying_only, varying, **options)
+        patterns = patterns_of(varying_only, request.unstored)[0]
+        if patterns is None and "patterns" in rule.options:
+            raise ValueError(f"n_components={rule.name!r}: {TOO_LARGE_TO_SIMULATE}; pass a number, or another rule.")
+        self.choice_, _ = chosen_by(rule, e, self._seed(), patterns=patterns)
+        return self._fit_chosen(rows, 1 + more)
 
-    def _fit_by_likelihood(self, rule: Rule, rows: Rows) -> tuple[LatentFit, Plan]:
-        """Fit rows with missing values with the number of components of the smallest BIC or AIC."""
-        p = rows.shape[1]
-        observed = rows.summarize(Observed(p, unstored=self._latent_request(1).unstored))
-        most = min(self._most_components(min(p - 1, observed.n_rows - 1), p), MAX_TRIED)
-        without = loglike_without_components(observed, not self._eigenvalue_options()["standardize"])
-
-        def fit_k(k: int, before: LatentFit | None) -> tuple[LatentFit, Plan]:
-            return latent.solve(rows, self._latent_request(k), self.solver)
-
-        fits = self._choose_by_likelihood(rule, observed.weight, max(most, 1), without, fit_k)
-        fit, the_plan = fits[at_least_one(self.choice_.k, rule.name) - 1]
-        passes = 1 + sum(each.passes for each, _ in fits)
+    def _fit_by_likelihood(self, rule: Rule, rows: Rows, varying: Rows) -> tuple[LatentFit, Plan]:
+        """Fit rows with missing values with the number of components of the smallest BIC or AIC, which is found from
+        the columns that are `varying`."""
+        fits = MissingFits(varying, self._latent_request, self._count_parameters, self.solver)
+        p, n = varying.shape[1], fits.observed.n_rows
+        most = max(self._most_tried(min(p - 1, n - 1), p), 1)
+        curve = fits.curve(rule.name, most)
+        self.choice_ = Choice(rule.name, int(np.argmin(curve)), curve, self._likelihood_assumes or rule.assumes)
+        if varying is not rows:
+            return self._fit_chosen(rows, 1 + fits.passes)
+        k = at_least_one(self.choice_.k, rule.name)
+        fits.fit(k)
+        # What is found from the components before may be better than what is found without them, or worse.
+        found = [fits.found[k], latent.solve(rows, self._latent_request(k), self.solver)]
+        passes = 1 + fits.passes + found[1][0].passes
+        fit, the_plan = max(found, key=lambda pair: pair[0].loglike[-1])
         return with_passes(fit, passes), with_passes(the_plan, passes)
+
+    def _most_tried(self, upper: int, p: int) -> int:
+        """The largest number of components that rules try for p columns, where `upper` is the number of rows or p."""
+        return upper
+
+    def _missing_scorer(self) -> HeldOutScorer:
+        """The scorer for n_components="cv" if values are missing."""
+        solver = {"solver": self.solver} if isinstance(self.solver, EM) else {}
+        return MissingScorer(self._latent_request, estimator=type(self).__name__, most=self._most_tried, **solver)
 
     def _choose_by_likelihood(
         self, rule: Rule, n: float, most: int, without: float, fit: Callable[..., Any], bound: float | None = None
@@ -330,8 +366,8 @@ class LatentModel(Model):
             check_cv_rows(rows.shape[0])
         return rule
 
-    def _scorer_for_rule(self, *, missing: bool) -> Any:
-        """The scorer that is used for n_components="cv", for rows with or without missing values."""
+    def _scorer_for_rule(self) -> Any:
+        """The scorer that is used for n_components="cv" if the rows are complete."""
         return self.held_out_scorer()
 
     @abstractmethod
@@ -400,6 +436,46 @@ class LatentModel(Model):
 
         return self._map(X, log_density, "score_samples")
 
+    def distances(self, X: Any) -> Distances:
+        """T2 and Q of each row given its observed entries, for `lowdim.inspect.diagnose`.
+
+        Notes
+        -----
+        Let z be the o observed entries of a row less their mean, W (k, o) and Psi their loadings and noise variances,
+        and C = W^T W + Psi their covariance. The posterior mean u = M^{-1} W Psi^{-1} z, with M = I + W Psi^{-1} W^T,
+        has the covariance V = I - M^{-1} under the model, of rank r = min(k, o) unless loadings are zero. Then
+
+            T2 = u^T V^+ u,    Q = (z - W^T f)^T Psi^{-1} (z - W^T f),    f = V^+ u,
+
+        where f are the scores of weighted least squares (Bartlett's). T2 + Q = z^T C^{-1} z, and under the model T2 and
+        Q are independent chi-squares of r and o - r degrees of freedom. For complete rows of PPCA, T2 is
+        sum_k (v_k^T z)^2 / lambda_k over the components v_k, as for PCA with `ddof=0`, and Q is PCA's squared distance
+        to the subspace in units of the noise variance. With `prior="vb"` the loadings are taken as exact.
+
+        One pass, with the operations of `transform` and k^3 more for each row.
+        """
+        check_is_fitted(self)
+        g = self._plug_in()
+
+        def measure(block: Array) -> Array:
+            entries = observed_entries(block, self.missing == "unstored")
+            u, covariance, _ = g.expect(entries)
+            xp = namespace(u)
+            C = xp.permute_dims(unpack(covariance, g.k), (2, 0, 1))
+            values, vectors = xp.linalg.eigh(xp.eye(g.k, dtype=C.dtype, device=device(C)) - C)
+            # What the observed entries say nothing about has no variance; rounding errors of it are cut off.
+            seen = values > _SEEN
+            along = xp.sum(vectors * u.T[:, :, None], axis=1)
+            scaled = xp.where(seen, along, xp.zeros_like(along)) / xp.where(seen, values, xp.ones_like(values))
+            f = xp.sum(vectors * scaled[:, None, :], axis=2).T
+            rank = xp.sum(astype(seen, u.dtype), axis=1)
+            left = entries.across(xp.ones_like(g.noise)[None, :])[0, :] - rank
+            t2, q = xp.sum(scaled * along, axis=1), entries.misfit(g.loadings, f, g.noise)
+            return xp.stack([t2, xp.where(left > 0.5, q, xp.zeros_like(q)), rank, left], axis=1)
+
+        found = to_numpy(compute_lazy(self._map(X, measure, "distances"))).astype(np.float64)
+        return Distances(*found.T)
+
     def score(self, X: Any, y: Any = None) -> float:
         """Average log-density of the rows of `X`."""
         X, _ = self._by_name(X, y, fitted=True)
@@ -427,6 +503,8 @@ class LatentModel(Model):
         n_draws: int | None = None,
         refit: bool = False,
         random_state: Any = None,
+        lower: Any = None,
+        upper: Any = None,
     ) -> Any:
         """`X` with missing values replaced by their expectations given the observed entries of the row, or drawn.
 
@@ -444,6 +522,9 @@ class LatentModel(Model):
             replacement. `X` must be the rows of the fit, without weights.
         random_state : int, Generator, RandomState or None
             Seed of the draws; None is that of the model.
+        lower, upper : number, array of shape (n_features,), or dict from names of columns to numbers, optional
+            Bounds of the missing values, such as 0 for a length; NaN, or a column that is not named, for none. Observed
+            entries are left as they are.
 
         Returns
         -------
@@ -462,44 +543,78 @@ class LatentModel(Model):
         imputation, at the price of one fit for each draw. With `prior="vb"`, loadings and means are drawn from their
         posterior, without a refit; the noise variance is not.
 
+        With bounds, expectations and standard deviations are those of the normal distribution N(m, s^2) of an entry,
+        truncated to [a, b] [2]_: with alpha = (a - m) / s, beta = (b - m) / s, the standard normal density phi and
+        distribution function Phi, and Z = Phi(beta) - Phi(alpha),
+
+            m + s d,  s^2 (1 + (alpha phi(alpha) - beta phi(beta)) / Z - d^2),  d = (phi(alpha) - phi(beta)) / Z.
+
+        Several missing entries of a row are truncated one by one. A draw, however, takes all of them jointly, again and
+        again until all are within their bounds; if a hundred draws are not, what is outside is drawn from the truncated
+        distribution of e given u. The fit itself knows nothing of bounds. Without bounds, there is an
+        `ImputedRangeWarning` if values below zero are filled in where no observed entry of `X` is below zero, although
+        at least three of them would be if the column were Gaussian.
+
         One pass over the rows, or with `refit` those of a fit and one more for each draw; memory for the results.
 
         References
         ----------
         .. [1] Honaker, King (2010), What to do about missing values in time-series cross-section data.
+        .. [2] Johnson, Kotz, Balakrishnan (1994), Continuous univariate distributions, volume 1, section 13.10.1.
         """
         check_is_fitted(self)
+        bounds = self._bounds(lower, upper)
         if n_draws is not None:
             if return_std:
                 raise ValueError("return_std=True is for expectations; the spread of the n_draws draws tells the same.")
-            draws = draw_imputations(self, X, n_draws, refit, random_state)
+            draws = draw_imputations(self, X, n_draws, refit, random_state, bounds)
             return framed_draws(self, draws, self._row_names, X)
         if refit or random_state is not None:
             name = "refit" if refit else "random_state"
             raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")
-        filled = results(self._imputation_maps(X, return_std))
+        seen: list[np.ndarray] = []
+        filled = results(self._imputation_maps(X, return_std, bounds, seen))
         if is_spark(filled):
             return filled
+        self._warn_of_negative(seen)
         p = self.n_features_in_
         parts = (filled[:, :p], filled[:, p:]) if return_std else (filled,)
         found = tuple(framed(self, part, self._row_names, X) for part in parts)
         return found if return_std else found[0]
 
     def impute_to(
-        self, X: Any, path: Any, *, return_std: bool = False, keep: Sequence[str] = (), overwrite: bool = False
+        self,
+        X: Any,
+        path: Any,
+        *,
+        return_std: bool = False,
+        lower: Any = None,
+        upper: Any = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
     ) -> str:
         """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x1, x2, ...).
 
         With `return_std`, standard deviations follow, in columns whose names end with "_std". Draws are not written:
         they belong to analyses of tables in memory. For `path`, `keep` and `overwrite` see `transform_to`.
         """
-        maps = partial(self._imputation_maps, return_std=return_std)
-        return self._write(maps, X, path, "impute_to", keep, overwrite, self._wanted())
+        check_is_fitted(self)
+        seen: list[np.ndarray] = []
+        maps = partial(self._imputation_maps, return_std=return_std, bounds=self._bounds(lower, upper), seen=seen)
+        written = self._write(maps, X, path, "impute_to", keep, overwrite, self._wanted())
+        self._warn_of_negative(seen)
+        return written
 
-    def _imputation_maps(self, X: Any, return_std: bool = False) -> Maps:
-        """The maps that `impute` applies to its arguments; standard deviations lie beside the imputed values."""
+    def _imputation_maps(
+        self, X: Any, return_std: bool = False, bounds: Bounds | None = None, seen: list[np.ndarray] | None = None
+    ) -> Maps:
+        """The maps that `impute` applies to its arguments; standard deviations lie beside the imputed values.
+
+        Without bounds, `seen` gets for each block in main memory the numbers of entries of each column that are
+        observed and negative, observed, and filled in and negative.
+        """
         unstored = self.missing == "unstored"
-        tables = self._gaussian.predictive_tables() if return_std else None
+        tables = self._gaussian.predictive_tables() if return_std or bounds is not None else None
 
         def names() -> list[str]:
             columns = list(self._row_names())
@@ -511,16 +626,57 @@ class LatentModel(Model):
             xp = namespace(u)
             known = entries.known()
             guess = self._gaussian.mean + self._gaussian.scale * (u.T @ self._gaussian.loadings)
-            filled = xp.where(known, entries.values(), guess)
-            if return_std:
+            if tables is not None:
                 sd = xp.sqrt(self._gaussian.predictive_terms(u, covariance).T @ tables)
+                guess, sd = (guess, sd) if bounds is None else bounds.moments(guess, sd)
+            filled = xp.where(known, entries.values(), guess)
+            if bounds is None and seen is not None and isinstance(filled, np.ndarray):
+                below = np.sum(known & (filled < 0.0), axis=0)
+                seen.append(np.stack([below, np.sum(known, axis=0), np.sum(~known & (filled < 0.0), axis=0)]))
+            if return_std:
                 filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
             return astype(filled, block.dtype)
 
         fill.replaces_rows = True  # type: ignore[attr-defined] # see `map_rows`
         return [self._row_map(X, fill, "impute", names)]
 
-    def impute_at(self, X: Any, rows: Any, columns: Any, *, return_std: bool = False) -> Any:
+    def _bounds(self, lower: Any, upper: Any) -> Bounds | None:
+        """The bounds of missing values; None if there are none."""
+        ends = [_bound(value, name, self) for value, name in ((lower, "lower"), (upper, "upper"))]
+        if all(end is None for end in ends):
+            return None
+        nothing = np.full(self.n_features_in_, np.nan)
+        both = zip((nothing if end is None else end for end in ends), _NONE, strict=True)
+        low, high = (np.where(np.isnan(end), none, end) for end, none in both)
+        if np.any(low >= high):
+            j = int(np.argmax(low >= high))
+            raise ValueError(f"lower must be below upper, got {low[j]:g} and {high[j]:g} for {self._row_names()[j]}.")
+        return Bounds(low, high)
+
+    def _warn_of_negative(self, seen: list[np.ndarray]) -> None:
+        """Warn of negative values that were filled in where no observed entry is negative, although several would be if
+        the column were Gaussian: then zero is a bound, and not just below the smallest entry."""
+        if not seen:
+            return
+        negative, observed, below = np.sum(seen, axis=0)
+        g = self._gaussian
+        sd = np.sqrt(np.sum(to_numpy(g.loadings) ** 2, axis=0) + to_numpy(g.noise)) * to_numpy(g.scale)
+        expected = observed * special.ndtr(-to_numpy(g.mean) / sd)
+        columns = np.flatnonzero((negative == 0) & (below > 0) & (expected >= _SEVERAL))
+        if len(columns):
+            names = ", ".join(str(self._row_names()[j]) for j in columns[:_NAMED])
+            more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
+            n = int(below[columns].sum())
+            warn_user(
+                f"{n} missing {'values' if n > 1 else 'value'} of {names}{more} {'were' if n > 1 else 'was'} filled in "
+                "below zero, where no observed entry is. If they cannot be negative, pass bounds, such as lower=0 for "
+                "all columns or lower={name: 0} for some, or fit logarithms.",
+                ImputedRangeWarning,
+            )
+
+    def impute_at(
+        self, X: Any, rows: Any, columns: Any, *, return_std: bool = False, lower: Any = None, upper: Any = None
+    ) -> Any:
         """Expectations of single entries given the observed entries of their rows, as in `impute`.
 
         Parameters
@@ -530,8 +686,11 @@ class LatentModel(Model):
             The rows and columns of the entries.
         return_std : bool
             Whether to return the standard deviations of the entries as well.
+        lower, upper : optional
+            Bounds of the entries, as for `impute`.
         """
         check_is_fitted(self)
+        bounds = self._bounds(lower, upper)
         i, j = np.asarray(rows), np.asarray(columns)
         if i.shape != j.shape or i.ndim != 1 or (i.size and (i.dtype.kind not in "iu" or j.dtype.kind not in "iu")):
             raise ValueError(
@@ -543,7 +702,7 @@ class LatentModel(Model):
 
         def expect(block: Array) -> Array:
             u, covariance, _ = self._expect(block)
-            return namespace(u).concat([u, covariance]).T if return_std else u.T
+            return namespace(u).concat([u, covariance]).T if return_std or bounds is not None else u.T
 
         g = self._gaussian
         found = self._map(X, expect, "impute_at")
@@ -556,11 +715,13 @@ class LatentModel(Model):
         guess = xp.take(g.mean, column) + xp.take(g.scale, column) * xp.sum(
             u * xp.take(g.loadings, column, axis=1), axis=0
         )
-        if not return_std:
+        if not return_std and bounds is None:
             return astype(guess, self._dtype)
         tables = xp.take(g.predictive_tables(), column, axis=1)
-        variance = xp.sum(g.predictive_terms(u, covariance) * tables, axis=0)
-        return astype(guess, self._dtype), astype(xp.sqrt(variance), self._dtype)
+        sd = xp.sqrt(xp.sum(g.predictive_terms(u, covariance) * tables, axis=0))
+        if bounds is not None:
+            guess, sd = Bounds(bounds.low[j], bounds.high[j]).moments(guess, sd)
+        return (astype(guess, self._dtype), astype(sd, self._dtype)) if return_std else astype(guess, self._dtype)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Rows drawn from the fitted model."""
@@ -597,14 +758,79 @@ def _add_diagonal(A: Array, diagonal: Array) -> Array:
     return A + xp.eye(A.shape[0], dtype=A.dtype, device=device(A)) * diagonal[None, :]
 
 
+# Bounds of missing entries: truncated normal distributions.
+
+
+#: What stands for no bound, below and above.
+_NONE = (-math.inf, math.inf)
+#: At most so many columns are named in a warning.
+_NAMED = 5
+#: Zero is a bound of a column if no entry is negative, and so many would be if it were Gaussian.
+_SEVERAL = 3.0
+
+
+class Bounds(NamedTuple):
+    """Intervals in which entries lie, one for each column (or entry)."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    def moments(self, mean: Array, sd: Array) -> tuple[Array, Array]:
+        """Means and standard deviations of normal variables, given that they lie within the bounds."""
+        m, s = to_numpy(mean), to_numpy(sd)
+        a, b = (self.low - m) / s, (self.high - m) / s
+        # The tails are computed below zero, where they lose no digits.
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            flip = np.where(a + b > 0.0, -1.0, 1.0)
+            a, b = np.where(flip > 0, a, -b), np.where(flip > 0, b, -a)
+            log_b = special.log_ndtr(b)
+            log_z = log_b + np.log1p(-np.exp(special.log_ndtr(a) - log_b))
+            at_a, at_b = (np.exp(-0.5 * end * end - 0.5 * math.log(2 * math.pi) - log_z) for end in (a, b))
+            d = at_a - at_b
+            ends = (np.where(np.isfinite(end), end * at, 0.0) for end, at in ((a, at_a), (b, at_b)))
+            variance = np.clip(1.0 + next(ends) - next(ends) - d * d, 0.0, 1.0)
+        found = np.clip(m + s * flip * d, self.low, self.high)
+        return asarray_like(found, mean, dtype=mean.dtype), asarray_like(s * np.sqrt(variance), sd, dtype=sd.dtype)
+
+    def draw(self, mean: np.ndarray, sd: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """Normal variables, given that they lie within the bounds, by the inverse of their distribution function."""
+        a, b = (self.low - mean) / sd, (self.high - mean) / sd
+        flip = np.where(a > 0.0, -1.0, 1.0)
+        a, b = np.where(flip > 0, a, -b), np.where(flip > 0, b, -a)
+        below, above = special.ndtr(a), special.ndtr(b)
+        z = special.ndtri(below + random.random(mean.shape) * (above - below))
+        return np.clip(mean + sd * flip * np.clip(z, a, b), self.low, self.high)
+
+
+def _bound(value: Any, name: str, model: Any) -> np.ndarray | None:
+    """A bound as an array with a number for each column, or None."""
+    if value is None:
+        return None
+    p = model.n_features_in_
+    if isinstance(value, Mapping):
+        names, found = list(model._row_names()), np.full(p, np.nan)
+        unknown = [key for key in value if key not in names]
+        if unknown:
+            raise ValueError(f"{name} names {unknown[0]!r}, which is not one of the {p} columns of the fit.")
+        for key, number in value.items():
+            found[names.index(key)] = number
+        return found
+    found = np.asarray(value, dtype=np.float64)
+    if found.shape not in ((), (p,)):
+        raise ValueError(f"{name} must be a number, one for each of {p} columns, or a dict, got shape {found.shape}.")
+    return np.broadcast_to(found, (p,)).copy()
+
+
 # Draws of missing entries from their distribution given the observed entries, for multiple imputation.
 
 
-#: How often rows are drawn until each column has an observed entry among them.
+#: How often rows are drawn until each column has an observed entry among them, or until all bounds are kept.
 _TRIES = 100
 
 
-def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state: Any) -> Array:
+def draw_imputations(
+    model: Any, X: Any, n_draws: Any, refit: Any, random_state: Any, bounds: Bounds | None = None
+) -> Array:
     """Rows with their missing entries drawn `n_draws` times, (n_draws, n, p); see `LatentModel.impute`."""
     if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral) or n_draws < 1:
         raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1, or None.")
@@ -635,6 +861,8 @@ def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state:
             at = _fit_of_sample(model, source, known, random) if refit else draw_parameters(g, random)
             means, covariances = _read(model, source, at)
         draw[:] = np.where(known, values, draw_rows(at, means, covariances, random))
+        if bounds is not None:
+            _redraw(draw, known, at, means, covariances, bounds, random)
     return asarray_like(draws, g.mean, dtype=source.dtype)
 
 
@@ -646,6 +874,37 @@ def draw_rows(g: LatentGaussian, means: np.ndarray, covariances: np.ndarray, ran
     u = means + np.einsum("nij,nj->ni", roots, random.standard_normal((n, k)))
     e = random.standard_normal((n, p)) * np.sqrt(to_numpy(g.noise))
     return to_numpy(g.mean) + to_numpy(g.scale) * (u @ to_numpy(g.loadings) + e)
+
+
+def _redraw(
+    draw: np.ndarray,
+    known: np.ndarray,
+    g: LatentGaussian,
+    means: np.ndarray,
+    covariances: np.ndarray,
+    bounds: Bounds,
+    random: np.random.Generator,
+) -> None:
+    """Draw rows again, in place, until their missing entries are within the bounds; see `LatentModel.impute`."""
+
+    def outside(rows: np.ndarray) -> np.ndarray:
+        return ~known[rows] & ((draw[rows] < bounds.low) | (draw[rows] > bounds.high))
+
+    rows = np.arange(len(draw))
+    for _ in range(_TRIES):
+        rows = rows[outside(rows).any(axis=1)]
+        if not len(rows):
+            return
+        again = draw_rows(g, means[rows], covariances[rows], random)
+        draw[rows] = np.where(known[rows], draw[rows], again)
+    wrong = outside(rows)
+    u = means[rows] + np.einsum(
+        "nij,nj->ni", np.linalg.cholesky(covariances[rows]), random.standard_normal((len(rows), g.k))
+    )
+    scale = to_numpy(g.scale)
+    guess = to_numpy(g.mean) + scale * (u @ to_numpy(g.loadings))
+    sd = np.broadcast_to(np.sqrt(to_numpy(g.noise)) * scale, guess.shape)
+    draw[rows] = np.where(wrong, bounds.draw(guess, sd, random), draw[rows])
 
 
 def draw_parameters(g: LatentGaussian, random: np.random.Generator) -> LatentGaussian:

@@ -51,9 +51,9 @@ def eigenvalues_for(rule: Rule, spectrum: Spectrum, ddof: int) -> Eigenvalues:
     return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e
 
 
-def chosen_by(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
+def chosen_by(rule: Rule, e: Eigenvalues, seed: int, **options: Any) -> tuple[Choice, int]:
     """The choice of a rule that uses eigenvalues, and the number of components of the model, which is at least one."""
-    found = apply_rule(rule, e, {"seed": seed})
+    found = apply_rule(rule, e, {"seed": seed, **options})
     if found.k is None:
         raise ValueError(f"n_components={rule.name!r}: {found.note}; pass a number, or another rule.")
     return found, at_least_one(found.k, rule.name)

@@ -13,7 +13,7 @@ from .._core.schema import Numbers, Real
 from ..errors import bad_weights, choice
 from ..linalg import signs
 from ..reading.rows import Rows
-from ..selection.choose import MissingScorer
+from ..selection.choose import ppca_parameters
 from ..selection.criteria import Eigenvalues
 from ..selection.fold_methods import HeldOutScorer
 from ..selection.rules import Rule, RuleName
@@ -165,9 +165,7 @@ class PPCA(LatentModel):
             )
         return rule
 
-    def _scorer_for_rule(self, *, missing: bool) -> Any:
-        if missing:
-            return MissingScorer(bool(self.standardize), self._seed(), self.missing == "unstored")
+    def _scorer_for_rule(self) -> Any:
         return SpectralScorer(bool(self.standardize))
 
     @property
@@ -263,7 +261,7 @@ class PPCA(LatentModel):
         return {"standardize": bool(self.standardize), "ddof": 0}
 
     def _count_parameters(self, k: int, p: int) -> int:
-        return p * k - k * (k - 1) // 2 + 1 + p
+        return ppca_parameters(k, p)
 
 
 def _able() -> dict[str, type[LatentSolver]]:

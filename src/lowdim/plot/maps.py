@@ -10,7 +10,7 @@ from .. import inspect
 from .._core.arrays import asarray_like
 from ..errors import choice, not_one_for_each_row
 from ..inspect.diagnostics import categories, diagnose, ellipse, hull
-from ..inspect.tables import has_loadings, has_scores
+from ..inspect.tables import has_loadings, has_scores, is_latent
 from ..selection.parallel_analysis import check_level
 from ..sources.opening import by_name, row_labels
 from . import axes
@@ -353,7 +353,7 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
 _FARTHEST = 200
 
 
-@shows("T2 and Q", has("scores", "reconstruction_error", "tail_"))
+@shows("T2 and Q", lambda model: has("scores", "reconstruction_error", "tail_")(model) or is_latent(model))
 def outliers(
     model: Any,
     X: Any,
@@ -368,7 +368,7 @@ def outliers(
 
     Parameters
     ----------
-    model : fitted PCA, PCR or PLS
+    model : fitted PCA, PCR, PLS, PPCA or FactorAnalysis
     X : rows
     alpha : float
         The fraction of usual rows above each limit.
@@ -388,7 +388,8 @@ def outliers(
     Notes
     -----
     T2 is the squared distance from the mean within the subspace, in units of the variances; Q is the squared distance
-    to the subspace. Of more than 10,000 rows, 10,000 are drawn, among them the 200 farthest.
+    to the subspace. If rows of PPCA or FactorAnalysis have missing entries, so that each has its own limits, T2 and Q
+    are drawn in units of these. Of more than 10,000 rows, 10,000 are drawn, among them the 200 farthest.
 
     Examples
     --------
@@ -402,22 +403,25 @@ def outliers(
     """
     shown = RowsShown(model, X, labels=True if labels is None else labels, sample_weight=sample_weight)
     found = diagnose(model, shown.X, alpha=alpha, new_rows=new_rows, sample_weight=shown.sample_weight)
-    t2, q = axes.numbers_of(found.t2), axes.numbers_of(found.q)
+    t2, q, t2_limit, q_limit = axes.numbers_of(found.t2), axes.numbers_of(found.q), found.t2_limit, found.q_limit
+    unit = ""
+    if isinstance(t2_limit, np.ndarray) or isinstance(q_limit, np.ndarray):
+        t2, q, t2_limit, q_limit, unit = t2 / t2_limit, q / q_limit, 1.0, 1.0, "of its row"
     points = shown.place(np.column_stack([t2, q]))
-    beyond = (t2 > found.t2_limit) | (q > found.q_limit)
+    beyond = (t2 > t2_limit) | (q > q_limit)
     # The farthest rows are always drawn.
-    far = np.argsort(-np.maximum(t2 / found.t2_limit, q / found.q_limit), kind="stable")[: int(beyond.sum())]
+    far = np.argsort(-np.maximum(t2 / t2_limit, q / q_limit), kind="stable")[: int(beyond.sum())]
     rows = axes.thinned(len(t2), far[:_FARTHEST])
     ax = make_axes(ax)
     kinds = (("usual", ~beyond), (f"beyond a limit: {int(beyond.sum()):,} of {len(t2):,} rows", beyond))
     for i, (name, where) in enumerate(kinds):
         ax.scatter(*points[rows[where[rows]]].T, label=name, **axes.series(i), **axes.point_style(len(rows)))
-    axes.reference_line(ax, found.t2_limit, vertical=True)
-    axes.reference_line(ax, found.q_limit)
-    ax.set_xlabel(f"T2, distance within the subspace (limit {found.t2_limit:.3g})")
-    ax.set_ylabel(f"Q, distance to the subspace (limit {found.q_limit:.3g})")
-    ax.set_xlim(0.0, max(float(t2.max()), found.t2_limit) * 1.08)
-    ax.set_ylim(0.0, max(float(q.max()), found.q_limit) * 1.08)
+    axes.reference_line(ax, t2_limit, vertical=True)
+    axes.reference_line(ax, q_limit)
+    ax.set_xlabel(f"T2, distance within the subspace ({_limit(t2_limit, unit)})")
+    ax.set_ylabel(f"Q, distance to the subspace ({_limit(q_limit, unit)})")
+    ax.set_xlim(0.0, max(float(t2.max()), t2_limit) * 1.08)
+    ax.set_ylim(0.0, max(float(q.max()), q_limit) * 1.08)
     axes.legend(ax)
     remarks = axes.some_of(len(rows), len(t2))
     axes.note(ax, remarks)
@@ -428,6 +432,10 @@ def outliers(
         placed = axes.place_labels(ax, points[rows], shown.labels[rows], order=order)
         axes.note(ax, remarks + axes.some_of(placed, len(order), "labels fit"))
     return ax
+
+
+def _limit(limit: float, unit: str) -> str:
+    return f"in units of the limit {unit}" if unit else f"limit {limit:.3g}"
 
 
 # Columns as arrows: biplot and correlation circle.

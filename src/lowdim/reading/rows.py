@@ -250,6 +250,7 @@ class Rows:
         self.first_pass = first_pass
         #: The last summary of mean and scatter, if it is small: a model may keep it, to go on with further rows.
         self.small_summary: ScatterSummary | None = None
+        self._kept: dict[type[Summary], Any] = {}
 
     def summarize(self, summary: S) -> S:
         """One pass over the rows."""
@@ -258,6 +259,15 @@ class Rows:
         if isinstance(found, ScatterSummary) and found.n_features <= _SMALL_SUMMARY:
             self.small_summary = found
         return found
+
+    def summarize_once(self, summary: S) -> tuple[S, int]:
+        """The same, and the number of passes, none if a summary of this class with the same parameters was asked for
+        before: it is kept, for several fits to the same rows."""
+        known = self._kept.get(type(summary))
+        if known is not None and all(getattr(known, name) == getattr(summary, name) for name in summary.parameters):
+            return known, 0
+        self._kept[type(summary)] = found = self.summarize(summary)
+        return found, 1
 
     def map(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the rows; the result has one row for each."""

@@ -15,6 +15,7 @@ from scipy.spatial.distance import squareform
 from scipy.stats import norm
 
 from .._core.arrays import to_numpy
+from ..errors import ImputedRangeWarning, without_warnings
 from ..inspect.diagnostics import checked_image_shape
 from ..summaries.base import union
 from ..table import Table
@@ -440,7 +441,9 @@ class Correlations:
             scatter = _scatter(a.values[:, among], a.opened.weights)
         else:
             sample = a.first.sample[:, a.used]
-            scatter = _scatter(sample if a.filled is None else a.filled.model.impute(sample))[np.ix_(among, among)]
+            with without_warnings(ImputedRangeWarning):
+                complete = sample if a.filled is None else a.filled.model.impute(sample)
+            scatter = _scatter(complete)[np.ix_(among, among)]
         mean, deviation = a.first.mean[a.used[among]], np.sqrt(np.diagonal(scatter))
         # A column that does not vary is correlated with none.
         deviation = np.where(deviation > 0, deviation, 1.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from ..errors import ConvergenceWarning, without_warnings
+from ..errors import ConvergenceWarning, ImputedRangeWarning, without_warnings
 from ..models.ppca import PPCA
 from ..solvers.latent.em import EM
 from ..table import Table
@@ -260,9 +260,11 @@ _CHOSEN_FROM, _FITTED_TO = 2_000, 20_000
 _TRIED = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30)
 #: The share of the observed entries that are hidden, at most so many. If there are few of them, others are hidden in
 #: further rounds, until there are about as many as the third number.
-_HIDDEN, _MOST_HIDDEN, _ENOUGH, _ROUNDS = 0.05, 5_000, 400, 5
+_HIDDEN, _MOST_HIDDEN, _ENOUGH, _ROUNDS = 0.05, 1_000, 400, 5
 #: Fits that are compared, without further starts, and to an accuracy that is enough to compare them.
 _QUICK = EM(tol=1e-4, max_iter=200, n_init=0)
+#: With the prior, components that the rows do not support shrink: without structure, means are filled in.
+_WITH_PRIOR: dict[str, Any] = {"prior": "vb"}
 #: In columns with fewer observed entries, none is hidden.
 _FEWEST_OBSERVED = 10
 #: Half the width of an interval of 95%, in standard deviations.
@@ -325,11 +327,13 @@ class Filled:
         self.model = self._fit(rows, counts, k)
         #: The number of rows that the model was fitted to, and whether these are all.
         self.fitted_to, self.all_rows = len(some), len(some) == a.n
-        filled, spread = (np.asarray(part) for part in self.model.impute(X, return_std=True))
+        # Values below zero are told in words.
+        with without_warnings(ImputedRangeWarning):
+            filled, spread = (np.asarray(part) for part in self.model.impute(X, return_std=True))
         i, j = np.nonzero(np.isnan(X))
         #: The entries that were filled in; if the rows are not in memory, those of the sample.
         self.entries = Entries(i, j, filled[i, j], spread[i, j])
-        self.hidden = self._hide(rows, counts, k, "auto", 1)
+        self.hidden = self._hide(rows, counts, k, _WITH_PRIOR, 1)
         #: All rows, filled in, if they are in memory.
         self.completed = filled if a.opened.held else None
 
@@ -339,7 +343,8 @@ class Filled:
         most = max(1, min(X.shape[1] - 1, len(X) - 1))
         found: dict[int, float] = {}
         for k in (k for k in _TRIED if k <= most):
-            hidden = self._hide(X, weights, k, _QUICK, 0)
+            # Without the prior, since fits by pattern are quick, and hidden entries tell which number is too large.
+            hidden = self._hide(X, weights, k, {"solver": _QUICK}, 0)
             if hidden is None:
                 return 1, []
             found[k] = hidden.log_density
@@ -347,15 +352,16 @@ class Filled:
                 break
         return max(found, key=lambda tried: found[tried]), list(found)
 
-    def _fit(self, X: np.ndarray, weights: np.ndarray | None, k: int, solver: Any = "auto") -> PPCA:
+    def _fit(self, X: np.ndarray, weights: np.ndarray | None, k: int, options: dict[str, Any] = _WITH_PRIOR) -> PPCA:
         """The model with k components."""
-        # With the prior, components that the rows do not support shrink: without structure, means are filled in.
-        model = PPCA(k, prior="vb", standardize=self.standardize, solver=solver, random_state=self.seed)
+        model = PPCA(k, standardize=self.standardize, random_state=self.seed, **options)
         # A fit that stopped early fills in a little worse, and the hidden entries tell how well it does.
         with without_warnings(ConvergenceWarning):
             return model.fit(X, sample_weight=weights)
 
-    def _hide(self, X: np.ndarray, weights: np.ndarray | None, k: int, solver: Any, which: int) -> Hidden | None:
+    def _hide(
+        self, X: np.ndarray, weights: np.ndarray | None, k: int, options: dict[str, Any], which: int
+    ) -> Hidden | None:
         """Hide observed entries at random, fit the model without them, and fill them in; None if there are too few.
 
         Different entries are hidden for each `which`.
@@ -379,7 +385,7 @@ class Filled:
             empty, before = (np.count_nonzero(np.isnan(table).all(axis=1)) for table in (left, X))
             if not np.all(varies) or empty != before:
                 continue
-            model = self._fit(left, weights, k, solver)
+            model = self._fit(left, weights, k, options)
             guess, spread = (np.asarray(part) for part in model.impute_at(left, rows, columns, return_std=True))
             means = np.nanmean(left, axis=0)
             found.append((rows, columns, guess, spread, X[rows, columns], means[columns], self.deviation[columns]))

@@ -15,20 +15,20 @@ import numpy as np
 from .. import summaries
 from .._core.arrays import asarray_like, namespace, to_numpy
 from .._core.threads import check_stop
-from ..errors import MissingValues, UndeterminedCovariance, constant_with_missing, missing_after_reading, no_variance
-from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolution
-from ..reading.map import map_rows
+from ..errors import MissingValues, UndeterminedCovariance, missing_after_reading, never_observed, no_variance
+from ..linalg import FLOAT32_EPS, FLOAT64_EPS, is_constant, rank_cut, require_rows, resolution
 from ..reading.rows import Rows
 from ..reading.summarize import check_weights, weights_for
 from ..solvers import latent, spectra
 from ..solvers.latent.base import LatentFit, LatentRequest
-from ..solvers.latent.em import EM
-from ..solvers.problem import Job, Request, Status
+from ..solvers.latent.em import EM, mean_log_density, observed_of, patterns_of, reached_by_components
+from ..solvers.problem import Job, Plan, Request, Status
 from ..solvers.spectra.covariance import Covariance, Triangle
 from ..sources.base import Source
-from ..sources.derived import count_positive, mean_of_results, sum_of, with_known_length
+from ..sources.beside import ColumnsSource
+from ..sources.derived import count_positive, sum_of, with_known_length
 from ..sources.opening import by_name, open_source
-from ..summaries.latent import LatentGaussian, Observed, observed_entries
+from ..summaries.latent import LatentGaussian, Observed
 from ..summaries.moments import Columns, Moments
 from .criteria import Eigenvalues, penalised_curve
 from .cross_validation import CrossValidation, CrossValidator, NoFoldSummaries
@@ -45,6 +45,8 @@ A = TypeVar("A")
 _MATRIX_UP_TO = 1024
 #: PPCA keeps the noise variance above this fraction of the average variance.
 _FLOOR = 1e-10
+#: Up to so many columns, cross-validation of PPCA with missing values tries all numbers of components.
+_ALL_UP_TO = 64
 #: Fits of cross-validation: without further starts, and to an accuracy that is enough to compare scores.
 _QUICK = EM(tol=1e-4, max_iter=200, n_init=0)
 
@@ -111,10 +113,12 @@ def choose_n_components(
     the rows are used instead.
 
     Rows with missing values: "bic" and "aic" compare fits of PPCA by EM with 0, 1, 2, ... components, until three fits
-    in a row are no better than the best so far; "cv" fits PPCA to the rows outside each fold, and scores the observed
-    entries of the fold; "proportion", "kaiser", "broken-stick", "elbow" and "map" use the maximum-likelihood
-    covariance, given the observed entries. The others are derived for complete rows, and their note says so. Each step
-    of EM is a pass over the rows.
+    in a row are no better than the best so far, and neither is any larger number of components after one step of EM;
+    "cv" fits PPCA to the rows outside each fold, and scores the observed entries of the fold; "proportion", "kaiser",
+    "broken-stick", "elbow" and "map" use the maximum-likelihood covariance, given the observed entries, and so does
+    "parallel", with simulated rows that have the same missing entries. The others are derived for complete rows, and
+    their note says so. Rows that fit into memory are read once and grouped by their pattern of missing entries;
+    otherwise, each step of EM is a pass over them.
 
     Examples
     --------
@@ -164,11 +168,7 @@ def choose_n_components(
         return choices
     if not center:
         raise ValueError("center=False is for complete rows: the models of rows with missing values have a mean.")
-    validator: CrossValidator | str = ""
-    if by_folds:
-        missing_scorer = MissingScorer(request.standardize, seed)
-        validator = _validator(missing_scorer, rows.source, cv, rows.weights, seed, (rows.source, None))
-    return _choose_with_missing(rows, asked, validator, options, request)
+    return _choose_with_missing(rows, asked, cv, options, request)
 
 
 def _find_rules(rules: Any) -> list[Rule]:
@@ -297,9 +297,10 @@ def _validator(
 
 # The rules for rows with missing values.
 #
-# What a rule needs is found from the observed entries: the maximum-likelihood covariance, likelihoods of PPCA with
-# 0, 1, 2, ... components, or likelihoods of held-out rows. Rules that compare with the eigenvalues of noise are derived
-# for complete rows, and are not available.
+# What a rule needs is found from the observed entries: the maximum-likelihood covariance, likelihoods of models with
+# 0, 1, 2, ... components, or likelihoods of held-out rows. Rows are grouped by their pattern of missing entries once
+# for all rules (`patterns_of`). Rules that compare with asymptotic eigenvalues of noise are derived for complete rows,
+# and are not available.
 
 
 def complete_or_missing(
@@ -319,153 +320,195 @@ def complete_or_missing(
     return Rows(with_known_length(source, f"{purpose}, since entries are missing"), weights), None
 
 
+def varying_rows(rows: Rows, unstored: bool = False) -> tuple[Rows, np.ndarray]:
+    """The rows without the columns whose observed entries are all the same, and which columns vary."""
+    observed = observed_of(rows, unstored)[0]
+    count, squares, mean = (to_numpy(a) for a in (observed.count, observed.squares, observed.mean))
+    if not np.all(count > 0.0):
+        raise never_observed([int(j) for j in np.flatnonzero(count == 0.0)], rows.names)
+    varying = ~is_constant(np.sqrt(squares / count), mean)
+    if not varying.any():
+        raise no_variance("choosing how many components to keep")
+    if varying.all():
+        return rows, varying
+    source = ColumnsSource(rows.source, [int(j) for j in np.flatnonzero(varying)])
+    return Rows(source, rows.weights, rows.progress), varying
+
+
 def eigenvalues_with_missing(
-    rows: Rows, *, standardize: bool, ddof: int, unstored: bool = False, seed: int = 0
+    rows: Rows, varying: np.ndarray, *, standardize: bool, ddof: int, unstored: bool = False, seed: int = 0
 ) -> tuple[Eigenvalues, int]:
     """The eigenvalues of the covariance of maximum likelihood, and the passes that they took.
 
-    Raises an `UndeterminedCovariance` if there is no such covariance.
+    `rows` hold the columns that are `varying`. Raises an `UndeterminedCovariance` if there is no such covariance.
     """
     found = latent.saturated(rows, unstored=unstored, seed=seed)
-    return _from_covariance(found.covariance, found.weight, standardize, ddof), found.passes
-
-
-def loglike_without_components(observed: Observed, tied: bool) -> float:
-    """The log-likelihood of the observed entries if columns are independent, with one variance for all if `tied`.
-
-    A variance of zero, for which there is no largest likelihood, is an error.
-    """
-    count, variances = _variances(observed, tied)
-    constant = np.flatnonzero(variances <= 0.0)
-    if len(constant) == len(variances):
-        raise no_variance("a model with noise")
-    if len(constant):
-        names = None if observed.names is None else [str(name) for name in observed.names]
-        raise constant_with_missing([int(j) for j in constant], names)
-    return -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
+    return _from_covariance(found.covariance, varying, found.weight, standardize, ddof), found.passes
 
 
 def _choose_with_missing(
-    rows: Rows, rules: Sequence[Rule], validator: CrossValidator | str, options: dict[str, Any], request: Request
+    rows: Rows, rules: Sequence[Rule], cv: Any, options: dict[str, Any], request: Request
 ) -> Choices:
-    """The answers of the rules for rows with missing values. `validator` is the cross-validation of the rule "cv", or
-    says why there is none."""
+    """The answers of the rules for rows with missing values."""
     standardize, ddof, seed = request.standardize, request.ddof, options["seed"]
-    fits = PpcaFits(rows, standardize, seed)
+    rows, varying = varying_rows(rows)
+    request_of = partial(_request, standardize=standardize, seed=seed)
+    fits = MissingFits(rows, request_of, ppca_parameters)
     e: Eigenvalues | None = None
     # Without a covariance, other rules still have answers.
     with suppress(UndeterminedCovariance, MemoryError):
-        e, _ = eigenvalues_with_missing(rows, standardize=standardize, ddof=ddof, seed=seed)
+        e, _ = eigenvalues_with_missing(rows, varying, standardize=standardize, ddof=ddof, seed=seed)
+    patterns = patterns_of(rows)[0]
     answers = []
     for rule in rules:
         given: Any = "derived for complete rows only; use bic or cv, or draws of impute(X, n_draws=...)"
         if rule.with_missing == "likelihood":
-            try:
-                given = fits.curve(rule.name)
-            except UndeterminedCovariance as reason:
-                given = str(reason)
+            given = fits.curve(rule.name, min(rows.shape[1] - 1, fits.observed.n_rows - 1))
         elif rule.with_missing == "folds":
+            scorer = MissingScorer(request_of)
+            validator = _validator(scorer, rows.source, cv, rows.weights, seed, (rows.source, None))
             given = validator if isinstance(validator, str) else validator.run()
         elif rule.with_missing == "covariance":
             given = e or "it needs the covariance of all columns, which the observed entries do not determine"
-        answers.append(apply_rule(rule, given, options))
-    return Choices(fits.eigenvalues(ddof) if e is None else e, tuple(answers))
+            if patterns is None and "patterns" in rule.options:
+                given = TOO_LARGE_TO_SIMULATE
+        answers.append(apply_rule(rule, given, options | {"patterns": patterns}))
+    return Choices(fits.eigenvalues(varying, standardize, ddof) if e is None else e, tuple(answers))
+
+
+#: Why simulations with the same missing entries are not made.
+TOO_LARGE_TO_SIMULATE = "it simulates rows with the same missing entries, and these rows do not fit into memory for it"
+
+
+def ppca_parameters(k: int, p: int) -> int:
+    """The number of free parameters of PPCA with k components of p columns."""
+    return p * k - k * (k - 1) // 2 + 1 + p
 
 
 @dataclass
-class PpcaFits:
-    """PPCA of rows with missing values, with 0, 1, 2, ... components, each fitted when it is first needed."""
+class MissingFits:
+    """Fits of a latent Gaussian model to rows with missing values, with 0, 1, 2, ... components; each is made when it
+    is first needed, and starts from the one before."""
 
     rows: Rows
-    standardize: bool
-    seed: int
-    _found: dict[int, LatentFit] = field(default_factory=dict)
+    request_of: Callable[[int], LatentRequest]
+    #: The number of parameters for k components of p columns.
+    n_parameters: Callable[[int, int], int]
+    solver: Any = "em"
+    found: dict[int, tuple[LatentFit, Plan]] = field(default_factory=dict)
+    #: Passes over the rows.
+    passes: int = 0
 
     @cached_property
     def observed(self) -> Observed:
         """Counts, means and sums of squares of the observed entries."""
-        return self.rows.summarize(Observed(self.rows.shape[1]))
+        found, passes = observed_of(self.rows, self.request_of(1).unstored)
+        self.passes += passes
+        return found
 
-    def curve(self, name: str) -> np.ndarray:
-        """BIC or AIC for 0, 1, 2, ... components."""
-        p = self.rows.shape[1]
+    def curve(self, name: str, most: int) -> np.ndarray:
+        """BIC or AIC for 0, 1, 2, ..., `most` components at most.
 
-        def n_parameters(k: int) -> int:
-            return p * k - k * (k - 1) // 2 + 1 + p
+        With one noise variance for all columns, the curve ends three components after its minimum so far, unless more
+        components are seen to be better by one step of EM from the last fit. With one for each column, it ends where no
+        number of components could be better, given the likelihood of the saturated model.
+        """
+        tied = self.request_of(1).tied
+        bound = None
+        if not tied:
+            with suppress(UndeterminedCovariance, MemoryError):
+                saturated = latent.saturated(self.rows, unstored=self.request_of(1).unstored)
+                bound, self.passes = saturated.loglike, self.passes + saturated.passes
+        ahead = self._ahead if tied else None
+        return penalised_curve(name, self.observed.weight, self._loglike, self._count, most, bound, ahead)
 
-        most = min(p - 1, self.observed.n_rows - 1)
-        return penalised_curve(name, self.observed.weight, self._loglike, n_parameters, most, None)
-
-    def eigenvalues(self, ddof: int) -> Eigenvalues:
+    def eigenvalues(self, varying: np.ndarray, standardize: bool, ddof: int) -> Eigenvalues:
         """The eigenvalues of the largest model that was fitted, or of one component: for tables without a covariance
         of maximum likelihood."""
-        fit = self._fit(max(self._found, default=1))
+        fit = self.fit(max(self.found, default=1))
         W, scale = to_numpy(fit.loadings) * to_numpy(fit.scale), to_numpy(fit.scale)
         covariance = W.T @ W + np.diag(to_numpy(fit.noise) * scale**2)
-        return _from_covariance(covariance, fit.weight, self.standardize, ddof)
+        return _from_covariance(covariance, varying, fit.weight, standardize, ddof)
+
+    def fit(self, k: int) -> LatentFit:
+        """The fit with k components."""
+        if k not in self.found:
+            check_stop()
+            before = self.found.get(k - 1)
+            request = replace(self.request_of(k), before=None if before is None else gaussian_of(before[0]))
+            self.found[k] = latent.solve(self.rows, request, self.solver)
+            self.passes += self.found[k][0].passes
+        return self.found[k][0]
+
+    def _count(self, k: int) -> int:
+        return self.n_parameters(k, self.rows.shape[1])
 
     def _loglike(self, k: int) -> float | None:
         if k == 0:
-            return loglike_without_components(self.observed, tied=not self.standardize)
-        fit = self._fit(k)
+            request = self.request_of(1)
+            count, variances = _variances(self.observed, tied=request.tied and not request.by_column)
+            return -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
+        fit = self.fit(k)
         return None if fit.status is Status.UNDETERMINED else float(fit.loglike[-1])
 
-    def _fit(self, k: int) -> LatentFit:
-        if k not in self._found:
-            check_stop()
-            self._found[k] = latent.solve(self.rows, _request(k, self.standardize, self.seed), "em")[0]
-        return self._found[k]
+    def _ahead(self, k: int) -> np.ndarray:
+        """Log-likelihoods that PPCA with 0, 1, ..., p - 1 components reaches at least, after a step from the fit of k
+        components; empty if that step would take too long."""
+        model = gaussian_of(self.fit(k))
+        return reached_by_components(self.rows, model, self.request_of(1).unstored)
 
 
 @dataclass(frozen=True)
 class MissingScorer(HeldOutScorer):
-    """The scorer of PPCA by held-out rows with missing values: the log-likelihood of their observed entries."""
+    """The scorer of latent Gaussian models by held-out rows with missing values: the log-likelihood of their observed
+    entries. Each fit starts from the one with a component less."""
 
-    standardize: bool = False
-    seed: int = 0
-    unstored: bool = False
-    estimator = "PPCA"
+    request_of: Callable[[int], LatentRequest]
+    solver: Any = _QUICK
+    estimator: str = "PPCA"
+    #: The largest number of components that is tried, given the numbers of rows and columns.
+    most: Callable[[int, int], int] = min
     takes_nan = True
     from_zero = True
     fits_each_count = True
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        return np.arange(min(int(n_train), source.shape[1], MAX_TRIED + 1))
+        p = source.shape[1]
+        upper = min(int(n_train), p)
+        # Few columns are fitted quickly, and with one noise variance nearly all components may be needed.
+        tried = p if self.request_of(1).tied and p <= _ALL_UP_TO else MAX_TRIED
+        return np.arange(min(upper, self.most(upper, p) + 1, tried + 1))
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> HeldOutScores:
         """Scores for each count: the average log-density of the observed entries of the rows with positive `test`."""
-        source = open_source(X)
-        rows = Rows(source, weights_for(source, weights))
+        source, first = open_source(X), self.request_of(1)
+        train, held_out = (Rows(source, weights_for(source, w)) for w in (weights, test))
+        fits = MissingFits(train, self.request_of, ppca_parameters, self.solver)
         scores: list[float] = []
         for k in counts:
-            check_stop()
-            g = self._without_components(rows) if k == 0 else self._fitted(rows, int(k))
-            if g is None:
+            if k == 0:
+                g = independent_columns(fits.observed, tied=first.tied and not first.by_column)
+            elif fits.fit(int(k)).status is Status.UNDETERMINED:
                 # With more components the noise is determined even less.
                 scores += [-np.inf] * (len(counts) - len(scores))
                 break
-            each = map_rows(source, partial(_log_densities, g, self.unstored), takes_nan=True)
-            scores.append(mean_of_results(each, test))
+            else:
+                g = gaussian_of(fits.fit(int(k)))
+            scores.append(mean_log_density(held_out, g, first.unstored))
         return HeldOutScores(np.array(scores), True)
 
-    def _fitted(self, rows: Rows, k: int) -> LatentGaussian | None:
-        """The model with k components; None if the rows do not determine its noise."""
-        request = _request(k, self.standardize, self.seed, self.unstored)
-        fit, _ = latent.solve(rows, request, _QUICK)
-        if fit.status is Status.UNDETERMINED:
-            return None
-        return LatentGaussian(fit.mean, fit.scale, fit.loadings, fit.noise)
 
-    def _without_components(self, rows: Rows) -> LatentGaussian:
-        observed = rows.summarize(Observed(rows.shape[1], unstored=self.unstored))
-        like, variances = observed.mean, _variances(observed, tied=not self.standardize)[1]
-        xp = namespace(like)
-        noise = asarray_like(variances, like, dtype=like.dtype)
-        return LatentGaussian(like, xp.ones_like(like), xp.zeros_like(like)[None, :], noise)
+def independent_columns(observed: Observed, tied: bool) -> LatentGaussian:
+    """The model without components. A column that is constant in these rows has the mean variance of all columns."""
+    like, variances = observed.mean, _variances(observed, tied)[1]
+    xp = namespace(like)
+    noise = asarray_like(np.where(variances > 0.0, variances, variances.mean()), like, dtype=like.dtype)
+    return LatentGaussian(like, xp.ones_like(like), xp.zeros_like(like)[None, :], noise)
 
 
-def _log_densities(g: LatentGaussian, unstored: bool, block: Any) -> Any:
-    return g.expect(observed_entries(block, unstored))[2]
+def gaussian_of(fit: LatentFit) -> LatentGaussian:
+    """The density of a fit."""
+    return LatentGaussian(fit.mean, fit.scale, fit.loadings, fit.noise)
 
 
 def _request(k: int, standardize: bool, seed: int, unstored: bool = False) -> LatentRequest:
@@ -478,7 +521,12 @@ def _variances(observed: Observed, tied: bool) -> tuple[np.ndarray, np.ndarray]:
     return count, np.full_like(squares, squares.sum() / count.sum()) if tied else squares / count
 
 
-def _from_covariance(covariance: np.ndarray, weight: float, standardize: bool, ddof: int) -> Eigenvalues:
-    """The eigenvalues of a covariance matrix of divisor n, of rows of this total weight."""
-    moments = Moments.from_covariance(covariance, max(2, round(weight)), ddof=0)
+def _from_covariance(
+    covariance: np.ndarray, varying: np.ndarray, weight: float, standardize: bool, ddof: int
+) -> Eigenvalues:
+    """The eigenvalues of the covariance matrix, of divisor n, of the columns that vary, of rows of this total weight;
+    constant columns are added to it."""
+    whole = np.zeros((len(varying), len(varying)))
+    whole[np.ix_(varying, varying)] = covariance
+    moments = Moments.from_covariance(whole, max(2, round(weight)), ddof=0)
     return replace(Eigenvalues.from_summary(moments, standardize, ddof), n=float(weight))

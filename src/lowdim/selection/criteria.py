@@ -267,19 +267,28 @@ def penalised_curve(
     n_parameters: Callable[[int], int],
     most: int,
     bound: float | None,
+    ahead: Callable[[int], np.ndarray] | None = None,
 ) -> np.ndarray:
     """price * (number of parameters) - 2 ln L for k = 0, 1, ... components; the price is 2 (`name` "aic") or ln n.
 
     `loglike_of(k)` fits k components, or returns None if that cannot be done, which ends the curve. It also ends after
     `most` components, and where further components cost more than they could gain: if `bound` is an upper bound of all
-    log-likelihoods, that is certain; otherwise when the last three were no better than the best.
+    log-likelihoods, that is certain; otherwise when the last three were no better than the best, and no larger number
+    of components is seen to be. `ahead(k)` are lower bounds of the log-likelihoods of 0, 1, ... components that are
+    known after the fit of k components; there may be fewer.
     """
     price = 2.0 if name == "aic" else math.log(n)
     curve: list[float] = []
+
+    def seen_better(k: int) -> bool:
+        """Whether k components or more are better than the best so far."""
+        known = np.zeros(0) if ahead is None else ahead(k - 1)[k : most + 1]
+        return any(price * n_parameters(k + i) - 2.0 * reached < min(curve) for i, reached in enumerate(known))
+
     for k in range(most + 1):
         if bound is not None and curve and price * n_parameters(k) - 2.0 * bound > min(curve):
             break
-        if bound is None and k > int(np.argmin(curve or [0.0])) + _NO_BETTER:
+        if bound is None and k > int(np.argmin(curve or [0.0])) + _NO_BETTER and not seen_better(k):
             break
         loglike = loglike_of(k)
         if loglike is None:

@@ -137,7 +137,8 @@ _RULES = (
         "variances",
         "noise columns are independent",
         "thresholds",
-        options=("n_draws", "quantile", "seed"),
+        options=("n_draws", "quantile", "seed", "patterns"),
+        with_missing="covariance",
     ),
     Rule(
         "map",
@@ -217,7 +218,8 @@ FACTOR_RULES: dict[str, Rule] = {
         "matrix",
         "columns are independent but for the factors",
         "thresholds",
-        options=("n_draws", "quantile", "seed"),
+        options=("n_draws", "quantile", "seed", "patterns"),
+        with_missing="covariance",
         compared=reduced_eigenvalues,
     )
 }

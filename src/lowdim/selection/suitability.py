@@ -12,11 +12,12 @@ from .. import summaries
 from ..solvers import latent
 from ..solvers.problem import Request
 from ..sources.base import Source
+from ..sources.beside import ColumnsSource
 from ..sources.opening import by_name
 from ..summaries.base import names_of_tables
 from ..summaries.moments import Moments
 from ..table import Table, Tabular, numbered
-from .choose import complete_or_missing, eigenvalues_of
+from .choose import complete_or_missing, eigenvalues_of, varying_rows
 from .criteria import Eigenvalues
 
 #: Kaiser's words for values of KMO, from their lower ends on.
@@ -131,8 +132,8 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
     One pass over the rows and p^2 numbers; a second pass if products of the rows are too inaccurate. Constant columns
     are left out. If R is singular, KMO and the test are not defined, and a note says why.
 
-    With missing values, R is the correlation matrix of maximum likelihood given the observed entries, found by EM (ten
-    to twenty passes, n p^3 operations for each). The test is then the ratio of the likelihoods of the observed entries,
+    With missing values, R is the correlation matrix of maximum likelihood given the observed entries, found by EM (one
+    pass for rows that fit into memory). The test is then the ratio of the likelihoods of the observed entries,
     without Bartlett's correction.
 
     References
@@ -158,34 +159,39 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
 
     def of_complete(rows: Any, weights: Any) -> Suitability:
         names = rows.names if isinstance(rows, Source) else names_of_tables(rows.names, [rows.n_features])[0]
-        e = eigenvalues_of(rows, Request(standardize=True), weights, matrix=True)
-        return _from_correlations(e, _labels(names, e.p))
+        request = Request(standardize=True)
+        e = eigenvalues_of(rows, request, weights, matrix=True)
+        labels, varying = _labels(names, e.p), np.ones(e.p, dtype=bool) if e.varying is None else e.varying
+        if e.matrix is None and 2 <= np.count_nonzero(varying) < e.n:
+            # There are fewer rows than columns, but not than columns that vary.
+            e = eigenvalues_of(ColumnsSource(rows, np.flatnonzero(varying).tolist()), request, weights, matrix=True)
+        return _from_correlations(e, labels, varying)
 
     if isinstance(X, Moments | summaries.Triangle):
         return of_complete(X, sample_weight)
     rows, found = complete_or_missing(X, sample_weight, of_complete, "for correlations")
     if found is not None:
         return found
-    return _with_missing(latent.saturated(rows), _labels(rows.names, rows.shape[1]))
+    labels = _labels(rows.names, rows.shape[1])
+    rows, varying = varying_rows(rows)
+    _require_two(varying)
+    return _with_missing(latent.saturated(rows), labels, varying)
 
 
 def _labels(names: Any, p: int) -> list[str]:
     return numbered("x", p) if names is None else [str(name) for name in names]
 
 
-def _from_correlations(e: Eigenvalues, labels: list[str]) -> Suitability:
-    """The result for complete rows."""
-    varying = np.ones(e.p, dtype=bool) if e.varying is None else e.varying
-    p = int(np.count_nonzero(varying))
-    if p < 2:
-        raise ValueError(f"X has {p} column(s) that vary, and correlations need at least 2. Give more columns.")
-    notes = [] if p == e.p else [f"Constant, and left out: {_listed(labels, ~varying)}."]
-    kmo_columns, smc = np.full(e.p, np.nan), np.full(e.p, np.nan)
+def _from_correlations(e: Eigenvalues, labels: list[str], varying: np.ndarray) -> Suitability:
+    """The result for complete rows, from the eigenvalues of all columns or of those that vary."""
+    p = _require_two(varying)
+    notes = _left_out(labels, varying)
+    kmo_columns, smc = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
     dof = p * (p - 1) // 2
     if e.matrix is None or e.rank < p:
         notes.append(_why_singular(e, p, labels, varying))
         return Suitability(e.n, labels, None, kmo_columns, smc, None, dof, None, tuple(notes))
-    R = e.matrix[np.ix_(varying, varying)]
+    R = _of_varying(e, varying)
     kmo, kmo_columns[varying], smc[varying] = sampling_adequacy(R)
     # Positive, because a regular correlation matrix of p columns needs more than p rows.
     factor = e.n - 1.0 - (2 * p + 5) / 6.0
@@ -194,10 +200,29 @@ def _from_correlations(e: Eigenvalues, labels: list[str]) -> Suitability:
     return Suitability(e.n, labels, kmo, kmo_columns, smc, chi_square, dof, p_value, tuple(notes))
 
 
-def _with_missing(found: latent.Saturated, labels: list[str]) -> Suitability:
-    """The result for rows with missing values."""
+def _of_varying(e: Eigenvalues, varying: np.ndarray) -> np.ndarray:
+    """The correlations of the columns that vary."""
+    assert e.matrix is not None, "known unless there are as many columns that vary as rows"
+    return e.matrix if len(e.matrix) < len(varying) else e.matrix[np.ix_(varying, varying)]
+
+
+def _require_two(varying: np.ndarray) -> int:
+    """The number of columns that vary, which must be two at least."""
+    p = int(np.count_nonzero(varying))
+    if p < 2:
+        raise ValueError(f"X has {p} column(s) that vary, and correlations need at least 2. Give more columns.")
+    return p
+
+
+def _left_out(labels: list[str], varying: np.ndarray) -> list[str]:
+    return [] if np.all(varying) else [f"Constant, and left out: {_listed(labels, ~varying)}."]
+
+
+def _with_missing(found: latent.Saturated, labels: list[str], varying: np.ndarray) -> Suitability:
+    """The result for rows with missing values, from the covariance of the columns that vary."""
     sd = np.sqrt(np.diagonal(found.covariance))
-    kmo, kmo_columns, smc = sampling_adequacy(found.covariance / sd / sd[:, None])
+    kmo_columns, smc = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
+    kmo, kmo_columns[varying], smc[varying] = sampling_adequacy(found.covariance / sd / sd[:, None])
     dof = len(sd) * (len(sd) - 1) // 2
     chi_square = max(2.0 * (found.loglike - found.independent), 0.0)
     note = (
@@ -205,7 +230,8 @@ def _with_missing(found: latent.Saturated, labels: list[str]) -> Suitability:
         "test by likelihoods of the observed entries, without Bartlett's correction."
     )
     p_value = float(special.chdtrc(dof, chi_square))
-    return Suitability(found.weight, labels, kmo, kmo_columns, smc, chi_square, dof, p_value, (note,))
+    notes = (*_left_out(labels, varying), note)
+    return Suitability(found.weight, labels, kmo, kmo_columns, smc, chi_square, dof, p_value, notes)
 
 
 def sampling_adequacy(R: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -232,9 +258,8 @@ def _why_singular(e: Eigenvalues, p: int, labels: list[str], varying: np.ndarray
             f"Not defined: {e.n:g} rows have a singular correlation matrix of {p} columns. More rows than columns are "
             "needed."
         )
-    assert e.matrix is not None
-    _, vectors = np.linalg.eigh(e.matrix[np.ix_(varying, varying)])
-    dependent = np.zeros(e.p, dtype=bool)
+    _, vectors = np.linalg.eigh(_of_varying(e, varying))
+    dependent = np.zeros(len(labels), dtype=bool)
     dependent[varying] = np.max(np.abs(vectors[:, : p - e.rank]), axis=1) > _TAKES_PART
     return (
         f"Not defined: the correlation matrix is singular, of rank {e.rank} of {p}. These columns depend linearly on "

@@ -357,6 +357,9 @@ class RowsLike(Protocol):
     def summarize(self, summary: S) -> S:
         """Summarize the rows in one pass over them."""
 
+    def summarize_once(self, summary: S) -> tuple[S, int]:
+        """A summary that is kept for those who ask for it again, and the passes that it took, one or none."""
+
     def summarize_features(self, summary: S) -> S:
         """Summarize the columns in one pass over them."""
 

@@ -5,6 +5,7 @@ from .gram import Gram, GramRoot, StandardizedGrams
 from .labelled import Labelled
 from .latent import Completed, Latent, LatentGaussian, Observed
 from .moments import Columns, FourthMoments, Moments
+from .patterns import Patterns
 from .sample import Sample
 from .scores import ScoreMoments
 from .triangle import Sketch, Triangle
@@ -21,6 +22,7 @@ __all__ = [
     "LatentGaussian",
     "Moments",
     "Observed",
+    "Patterns",
     "Sample",
     "ScoreMoments",
     "Sketch",
@@ -45,6 +47,7 @@ SUMMARIES: dict[str, type[Summary]] = {
         Observed,
         Latent,
         Completed,
+        Patterns,
         Sample,
         ScoreMoments,
         Labelled,

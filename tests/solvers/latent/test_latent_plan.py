@@ -44,7 +44,7 @@ def test_choices(what):
     assert model.plan_.passes == model.n_passes_
     # What cannot be known before rows are read is said.
     if planned != "em":
-        assert plan.why.endswith("(rows with missing entries: em, one pass per step)")
+        assert plan.why.endswith("(rows with missing entries: em)")
 
 
 def test_a_plan_does_not_look_for_missing_entries():

@@ -14,11 +14,11 @@ import numpy as np
 
 from ..._core.arrays import to_numpy
 from ...errors import UndeterminedCovariance, constant_with_missing, never_observed
-from ...summaries.latent import LatentGaussian, Observed
+from ...summaries.latent import LatentGaussian
 from .. import spectra
 from ..problem import RowsLike, Status
 from .base import LatentProblem, LatentRequest, LatentSolver, Misfit, residuals_of_correlation
-from .em import EM
+from .em import EM, observed_of
 from .newton import Newton, NewtonCG
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
@@ -63,7 +63,8 @@ class Saturated:
 
 
 def saturated(rows: RowsLike, *, unstored: bool = False, seed: int = 0) -> Saturated:
-    """The mean and covariance of maximum likelihood, by EM; about ten to twenty passes, n p^3 operations for each.
+    """The mean and covariance of maximum likelihood, by EM: one pass if the rows can be grouped by pattern of missing
+    entries (`patterns_of`), otherwise about ten to twenty, n p^3 operations for each.
 
     Probabilistic PCA with p - 1 components of p columns can have any covariance: its noise variance is the smallest
     eigenvalue. So the EM algorithm for PPCA finds the saturated model too.
@@ -72,7 +73,8 @@ def saturated(rows: RowsLike, *, unstored: bool = False, seed: int = 0) -> Satur
     elsewhere, which is what is wanted; if EM finds none, there is an error.
     """
     p = rows.shape[1]
-    observed = rows.summarize(Observed(p, unstored=unstored, components=1))
+    request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed)
+    observed, passes = observed_of(rows, unstored, 1)
     count, squares = to_numpy(observed.count), to_numpy(observed.squares)
     if p < 2:
         raise UndeterminedCovariance("X has one column, and covariances need at least 2. Give more columns.")
@@ -83,7 +85,6 @@ def saturated(rows: RowsLike, *, unstored: bool = False, seed: int = 0) -> Satur
     assert observed.surplus is not None
     variances = squares / count
     independent = -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
-    request = LatentRequest(p - 1, tied=True, floor=_FLOOR, unstored=unstored, seed=seed)
     fit, _ = _EM.fit_missing(rows, request, spectra)
     if fit.status is Status.UNDETERMINED:
         raise UndeterminedCovariance(
@@ -107,5 +108,5 @@ def saturated(rows: RowsLike, *, unstored: bool = False, seed: int = 0) -> Satur
         loglike=fit.loglike[-1],
         independent=independent,
         observed=float(count.sum()) / (observed.weight * p),
-        passes=1 + fit.passes,
+        passes=passes + fit.passes,
     )

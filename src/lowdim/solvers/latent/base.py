@@ -20,6 +20,7 @@ from ...errors import (
     one_row,
 )
 from ...linalg import most_components, rank_cut
+from ...summaries.latent import LatentGaussian
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
 from .. import spectra
@@ -197,6 +198,9 @@ class LatentRequest:
     start: np.ndarray | None = field(default=None, compare=False)
     #: Whether the solution is expected near `start`, so that few other starts are tried.
     near: bool = False
+    #: For rows with missing entries: a model of similar rows, with any number of components, from whose expectations
+    #: of these entries EM starts; or None.
+    before: LatentGaussian | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -416,11 +420,7 @@ class LatentProblem(Problem[LatentFit]):
 
     def plan_job(self, job: LatentJob, asked: Any = "auto") -> Plan:
         plan = checked_plan(self.choose(job, asked), job)
-        return (
-            replace(plan, why=f"{plan.why} (rows with missing entries: em, one pass per step)")
-            if job.complete
-            else plan
-        )
+        return replace(plan, why=f"{plan.why} (rows with missing entries: em)") if job.complete else plan
 
     def choose(self, job: LatentJob, asked: Any) -> LatentSolver:
         """The solver for a job: the one `asked` for, unless it takes only complete rows and there are missing entries.

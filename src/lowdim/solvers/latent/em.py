@@ -14,8 +14,10 @@ from ..._core.arrays import Array, asarray_like, namespace, to_numpy
 from ..._core.threads import check_stop
 from ...errors import choice, never_observed, no_variance, read_once
 from ...linalg import require_size
+from ...sources.base import Traits
 from ...summaries.latent import Completed, Latent, LatentGaussian, Observed, pack, unpack
 from ...summaries.moments import Moments
+from ...summaries.patterns import Patterns
 from ..problem import (
     Cost,
     Plan,
@@ -43,6 +45,10 @@ _START_FLOOR = 0.005
 _STARTS, _SEVERAL_STARTS_UP_TO = 4, 20_000
 #: Number of steps that the estimated work assumes.
 _STEPS = 20
+#: Rows of up to this many bytes are grouped by their pattern of missing entries.
+_PATTERN_BYTES = 1 << 28
+#: A step of EM on latent variables is worth this share of a step on completed rows, since many more are needed.
+_MORE_STEPS = 8.0
 #: Maximal number of operations for a step on completed rows.
 _COMPLETED_WORK = 1e11
 #: If the likelihood has no maximum, at most so many steps are taken, or more as long as they take no more than so many
@@ -87,11 +93,16 @@ class EM(LatentSolver):
 
     Notes
     -----
-    A step computes one `Latent` summary of the rows (of their moments, if they are complete), and regresses each column
-    on the expected latent variables and a constant. Parameter expansion [1]_ lets the latent variables have any mean
-    and covariance within the step, which are then absorbed into the loadings and means; this costs nothing and saves
-    steps. Anderson acceleration [2]_, which combines the last steps, saves many more. Where it would still take many
-    steps, a quasi-Newton method [3]_ takes over: the same summary gives the gradient of the likelihood, and an
+    Rows with missing entries that fit into memory are grouped by their pattern of missing entries in one pass
+    (`Patterns`). If few entries are missing, or there are many components, only these entries count as unobserved: a
+    step completes the moments of each pattern by its conditional expectations, and solves the problem of complete rows
+    for them, PPCA in closed form or factor analysis by Newton's method. Few steps are needed, and no further pass.
+
+    Otherwise, a step computes one `Latent` summary of the rows (of their moments, if they are complete), and regresses
+    each column on the expected latent variables and a constant. Parameter expansion [1]_ lets the latent variables have
+    any mean and covariance within the step, which are then absorbed into the loadings and means; this costs nothing and
+    saves steps. Anderson acceleration [2]_, which combines the last steps, saves many more. Where it would still take
+    many steps, a quasi-Newton method [3]_ takes over: the same summary gives the gradient of the likelihood, and an
     approximation of the information that the observed entries hold.
 
     Rows of o_i observed entries are fitted exactly, without noise, by K components if sum_i max(o_i - K, 0) is at most
@@ -146,10 +157,11 @@ class EM(LatentSolver):
         k, p = job.k or 1, job.p
         step = 8 * p * (k + 1) * (k + 4)
         if not job.complete:
+            work, fitted = _STEPS * job.rows * p * k * k, "rows with missing entries are fitted by EM"
+            if job.n is not None and _fits_into_memory(job.n, p, job.traits) and not job.traits.sparse:
+                return Cost(work, 1, 8 * int(job.rows) * p, f"{fitted}, grouped by pattern in one pass")
             # The first look, the start and a step are three passes at least.
-            return Cost(
-                _STEPS * job.rows * p * k * k, 3, step, "rows with missing entries are fitted by EM, one pass per step"
-            )
+            return Cost(work, 3, step, f"{fitted}, one pass per step")
         why = "iterates on the moments of complete rows"
         return Cost(job.rows * p * p + _STEPS * k * p * p, 1, step + 32 * p * p, why)
 
@@ -176,33 +188,29 @@ class EM(LatentSolver):
         return replace(fit, passes=1)
 
     def fit_missing(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        """Fit rows with missing entries: a pass to look at them, one or a few for the start, and one for each step."""
+        """Fit rows with missing entries. If they fit into memory, one pass groups them by pattern; otherwise there is
+        a pass to look at them, one or a few for the start, and one for each step."""
         plan = checked_plan(self, replace(rows_job(rows, request), complete=False))
-        k, p, unstored = request.k, rows.shape[1], request.unstored
-        observed = rows.summarize(Observed(p, unstored=unstored, components=k))
+        k, p = request.k, rows.shape[1]
+        patterns, passes = patterns_of(rows, request.unstored)
+        observed, more = observed_of(rows, request.unstored, k)
+        passes += more
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
         if len(empty):
             raise never_observed([int(j) for j in empty], rows.names)
         check_components(k, observed.n_rows, observed.weight, p)
-        starts, passes = _Starts(observed, request), 1
-        if self.start == "random":
+        starts = _Starts(observed, request)
+        step, expect, reads = _way(rows, patterns, observed, request)
+        if request.before is not None and isinstance(step, CompletedFactors | CompletedComponents):
+            before = _in_units(request.before, starts.scale)
+            first = step(expect(before), Iterate(before)).model
+        elif self.start == "random":
             first = starts.random(request.seed)
         else:
-            filled = rows.filled(observed.mean, starts.scale, unstored)
-            if not request.tied and p <= _FACTORS_UP_TO:
-                first, passes = starts.factors(filled.summarize(Moments(p))), 2
-            else:
-                # A start need not be accurate, so the planned solver runs, and no more accurate one follows.
-                asked = Request(k=k, ddof=0, seed=request.seed)
-                spectrum: Spectrum = spectra.plan(filled, asked).solver.solve(filled, asked)
-                first, passes = starts.spectral(spectrum), 1 + spectrum.passes
-        step = _step(request)
-        summary: Callable[[LatentGaussian], Any] = partial(Latent, unstored=unstored, informed=not request.bayes)
-        enough = False
-        if not request.tied and _use_completed_rows(observed, k):
-            step, summary = CompletedFactors(request.floor), partial(Completed, unstored=unstored)
-            # A start from factors is already the best of several.
-            enough = self.start == "spectrum" and self.n_init is None
+            first, more = _spectral_start(rows, patterns, observed, starts, request, spectra)
+            passes += more
+        # A start from factors is already the best of several.
+        enough = isinstance(step, CompletedFactors) and self.start == "spectrum" and self.n_init is None
         models = [first] if enough else [first, *starts.further(self.n_init)]
         # A prior keeps the noise from being fitted away.
         undetermined = None if request.bayes else too_few_entries(observed, k)
@@ -210,12 +218,130 @@ class EM(LatentSolver):
         if undetermined is not None:
             few = max(_FEW_STEPS, int(_FEW_STEPS_WORK / (k * k * p * observed.n_rows)))
             limited = replace(self, max_iter=min(self.max_iter, few))
-        fit = run_from_best(limited, models, step, lambda model: rows.summarize(summary(model)), observed)
+        fit = run_from_best(limited, models, step, expect, observed)
         if undetermined is not None and fit.residual > self.tol:
             # Whether the steps ran out, or noise at its floor left only rounding to gain: there is no maximum.
             fit = replace(fit, status=Status.UNDETERMINED, advice=undetermined)
-        passes += fit.passes
+        passes += fit.passes if reads else 0
         return replace(fit, passes=passes), replace(plan, passes=passes)
+
+
+def patterns_of(rows: RowsLike, unstored: bool = False) -> tuple[Patterns | None, int]:
+    """The rows by pattern of missing entries, and the passes that this took (none if they were grouped before).
+
+    None if the rows could take too much memory, if they are on a device, or if they are sparse and what is not stored
+    is missing, so that there are nearly as many patterns as rows. Rows of unknown number are counted first.
+    """
+    (n, p), passes = rows.shape, 0
+    if (unstored and rows.traits.sparse) or not _fits_into_memory(n or 0, p, rows.traits):
+        return None, 0
+    if n is None:
+        counted, passes = rows.summarize_once(Observed(p))
+        if not _fits_into_memory(counted.n_rows, p, rows.traits):
+            return None, passes
+    patterns, more = rows.summarize_once(Patterns(p))
+    return patterns, passes + more
+
+
+def _fits_into_memory(n: int, p: int, traits: Traits) -> bool:
+    """Whether rows in main memory, here or on other machines, are few enough to be kept."""
+    return p <= _FACTORS_UP_TO and 8 * n * p <= _PATTERN_BYTES and traits.host and traits.to_device is None
+
+
+def observed_of(rows: RowsLike, unstored: bool = False, components: int | None = None) -> tuple[Observed, int]:
+    """Counts, means and squares of the observed entries, and the passes that they took."""
+    patterns, passes = patterns_of(rows, unstored)
+    if patterns is not None:
+        return patterns.observed(components), passes
+    return rows.summarize(Observed(rows.shape[1], unstored=unstored, components=components)), 1
+
+
+def mean_log_density(rows: RowsLike, model: LatentGaussian, unstored: bool = False) -> float:
+    """The average log-density of the observed entries of a row."""
+    patterns = patterns_of(rows, unstored)[0]
+    if patterns is not None:
+        return patterns.completed(model).loglike / patterns.total_weight
+    found = rows.summarize(Latent(model, unstored=unstored))
+    return float(found.loglike) / float(found.scores[-1])
+
+
+def reached_by_components(rows: RowsLike, model: LatentGaussian, unstored: bool = False) -> np.ndarray:
+    """Log-likelihoods that PPCA with 0, 1, ..., p - 1 components reaches at least, by a step of EM from `model`.
+
+    With S the covariance of the rows completed under the model, whose covariance is C, and C_k that of PPCA with k
+    components of S, EM's bound on the log-likelihood l is
+
+        l(C_k) >= l(C) + (n / 2) (ln |C| + tr(C^{-1} S) - ln |C_k| - p).
+
+    The fewer entries are missing, the closer it is. Empty if there are too many columns.
+    """
+    p = rows.shape[1]
+    if p > _FACTORS_UP_TO:
+        return np.zeros(0)
+    patterns = patterns_of(rows, unstored)[0]
+    completed = rows.summarize(Completed(model, unstored=unstored)) if patterns is None else patterns.completed(model)
+    W, noise = to_numpy(model.loadings), to_numpy(model.noise)
+    C = W.T @ W + np.diag(noise)
+    second = to_numpy(completed.second) / completed.weight
+    values = np.clip(np.linalg.eigvalsh(_moments_of(completed)[0])[::-1], float(noise.min()) * 1e-6, None)
+    rest = np.cumsum(values[::-1])[::-1] / np.arange(p, 0, -1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(values))[:-1]]) + np.arange(p, 0, -1) * np.log(rest)
+    here = float(np.linalg.slogdet(C)[1]) + float(np.trace(np.linalg.solve(C, second)))
+    return float(completed.loglike) + 0.5 * completed.weight * (here - logs - p)
+
+
+def _way(
+    rows: RowsLike, patterns: Patterns | None, observed: Observed, request: LatentRequest
+) -> tuple[_Step, Callable[[LatentGaussian], Any], bool]:
+    """The step of EM for rows with missing entries, the expectations that it needs, and whether these are a pass.
+
+    If the rows are grouped by pattern and have few missing entries, or there are many components, only the missing
+    entries are unobserved: a step is then a fit of the completed rows, and few are needed. Otherwise latent variables
+    are unobserved as well, and a step regresses each column on them.
+    """
+    k, p, n, unstored, informed = request.k, rows.shape[1], observed.weight, request.unstored, not request.bayes
+    completed = not request.tied and _use_completed_rows(observed, k)
+    by_passes = _MORE_STEPS * n * p * k * k if request.tied else n * k * float(p) ** 2 * completed
+    if patterns is not None and not request.bayes and patterns.work <= by_passes:
+        factors = CompletedComponents if request.tied else CompletedFactors
+        return factors(k, request.floor), patterns.completed, False
+    if completed:
+        return (
+            CompletedFactors(k, request.floor),
+            lambda model: rows.summarize(Completed(model, unstored=unstored)),
+            True,
+        )
+    if patterns is not None:
+        return _step(request), partial(patterns.latent, informed=informed), False
+    return _step(request), lambda model: rows.summarize(Latent(model, unstored=unstored, informed=informed)), True
+
+
+def _spectral_start(
+    rows: RowsLike,
+    patterns: Patterns | None,
+    observed: Observed,
+    starts: _Starts,
+    request: LatentRequest,
+    spectra: SpectraLike,
+) -> tuple[LatentGaussian, int]:
+    """The start from the leading directions of the rows with their missing entries filled, and the passes it took."""
+    p, factors = rows.shape[1], not request.tied and rows.shape[1] <= _FACTORS_UP_TO
+    asked = Request(k=request.k, ddof=0, seed=request.seed)
+    if patterns is not None:
+        moments = patterns.filled(observed.mean, starts.scale)
+        return starts.factors(moments) if factors else starts.spectral(spectra.solve_summary(moments, asked)[0]), 0
+    filled = rows.filled(observed.mean, starts.scale, request.unstored)
+    if factors:
+        return starts.factors(filled.summarize(Moments(p))), 1
+    # A start need not be accurate, so the planned solver runs, and no more accurate one follows.
+    spectrum: Spectrum = spectra.plan(filled, asked).solver.solve(filled, asked)
+    return starts.spectral(spectrum), spectrum.passes
+
+
+def _in_units(model: LatentGaussian, scale: Array) -> LatentGaussian:
+    """The same model with other divisors of the columns."""
+    ratio = model.scale / scale
+    return LatentGaussian(model.mean, scale, model.loadings * ratio, model.noise * ratio**2)
 
 
 def too_few_entries(observed: Observed, k: int) -> str | None:
@@ -357,7 +483,7 @@ def run_from_best(
     if isinstance(step, VariationalBayes):
         # The first posterior of the loadings.
         ats, passes = [step(expect(at.model), at) for at in ats], len(ats)
-    elif em.accelerate and isinstance(step, CompletedFactors):
+    elif em.accelerate and isinstance(step, CompletedFactors | CompletedComponents):
         accelerate = partial(Anderson, floor=step.floor)
     elif em.accelerate:
         accelerate = partial(AndersonThenQuasiNewton, tied=step.tied, floor=step.floor, tol=em.tol)
@@ -554,26 +680,65 @@ class CompletedFactors:
     """
 
     tied: ClassVar[bool] = False
+    k: int
     floor: float
 
     def __call__(self, completed: Completed, at: Iterate) -> Iterate:
-        model = at.model
-        total = to_numpy(completed.total) / completed.weight
-        S = to_numpy(completed.second) / completed.weight - total * total[:, None]
+        S, shift = _moments_of(completed)
         variance, floor = np.diagonal(S), self.floor
         # Columns whose observed entries are constant are left out of the factor analysis.
         varies = np.flatnonzero(variance > 10 * floor)
         sd = np.sqrt(variance[varies])
         R = S[np.ix_(varies, varies)] / sd / sd[:, None]
-        before = np.clip(to_numpy(model.noise)[varies] / sd**2, floor, 1.0)
-        found = Descent(OfCovariance(R), min(model.k, len(varies)), Newton(floor=floor)).run(before)
-        loadings, psi = np.zeros(model.loadings.shape), np.full(len(S), floor)
-        loadings[: len(found.loadings), varies], psi[varies] = found.loadings * sd, np.maximum(found.psi * sd**2, floor)
-        W, noise, shift = (asarray_like(a, model.noise, dtype=model.noise.dtype) for a in (loadings, psi, total))
+        before = np.clip(to_numpy(at.model.noise)[varies] / sd**2, floor, 1.0)
+        found = Descent(OfCovariance(R), min(self.k, len(varies)), Newton(floor=floor)).run(before)
+        W, psi = np.zeros((self.k, len(S))), np.full(len(S), floor)
+        W[: len(found.loadings), varies], psi[varies] = found.loadings * sd, np.maximum(found.psi * sd**2, floor)
+        return _moved(at.model, W, psi, shift)
+
+
+@dataclass(frozen=True)
+class CompletedComponents:
+    """argmax over W, mean and one noise variance of the expected log-likelihood of the completed rows.
+
+    This is PPCA of their covariance V diag(l) V^T in closed form: the noise is the mean of l_{k+1}, ..., l_p, and
+    w_j = sqrt(l_j - noise) v_j. With k = p - 1 it is any covariance at all, the saturated model.
+    """
+
+    tied: ClassVar[bool] = True
+    k: int
+    floor: float
+
+    def __call__(self, completed: Completed, at: Iterate) -> Iterate:
+        S, shift = _moments_of(completed)
+        W, noise = components_of(*np.linalg.eigh(S), self.k, self.floor)
+        return _moved(at.model, W, np.full(len(S), noise), shift)
+
+
+def components_of(values: np.ndarray, vectors: np.ndarray, k: int, floor: float) -> tuple[np.ndarray, float]:
+    """W and the noise variance of PPCA, from the eigenpairs of a covariance in ascending order."""
+    p = len(values)
+    kept = min(k, p - 1)
+    noise = max(float(np.mean(values[: p - kept])), floor)
+    W = np.zeros((k, p))
+    W[:kept] = (np.sqrt(np.clip(values[::-1][:kept] - noise, 0.0, None)) * vectors[:, ::-1][:, :kept]).T
+    return W, noise
+
+
+def _moments_of(completed: Completed) -> tuple[np.ndarray, np.ndarray]:
+    """The covariance of completed rows, with divisor n, and their mean, in the units of the model."""
+    mean = to_numpy(completed.total) / completed.weight
+    return to_numpy(completed.second) / completed.weight - mean * mean[:, None], mean
+
+
+def _moved(model: LatentGaussian, W: np.ndarray, noise: np.ndarray, shift: np.ndarray) -> Iterate:
+    """The model with these loadings, noise variances, and step of the mean."""
+    if W.shape == model.loadings.shape:
         # W is rotated to be as close as possible to the loadings before, so that steps can be combined.
-        U, _, Vt = np.linalg.svd(to_numpy(model.loadings) @ to_numpy(W).T)
-        W = asarray_like(U @ Vt, W, dtype=W.dtype) @ W
-        return Iterate(LatentGaussian(model.mean + shift * model.scale, model.scale, W, noise))
+        U, _, Vt = np.linalg.svd(to_numpy(model.loadings) @ W.T)
+        W = U @ Vt @ W
+    W, noise, shift = (asarray_like(a, model.noise, dtype=model.noise.dtype) for a in (W, noise, shift))
+    return Iterate(LatentGaussian(model.mean + shift * model.scale, model.scale, W, noise))
 
 
 @dataclass(frozen=True)
@@ -643,7 +808,7 @@ class VariationalBayes:
         return 0.5 * (log_determinants + p * k - float(np.sum(p * np.log(relevance) + second / relevance)))
 
 
-_Step = MaximumLikelihood | CompletedFactors | VariationalBayes
+_Step = MaximumLikelihood | CompletedFactors | CompletedComponents | VariationalBayes
 
 
 def _step(request: LatentRequest) -> _Step:
