@@ -143,3 +143,27 @@ def test_with_missing_entries():
 def test_too_many_missing_entries():
     with pytest.raises(UndeterminedCovariance, match="do not determine the covariance of 6 columns"):
         factor_suitability(with_missing(X[:40], 0.5))
+
+
+def test_few_columns_that_vary_of_more_columns_than_rows():
+    columns = [3, 500, 700, 1500, 1999]
+    rows = np.full((100, 2000), 3.0)
+    rows[:, columns] = np.random.default_rng(0).standard_normal((100, 5))
+    found, expected = factor_suitability(rows), factor_suitability(rows[:, columns])
+    assert found.kmo == pytest.approx(expected.kmo) and found.dof == 10
+    assert found.chi_square == pytest.approx(expected.chi_square)
+    np.testing.assert_allclose(found.smc[columns], expected.smc)
+    assert np.count_nonzero(np.isnan(found.kmo_columns)) == 1995 and "left out" in found.notes[0]
+    rows[:, columns[0]] = rows[:, columns[1]]
+    assert f"x{columns[0] + 1}, x{columns[1] + 1}" in factor_suitability(rows).notes[1]
+
+
+def test_constant_columns_of_rows_with_missing_values_are_left_out():
+    random = np.random.default_rng(1)
+    rows = random.standard_normal((200, 1)) + random.standard_normal((200, 5))
+    rows[random.random(rows.shape) < 0.05] = np.nan
+    constant = np.insert(rows, 2, np.where(np.arange(200) % 7, 1.5, np.nan), axis=1)
+    found, expected = factor_suitability(constant), factor_suitability(rows)
+    assert found.kmo == pytest.approx(expected.kmo) and found.dof == expected.dof
+    np.testing.assert_allclose(np.delete(found.smc, 2), expected.smc)
+    assert np.isnan(found.smc[2]) and found.notes[0] == "Constant, and left out: x3."
