@@ -156,6 +156,7 @@ ABLE = ("PCA", "PCR", "PLSRegression", "PLSCanonical")
 LATENT = ("PPCA", "FactorAnalysis")
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 @pytest.mark.parametrize("name", list(examples.MODELS))
 @pytest.mark.parametrize("function", list(FUNCTIONS))
 def test_every_function_says_which_models_it_takes(function, name):
