@@ -49,7 +49,7 @@ class Streams:
     made: list[int] = []
 
     def __init__(self, like):
-        self.finished, self.copied, self.asked = False, [], []
+        self.finished, self.events, self.asked = False, [], []
 
     def page_locked(self, n_bytes):
         self.made.append(n_bytes)
@@ -62,8 +62,8 @@ class Streams:
         return nullcontext()
 
     def send(self, rows, piece):
-        self.copied.append(Event(rows, piece))
-        return self.copied[-1]
+        self.events.append(Event(rows, piece))
+        return self.events[-1]
 
     def copied(self, piece, rows):
         self.asked.append(rows.shape)
@@ -71,7 +71,7 @@ class Streams:
 
     def hand_over(self, block, event):
         """The pieces arrive in their order, so the last one has arrived after all others."""
-        for each in self.copied:
+        for each in self.events:
             each.synchronize()
         event.synchronize()
 

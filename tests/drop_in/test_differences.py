@@ -137,6 +137,7 @@ def test_a_response_far_from_zero_beside_float32_rows():
     np.testing.assert_allclose(ours.y_scores_, exact.y_scores_, atol=1e-5 * np.abs(exact.y_scores_).max())
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_the_log_likelihood_increases_strictly():
     """Newton's method may end with steps that change it by rounding only."""
     left_out = 0

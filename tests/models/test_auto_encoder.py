@@ -191,6 +191,7 @@ def test_a_nonlinear_decoder_has_a_higher_bound():
     assert model.noise_variance_ < PPCA(5).fit(train).noise_variance_
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.ImputedRangeWarning")
 def test_missing_values_are_filled_in_better_than_by_ppca():
     needs_torch()
     missing = np.random.default_rng(0).random(DIGITS.shape) < 0.2

@@ -7,6 +7,7 @@ import pytest
 from partition_tolerances import CASES, TABLE, differences
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_partitions_change_no_random_number_sign_or_order():
     pytest.importorskip("dask.array", reason="Dask is not installed")
     found = differences()
