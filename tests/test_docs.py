@@ -180,3 +180,18 @@ def test_the_page_of_warnings_has_every_warning_and_every_exception():
         assert re.search(entry, text, flags=re.M), f"docs/warnings.md: say when {name} appears, and what to do"
         if is_warning:
             assert f"| [`{name}`](#{name.lower()}) |" in text, f"docs/warnings.md: list {name} in the first table"
+
+
+# ---- The list of pages for programs
+
+
+def test_the_list_for_programs_has_every_page_and_is_at_the_root_of_the_site():
+    """The form is that of llms.txt: a title, a summary as a quotation, and sections that hold nothing but links."""
+    assert SETTINGS["html_extra_path"] == ["llms.txt"]
+    text = (DOCS / "llms.txt").read_text(encoding="utf-8")
+    head, *sections = re.split(r"^## .+\n\n", text, flags=re.M)
+    assert re.match(r"# lowdim\n\n> .+\n\n", head) and sections
+    lines = [line for section in sections for line in section.strip().splitlines()]
+    linked = [re.fullmatch(r"- \[.+\]\((\S+)\.html\): .+", line)[1] for line in lines]
+    assert len(linked) == len(set(linked))
+    assert {*linked} == {path.stem for path in DOCS.glob("*.md")} - {"index"} | {"api/index"}
