@@ -67,6 +67,8 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "lowdim"
 html_static_path = ["_static"]
+# A list of all pages for programs that read them, at the root of the site.
+html_extra_path = ["llms.txt"]
 html_css_files = ["lowdim.css"]
 html_show_sourcelink = False
 html_copy_source = False

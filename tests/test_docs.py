@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import lowdim
+from lowdim import errors
 from public_names import public
 
 ROOT = Path(__file__).parents[1]
@@ -166,3 +167,31 @@ def test_the_page_of_versions_has_the_bounds_of_pyproject():
 def test_the_citation_is_that_of_this_version():
     for path in (ROOT / "CITATION.cff", DOCS / "citing.md"):
         assert lowdim.__version__ in path.read_text(encoding="utf-8")
+
+
+# ---- Warnings and errors
+
+
+def test_the_page_of_warnings_has_every_warning_and_every_exception():
+    text = (DOCS / "warnings.md").read_text(encoding="utf-8")
+    for name in errors.__all__:
+        is_warning = issubclass(getattr(errors, name), Warning)
+        entry = rf"^### {name}$" if is_warning else rf"^\| `{name}` \|"
+        assert re.search(entry, text, flags=re.M), f"docs/warnings.md: say when {name} appears, and what to do"
+        if is_warning:
+            assert f"| [`{name}`](#{name.lower()}) |" in text, f"docs/warnings.md: list {name} in the first table"
+
+
+# ---- The list of pages for programs
+
+
+def test_the_list_for_programs_has_every_page_and_is_at_the_root_of_the_site():
+    """The form is that of llms.txt: a title, a summary as a quotation, and sections that hold nothing but links."""
+    assert SETTINGS["html_extra_path"] == ["llms.txt"]
+    text = (DOCS / "llms.txt").read_text(encoding="utf-8")
+    head, *sections = re.split(r"^## .+\n\n", text, flags=re.M)
+    assert re.match(r"# lowdim\n\n> .+\n\n", head) and sections
+    lines = [line for section in sections for line in section.strip().splitlines()]
+    linked = [re.fullmatch(r"- \[.+\]\((\S+)\.html\): .+", line)[1] for line in lines]
+    assert len(linked) == len(set(linked))
+    assert {*linked} == {path.stem for path in DOCS.glob("*.md")} - {"index"} | {"api/index"}
