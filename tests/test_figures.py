@@ -1,4 +1,4 @@
-"""The pictures of the method pages: the script draws all that pages show of it, and the committed files are small."""
+"""The pictures of methods and tutorials: the script draws all that pages show of it, and the committed files are small."""
 
 import re
 import runpy
@@ -21,9 +21,9 @@ STORED = DOCS.parent / "gallery" / "data"
 METHODS = re.findall(r"\]\((\w+)\.md\) \| `", (DOCS / "methods.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", list(DRAWN["METHODS"]))
+@pytest.mark.parametrize("name", [*DRAWN["METHODS"], *DRAWN["TUTORIALS"]])
 def test_it_is_drawn(name, tmp_path):
-    figure = DRAWN["of_a_method"](name)
+    figure = DRAWN["of_a_page"](name)
     DRAWN["save"](figure, tmp_path / name, 256)
     plt.close(figure)
     for path in (tmp_path / name, DOCS / "figures" / name):
