@@ -52,8 +52,18 @@ def tutorial_measurements_rows(axes: Any) -> None:
 
 
 def answers() -> pd.DataFrame:
-    """The answers to 25 questions."""
-    return pd.read_csv(ROOT / "examples" / "data" / "bfi.csv", index_col="person")
+    """The answers to 25 questions, of which those that ask for the opposite are reversed."""
+    table = pd.read_csv(ROOT / "examples" / "data" / "bfi.csv", index_col="person")
+    return table.assign(**(7 - table[["A1", "C4", "C5", "E1", "E2", "O2", "O5"]]))
+
+
+def tutorial_questionnaire_number(axes: Any) -> None:
+    """The eigenvalues of the answers with what is expected by chance, and the loadings of a sixth factor."""
+    table = answers()
+    plot.scree(choose_n_components(table.dropna(), ["kaiser", "map", "parallel"], standardize=True), ax=axes[0])
+    six = FactorAnalysis(6, rotation="oblimin", standardize=True).fit(table)
+    six.plot.loading_bars(6, ax=axes[1])
+    axes[1].set_title("the sixth of six factors")
 
 
 def tutorial_questionnaire_loadings(axes: Any) -> None:
@@ -113,6 +123,7 @@ FIGURES = {
     "tutorial_measurements_map": (tutorial_measurements_map, 2),
     "tutorial_measurements_loadings": (tutorial_measurements_loadings, 3),
     "tutorial_measurements_rows": (tutorial_measurements_rows, 2),
+    "tutorial_questionnaire_number": (tutorial_questionnaire_number, 2),
     "tutorial_questionnaire_loadings": (tutorial_questionnaire_loadings, 2),
     "tutorial_spectra_choice": (tutorial_spectra_choice, 2),
     "tutorial_spectra_wavelengths": (tutorial_spectra_wavelengths, 2),
