@@ -1,4 +1,4 @@
-"""The pictures of the method pages: the script draws all that pages show of it, and the committed files are small."""
+"""The pictures of methods and tutorials: scripts draw what pages show of them, and the committed files are small."""
 
 import re
 import runpy
@@ -21,9 +21,9 @@ STORED = DOCS.parent / "gallery" / "data"
 METHODS = re.findall(r"\]\((\w+)\.md\) \| `", (DOCS / "methods.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", list(DRAWN["METHODS"]))
+@pytest.mark.parametrize("name", [*DRAWN["METHODS"], *DRAWN["TUTORIALS"]])
 def test_it_is_drawn(name, tmp_path):
-    figure = DRAWN["of_a_method"](name)
+    figure = DRAWN["of_a_page"](name)
     DRAWN["save"](figure, tmp_path / name, 256)
     plt.close(figure)
     for path in (tmp_path / name, DOCS / "figures" / name):
@@ -41,6 +41,15 @@ def test_every_method_begins_with_its_figure():
         assert "```python\n>>> " in beginning
         shown.append(name)
     assert sorted(shown) == sorted(DRAWN["METHODS"])
+
+
+def test_every_figure_of_the_tutorials_is_shown():
+    shown = []
+    for page in sorted(DOCS.glob("tutorial_*.md")):
+        found = re.findall(r"!\[([^\]]+)\]\(figures/(\w+\.png)\)", page.read_text(encoding="utf-8"))
+        assert found and all(len(described) > 80 for described, _ in found)
+        shown += [name for _, name in found]
+    assert sorted(shown) == sorted(DRAWN["TUTORIALS"])
 
 
 def test_networks_of_figures_are_stored():

@@ -1,4 +1,4 @@
-"""Draw figures of pages again, by `methods.py` in this folder and by the scripts of the gallery.
+"""Draw figures of pages again, by `methods.py` and `tutorials.py` in this folder and by the scripts of the gallery.
 
     python docs/figures/draw.py                  # all of them
     python docs/figures/draw.py failures.png     # some of them
@@ -23,25 +23,28 @@ DRAWN_BY = {
     "four_kernels.png": ("plot_kernel_pca_four_kernels", 1, 128),
     "failures.png": ("plot_when_methods_fail", 1, 128),
 }
-#: Figures of the methods: functions that draw on axes, and how many axes they need.
-METHODS = {f"{name}.png": drawn for name, drawn in runpy.run_path(str(FOLDER / "methods.py"))["FIGURES"].items()}
+#: Figures of the methods and of the tutorials: functions that draw on axes, and how many axes they need.
+METHODS, TUTORIALS = (
+    {f"{name}.png": drawn for name, drawn in runpy.run_path(str(FOLDER / script))["FIGURES"].items()}
+    for script in ("methods.py", "tutorials.py")
+)
 
 
 def main(names: list[str]) -> None:
     plt.switch_backend("Agg")
-    for name in names or [*METHODS, *DRAWN_BY]:
+    for name in names or [*METHODS, *TUTORIALS, *DRAWN_BY]:
         plt.close("all")
-        if name in METHODS:
-            save(of_a_method(name), FOLDER / name, 256)
+        if name not in DRAWN_BY:
+            save(of_a_page(name), FOLDER / name, 256)
         else:
             script, number, colours = DRAWN_BY[name]
             runpy.run_path(str(FOLDER.parents[1] / "gallery" / f"{script}.py"), run_name="__main__")
             save(plt.figure(number), FOLDER / name, colours)
 
 
-def of_a_method(name: str) -> plt.Figure:
-    """The figure at the top of the page of a method; what is drawn is its description."""
-    function, panels = METHODS[name]
+def of_a_page(name: str) -> plt.Figure:
+    """A figure of a method or of a tutorial; what is drawn is its description."""
+    function, panels = (METHODS | TUTORIALS)[name]
     with matplotlib.rc_context({"font.size": 9, "axes.titlesize": 10}):
         figure = plt.figure(figsize=(8, 2.9 if panels == 3 else 3.7), layout="constrained")
         figure.set_label(function.__doc__)

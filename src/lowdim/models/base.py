@@ -50,8 +50,10 @@ from .output import (
     WITHOUT_WEIGHTS,
     Accessor,
     CallbackProgress,
+    Callbacks,
     Estimator,
     Maps,
+    Transformer,
     derived,
     framed_results,
     importance_table,
@@ -108,7 +110,7 @@ def with_first_components(transform: Callable[..., Any]) -> Callable[..., Any]:
     return of_first_components
 
 
-class Model(Estimator):
+class Model(Callbacks, Transformer, Estimator):
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a

@@ -381,43 +381,44 @@ except ModuleNotFoundError:
         return fit
 
 
+# The bases of all models. scikit-learn's classes have no types: as bases, they would let every name pass. So a type
+# checker reads here what models have from them.
 if TYPE_CHECKING:
 
-    class Estimator:
-        """What models have from scikit-learn, whose classes have no types: as bases, they would let every name pass."""
+    class Callbacks:
+        def set_callbacks(self, *callbacks: Any) -> Self: ...
 
+    class Transformer:
+        def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self: ...
+
+    class Estimator:
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
         def set_params(self, **params: Any) -> Self: ...
         def get_metadata_routing(self) -> Any: ...
-        def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self: ...
         def set_fit_request(self, *, sample_weight: bool | str | None = ...) -> Self: ...
         def set_partial_fit_request(self, *, sample_weight: bool | str | None = ...) -> Self: ...
         def set_transform_request(self, *, n_components: bool | str | None = ...) -> Self: ...
         def set_predict_request(self, *, n_components: bool | str | None = ...) -> Self: ...
         def set_score_request(self, *, sample_weight: bool | str | None = ...) -> Self: ...
-        def set_callbacks(self, *callbacks: Any) -> Self: ...
         def _html_repr(self) -> str: ...
         def __sklearn_tags__(self) -> Any: ...
 
-elif hasattr(BaseEstimator, "_html_repr"):
-
-    class Estimator(CallbackSupportMixin, TransformerMixin, BaseEstimator):
-        """The bases of all models."""
-
 else:
+    Callbacks, Transformer, Estimator = CallbackSupportMixin, TransformerMixin, BaseEstimator
+    if not hasattr(BaseEstimator, "_html_repr"):
 
-    class Estimator(CallbackSupportMixin, TransformerMixin, BaseEstimator):
-        """An estimator whose HTML is made by `_html_repr`, as in newer versions."""
+        class Estimator(BaseEstimator):
+            """An estimator whose HTML is made by `_html_repr`, as in newer versions."""
 
-        def _html_repr(self) -> str:
-            return estimator_html_repr(self)
+            def _html_repr(self) -> str:
+                return estimator_html_repr(self)
 
-        def _repr_html_inner(self) -> str:
-            return self._html_repr()
+            def _repr_html_inner(self) -> str:
+                return self._html_repr()
 
-        def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-            bundle = {"text/plain": repr(self)}
-            return bundle | {"text/html": self._html_repr()} if get_config()["display"] == "diagram" else bundle
+            def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+                bundle = {"text/plain": repr(self)}
+                return bundle | {"text/html": self._html_repr()} if get_config()["display"] == "diagram" else bundle
 
 
 # What models request of scikit-learn's metadata routing by default.

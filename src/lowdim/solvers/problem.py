@@ -458,6 +458,10 @@ class AnySolver(ABC):
         """The result, if it is unresolved, after a closer look at the rows: it may be exact nevertheless."""
         return found
 
+    def _finished(self, found: Any, rows: Any, request: Any) -> Any:
+        """The result as it is returned, after all solvers that ran."""
+        return found
+
     def too_large(self, job: Any, n_bytes: int) -> MemoryError:
         """The error for a job that needs more memory than there is."""
         advice = "Pass n_components as a small whole number, so that few directions are looked for."
@@ -649,7 +653,8 @@ class Problem(Generic[R]):
                 finer = finer_plan(plan, found.status, job) if auto else None
             passes += found.passes
             if finer is None:
-                return replace(found, passes=passes), replace(plan, passes=passes)
+                found = plan.solver._finished(replace(found, passes=passes), rows, request)
+                return found, replace(plan, passes=found.passes)
             plan = finer
 
     def solve_summary(self, summary: Any, request: Any, asked: Any = "auto") -> tuple[R, Plan]:

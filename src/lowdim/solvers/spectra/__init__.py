@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import choice
-from ...linalg import FLOAT64_EPS, quiet_blas, resolution
+from ...linalg import quiet_blas
 from ...sources.base import Traits
 from ..problem import Job, Plan, Problem, Request, RowsLike, Spectrum, Status
-from .covariance import Covariance, Solver, Triangle, with_measured_tail
+from .covariance import Covariance, Solver, Triangle
 from .gram import Gram
 from .krylov import Krylov
 
@@ -33,19 +33,6 @@ class _Spectra(Problem[Spectrum]):
             return plan
         why = "the stream can be read only once, and the covariance of its first block loses the small eigenvalues"
         return Triangle().plan(job, why)
-
-    def solve(self, rows: RowsLike, request: Request, asked: Any = "auto") -> tuple[Spectrum, Plan]:
-        """The spectrum of the rows; and once more over them if the variance that is left beside a few large eigenvalues
-        is more than rounding, but has lost its digits."""
-        found, plan = super().solve(rows, request, asked)
-        found = found.accepted()
-        p, total = rows.shape[1], found.tail.total
-        lost = (p - len(found.values)) * found.rank_cut < total < resolution(found.epsilon) * found.values[0]
-        traits = rows.traits
-        if not (lost and plan.solver.squares and found.epsilon <= FLOAT64_EPS and traits.rereadable) or traits.sparse:
-            return found, plan
-        found = with_measured_tail(found, rows, request)
-        return found, replace(plan, passes=found.passes)
 
     def solve_summary(self, summary: Any, request: Request, asked: Any = "auto") -> tuple[Spectrum, Plan]:
         """The result from a summary of the rows, without a pass over them.

@@ -101,15 +101,17 @@ class Solver(AnySolver):
             errors=np.where(np.arange(k) < first, errors, 0.0),
         ).judged()
 
-
-def with_measured_tail(found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
-    """The spectrum with the sum of the discarded eigenvalues from what the components leave of the rows, in one pass.
-
-    From products of the rows, this sum has an error of about eps lambda_1 too.
-    """
-    left = rows.mapped(_Rest(found.vectors, found.mean, found.scale)).summarize(Columns(found.vectors.shape[1]))
-    total = float(np.sum(to_numpy(request.about(left).squares)))
-    return replace(found, tail=replace(found.tail, total=total), passes=found.passes + 1)
+    def _finished(self, found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
+        """The spectrum for users. If the variance beside the components is more than rounding, but has lost its digits
+        beside large eigenvalues, one more pass finds it in what the components leave of the rows."""
+        found = found.accepted()
+        p, total, traits = rows.shape[1], found.tail.total, rows.traits
+        lost = (p - len(found.values)) * found.rank_cut < total < resolution(found.epsilon) * found.values[0]
+        if not (lost and self.squares and found.epsilon <= FLOAT64_EPS and traits.rereadable) or traits.sparse:
+            return found
+        left = rows.mapped(_Rest(found.vectors, found.mean, found.scale)).summarize(Columns(p))
+        total = float(np.sum(to_numpy(request.about(left).squares)))
+        return replace(found, tail=replace(found.tail, total=total), passes=found.passes + 1)
 
 
 @dataclass(frozen=True, eq=False)
