@@ -70,7 +70,7 @@ from .spectral import DENSITY_AXES
 MISSING = ("nan", "unstored")
 #: The observed entries of a row say something about a direction of the latent variables if they explain at least this
 #: share of its variance.
-_SEEN = 1e-10
+_INFORMATIVE = 1e-10
 
 
 class Posterior(NamedTuple):
@@ -464,11 +464,11 @@ class LatentModel(Model):
             C = xp.permute_dims(unpack(covariance, g.k), (2, 0, 1))
             values, vectors = xp.linalg.eigh(xp.eye(g.k, dtype=C.dtype, device=device(C)) - C)
             # What the observed entries say nothing about has no variance; rounding errors of it are cut off.
-            seen = values > _SEEN
+            informed = values > _INFORMATIVE
             along = xp.sum(vectors * u.T[:, :, None], axis=1)
-            scaled = xp.where(seen, along, xp.zeros_like(along)) / xp.where(seen, values, xp.ones_like(values))
+            scaled = xp.where(informed, along, xp.zeros_like(along)) / xp.where(informed, values, xp.ones_like(values))
             f = xp.sum(vectors * scaled[:, None, :], axis=2).T
-            rank = xp.sum(astype(seen, u.dtype), axis=1)
+            rank = xp.sum(astype(informed, u.dtype), axis=1)
             left = entries.across(xp.ones_like(g.noise)[None, :])[0, :] - rank
             t2, q = xp.sum(scaled * along, axis=1), entries.misfit(g.loadings, f, g.noise)
             return xp.stack([t2, xp.where(left > 0.5, q, xp.zeros_like(q)), rank, left], axis=1)
@@ -572,11 +572,11 @@ class LatentModel(Model):
         if refit or random_state is not None:
             name = "refit" if refit else "random_state"
             raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")
-        seen: list[np.ndarray] = []
-        filled = results(self._imputation_maps(X, return_std, bounds, seen))
+        counts: list[np.ndarray] = []
+        filled = results(self._imputation_maps(X, return_std, bounds, counts))
         if is_spark(filled):
             return filled
-        self._warn_of_negative(seen)
+        self._warn_of_negative(counts)
         p = self.n_features_in_
         parts = (filled[:, :p], filled[:, p:]) if return_std else (filled,)
         found = tuple(framed(self, part, self._row_names, X) for part in parts)
@@ -599,18 +599,18 @@ class LatentModel(Model):
         they belong to analyses of tables in memory. For `path`, `keep` and `overwrite` see `transform_to`.
         """
         check_is_fitted(self)
-        seen: list[np.ndarray] = []
-        maps = partial(self._imputation_maps, return_std=return_std, bounds=self._bounds(lower, upper), seen=seen)
+        counts: list[np.ndarray] = []
+        maps = partial(self._imputation_maps, return_std=return_std, bounds=self._bounds(lower, upper), counts=counts)
         written = self._write(maps, X, path, "impute_to", keep, overwrite, self._wanted())
-        self._warn_of_negative(seen)
+        self._warn_of_negative(counts)
         return written
 
     def _imputation_maps(
-        self, X: Any, return_std: bool = False, bounds: Bounds | None = None, seen: list[np.ndarray] | None = None
+        self, X: Any, return_std: bool = False, bounds: Bounds | None = None, counts: list[np.ndarray] | None = None
     ) -> Maps:
         """The maps that `impute` applies to its arguments; standard deviations lie beside the imputed values.
 
-        Without bounds, `seen` gets for each block in main memory the numbers of entries of each column that are
+        Without bounds, `counts` gets for each block in main memory the numbers of entries of each column that are
         observed and negative, observed, and filled in and negative.
         """
         unstored = self.missing == "unstored"
@@ -630,9 +630,9 @@ class LatentModel(Model):
                 sd = xp.sqrt(self._gaussian.predictive_terms(u, covariance).T @ tables)
                 guess, sd = (guess, sd) if bounds is None else bounds.moments(guess, sd)
             filled = xp.where(known, entries.values(), guess)
-            if bounds is None and seen is not None and isinstance(filled, np.ndarray):
+            if bounds is None and counts is not None and isinstance(filled, np.ndarray):
                 below = np.sum(known & (filled < 0.0), axis=0)
-                seen.append(np.stack([below, np.sum(known, axis=0), np.sum(~known & (filled < 0.0), axis=0)]))
+                counts.append(np.stack([below, np.sum(known, axis=0), np.sum(~known & (filled < 0.0), axis=0)]))
             if return_std:
                 filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
             return astype(filled, block.dtype)
@@ -653,12 +653,12 @@ class LatentModel(Model):
             raise ValueError(f"lower must be below upper, got {low[j]:g} and {high[j]:g} for {self._row_names()[j]}.")
         return Bounds(low, high)
 
-    def _warn_of_negative(self, seen: list[np.ndarray]) -> None:
+    def _warn_of_negative(self, counts: list[np.ndarray]) -> None:
         """Warn of negative values that were filled in where no observed entry is negative, although several would be if
         the column were Gaussian: then zero is a bound, and not just below the smallest entry."""
-        if not seen:
+        if not counts:
             return
-        negative, observed, below = np.sum(seen, axis=0)
+        negative, observed, below = np.sum(counts, axis=0)
         g = self._gaussian
         sd = np.sqrt(np.sum(to_numpy(g.loadings) ** 2, axis=0) + to_numpy(g.noise)) * to_numpy(g.scale)
         expected = observed * special.ndtr(-to_numpy(g.mean) / sd)
