@@ -105,3 +105,8 @@ def test_columns_left_out():
     assert lines_of(table, max_columns=24)[-1] == "... 1 more column"
     assert "more" not in table.text(max_columns=None)
     assert "<p>... 5 more columns</p>" in table._repr_html_()
+
+
+def test_zero_has_no_sign():
+    assert "-" not in str(Table({"a": [-0.0, 0.5, 2.0]}, ["x", "y", "z"]))
+    assert "-0" not in str(Table({"a": [-0.0, 1e12, 1e-12]}, ["x", "y", "z"]))

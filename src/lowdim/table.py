@@ -382,6 +382,7 @@ def cells_of(column: np.ndarray) -> tuple[list[str], bool]:
 def _numbers(values: list[float]) -> list[str]:
     """Numbers with the decimals that show five digits of the largest, at most four of them. Smaller entries have more
     decimals, up to four, where they would have fewer than three digits; and exponents where decimals would not do."""
+    values = [value + 0.0 for value in values]  # without minus signs of zeros
     sizes = [abs(value) for value in values if math.isfinite(value) and value != 0.0]
     largest = max(sizes, default=1.0)
     if not _SMALLEST <= largest < _LARGEST:
