@@ -14,7 +14,7 @@ import pytest
 
 import lowdim
 from lowdim.reporting import build
-from lowdim.reporting.analysis import Analysis, Request
+from lowdim.reporting.analysis import Analysis, ReportOptions
 from lowdim.reporting.columns import OpenedTable
 
 
@@ -72,7 +72,7 @@ def values(section):
 def analysis(X, *, labels=None, ids=None, sample_weight=None, supplementary=None, **request):
     """The analysis of a table."""
     opened = OpenedTable(X, labels=labels, ids=ids, sample_weight=sample_weight, supplementary=supplementary)
-    return Analysis(opened, Request(**request))
+    return Analysis(opened, ReportOptions(**request))
 
 
 def clusters(n=900, p=6, seed=0):

@@ -8,7 +8,7 @@ import lowdim
 from lowdim import CCA, ICA, PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, PLSRegression, Whitening, inspect
 from lowdim.errors import LowdimWarning, without_warnings
 from lowdim.reporting import factors, loadings, outliers, reconstruction
-from lowdim.reporting.analysis import Analysis, Request
+from lowdim.reporting.analysis import Analysis, ReportOptions
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
 from lowdim.reporting.columns import OpenedTable
 
@@ -17,7 +17,7 @@ X, Y = WINE.iloc[:, :8], WINE.iloc[:, 8:11]
 
 
 def analysis(model, table=X, **given):
-    return Analysis(OpenedTable(table, **given), Request(model=model))
+    return Analysis(OpenedTable(table, **given), ReportOptions(model=model))
 
 
 def fitted(model):

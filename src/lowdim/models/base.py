@@ -35,7 +35,7 @@ from ..errors import (
 )
 from ..reading.checkpoint import Checkpoint
 from ..reading.map import RowMap
-from ..reading.rows import FirstPass, Rows
+from ..reading.rows import CheckpointedPass, Rows
 from ..reading.summarize import check_weights, summarize
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers.problem import ON_HOST, Plan, Status
@@ -306,7 +306,7 @@ class Model(Callbacks, Transformer, Estimator):
         read = getattr(rows, "joint", rows)
         if self._takes_nan and read.shows_missing():
             raise no_checkpoint_with_missing("there are missing values in the first rows.")
-        read.first_pass = FirstPass(checkpoint)
+        read.first_pass = CheckpointedPass(checkpoint)
         return checkpoint
 
     # ---- Scores, reconstructions and plans

@@ -206,7 +206,7 @@ S = TypeVar("S", bound=Summary)
 _SMALL_SUMMARY = 256
 
 
-class FirstPass:
+class CheckpointedPass:
     """The first pass over the rows of a fit has a checkpoint; later passes have none.
 
     The file holds the sums of all rows until it is removed: a fit that is interrupted after this pass need not read the
@@ -238,7 +238,7 @@ class Rows:
         source: Source,
         weights: Array | None = None,
         progress: Progress | None = None,
-        first_pass: FirstPass | None = None,
+        first_pass: CheckpointedPass | None = None,
     ) -> None:
         self.shape = source.shape
         self.traits = source.traits

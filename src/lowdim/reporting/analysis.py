@@ -28,7 +28,7 @@ from .loadings import Meaning
 from .map import MOST_FURTHER, Scoring, SomeRows, second_pass
 from .missing import Filled, Missing
 from .nonlinear import MOST_ROWS, Beyond, beyond
-from .passes import FirstPass, first_pass, floats, moments_of, pieces_of, sampled_rows
+from .passes import ColumnSummary, first_pass, floats, moments_of, pieces_of, sampled_rows
 from .reconstruction import Rebuilding
 from .two_tables import Canonical, Pair, Regression
 
@@ -39,7 +39,7 @@ _OF_TABLES, _OF_PICTURES = 50, 100
 
 
 @dataclass(frozen=True)
-class Request:
+class ReportOptions:
     """What the user asked for, beside the table."""
 
     #: A model, fitted or not; None for PCA.
@@ -57,13 +57,13 @@ class Request:
 class Analysis:
     """What is known of a table. Attributes are computed when they are first asked for."""
 
-    def __init__(self, opened: OpenedTable, request: Request) -> None:
+    def __init__(self, opened: OpenedTable, request: ReportOptions) -> None:
         self.opened, self.request, self.seed = opened, request, request.random_state
 
     # The rows as they are analysed: which columns, whether they are rescaled, and with missing entries filled in.
 
     @cached_property
-    def first(self) -> FirstPass:
+    def first(self) -> ColumnSummary:
         """Counts, means, deviations and ranges of all columns that are numbers."""
         return first_pass(self.opened.rows, self.opened.held, self.opened.weights, self.seed)
 

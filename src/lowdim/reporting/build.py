@@ -27,7 +27,7 @@ from ..sources.scan import Scan
 from ..table import Table
 from . import choosing_k, data, factors, loadings, missing, nonlinear, outliers, reconstruction, two_tables
 from . import map as map_section
-from .analysis import Analysis, Request
+from .analysis import Analysis, ReportOptions
 from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number, prose
 from .columns import OpenedTable, check_model, is_fitted
 from .page import plotly_js_version, render, require_packages
@@ -74,7 +74,7 @@ def _written(value: Any, name: str) -> str:
 _ROWS, _COLUMNS = 3, 2
 
 
-def check_request(request: Request) -> None:
+def check_request(request: ReportOptions) -> None:
     """Refuse arguments that are wrong whatever the table is."""
     check_model(request.model)
     k = request.n_components
@@ -442,7 +442,7 @@ def report(
     where = _checked_path(path, overwrite)
     require_packages()
     given = {key: value for key, value in locals().items() if key in _WRITTEN}
-    request = Request(
+    request = ReportOptions(
         model=model,
         n_components=n_components,
         standardize=standardize,

@@ -22,7 +22,7 @@ from ..table import Table
 from .blocks import Block, Chart, Listing, Prose, Section, be, brief, count, listed, number, prose, share
 from .charts import COLORS, axes, axis, color, heatmap, labels, names_axis, scatter
 from .missing import missing_blocks
-from .passes import FirstPass
+from .passes import ColumnSummary
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -65,7 +65,7 @@ class Columns:
     Columns that identify rows are known by their names, too.
     """
 
-    def __init__(self, first: FirstPass, names: Sequence[str]) -> None:
+    def __init__(self, first: ColumnSummary, names: Sequence[str]) -> None:
         self._first = first
         some = thinned(first.sample)
         self.kinds = [_kind(first, some[:, j], j) for j in range(len(names))]
@@ -120,7 +120,7 @@ def thinned(rows: np.ndarray) -> np.ndarray:
     return rows[:: max(1, min(rows.size // _LOOKED_AT, len(rows) // _FEWEST_ROWS))]
 
 
-def _kind(first: FirstPass, entries: np.ndarray, j: int) -> str:
+def _kind(first: ColumnSummary, entries: np.ndarray, j: int) -> str:
     if first.observed[j] == 0:
         return EMPTY
     low, high = first.low[j], first.high[j]
@@ -149,7 +149,7 @@ def _skewness(X: np.ndarray) -> np.ndarray:
         return np.asarray(cube / square**1.5)
 
 
-def _counts_rows(first: FirstPass, j: int) -> tuple[bool, bool]:
+def _counts_rows(first: ColumnSummary, j: int) -> tuple[bool, bool]:
     """Whether a column holds whole numbers without gaps that grow from each row of the sample to the next; and whether
     it counts rows from 0 or 1, again and again: within groups that follow each other."""
     enough, steps = max(first.n, _FEWEST_IDENTIFIED), np.diff(first.sample[:, j])

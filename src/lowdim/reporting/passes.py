@@ -167,7 +167,7 @@ _SAMPLED, _SAMPLE_BYTES, _FEWEST_SAMPLED = 20_000, 64 << 20, 500
 
 
 @dataclass
-class FirstPass:
+class ColumnSummary:
     """What is known of the columns; entries are NaN where nothing was observed."""
 
     #: The number of rows.
@@ -200,7 +200,7 @@ class FirstPass:
         return self.n - self.observed
 
 
-def first_pass(rows: Source, held: bool, weights: np.ndarray | None, seed: int) -> FirstPass:
+def first_pass(rows: Source, held: bool, weights: np.ndarray | None, seed: int) -> ColumnSummary:
     """Read the rows once; twice if their number is not known beforehand, or if entries are missing."""
     if held:
         return _of_array(rows, weights)
@@ -224,18 +224,18 @@ def first_pass(rows: Source, held: bool, weights: np.ndarray | None, seed: int) 
             total = union(pieces)
             deviation = np.sqrt(np.diagonal(to_numpy(total.scatter)) / max(total.weight - 1, 1))
             mean, observed = to_numpy(total.mean), np.full(p, n)
-            return FirstPass(n, observed, mean, deviation, ranges, sample.rows(), passes, pieces)
+            return ColumnSummary(n, observed, mean, deviation, ranges, sample.rows(), passes, pieces)
     # From one pass for the columns alone, in which entries may be missing.
     sums, ranges, sample = _read([rows], n, [Observed(p + 1), *look], weights)
     count, mean, squares = (to_numpy(each)[:p] for each in (sums.count, sums.mean, sums.squares))
     deviation = np.sqrt(squares / np.maximum(count - 1, 1))
-    found = FirstPass(n, ranges.count, mean, deviation, ranges, sample.rows(), passes)
+    found = ColumnSummary(n, ranges.count, mean, deviation, ranges, sample.rows(), passes)
     # Rows without weight are not counted.
     found.n = sums.n_rows
     return found
 
 
-def _of_array(rows: Source, weights: np.ndarray | None) -> FirstPass:
+def _of_array(rows: Source, weights: np.ndarray | None) -> ColumnSummary:
     (X,) = rows.blocks(int(rows.shape[0] or 1))
     (ranges,) = _read([rows], len(X), [Ranges(X.shape[1])], None)
     known = ~np.isnan(X)
@@ -253,7 +253,7 @@ def _of_array(rows: Source, weights: np.ndarray | None) -> FirstPass:
         row = int(np.nanargmax(np.abs(X[:, j])))
         raise too_large(f"row {row}", j, X[row, j], rows.names)
     deviation = np.sqrt(squares / np.maximum(weight - 1, 1))
-    return FirstPass(len(X), observed, mean, deviation, ranges, X, 1)
+    return ColumnSummary(len(X), observed, mean, deviation, ranges, X, 1)
 
 
 def pieces_of(rows: Source, n: int, weights: np.ndarray | None, seed: int) -> list[Moments] | None:

@@ -293,7 +293,7 @@ class Source(ABC):
 
     def elsewhere(self, place: Callable[[Any], Any]) -> Any:
         """How a task makes this source on another machine (see `made`). `place(value)` is what stands there for a part
-        of it: a `Place`, or the value itself."""
+        of it: a `Argument`, or the value itself."""
         return self
 
     @property
@@ -449,19 +449,19 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Place:
+class Argument:
     """Stands for one of the values that the task is given: its number among them."""
 
     number: int
 
 
 def made(recipe: Any, values: Sequence[Any]) -> Any:
-    """What a recipe makes, with these values at its places. A value at several places is the same object at all.
+    """What a recipe makes of these values. One that is used several times is the same object each time.
 
-    >>> made(Call(max, [Call(abs, [Place(0)]), 2]), [-3])
+    >>> made(Call(max, [Call(abs, [Argument(0)]), 2]), [-3])
     3
     """
-    if isinstance(recipe, Place):
+    if isinstance(recipe, Argument):
         return values[recipe.number]
     if isinstance(recipe, Call):
         return recipe.function(*made(recipe.arguments, values))

@@ -22,7 +22,7 @@ from .. import errors
 from .._core import __version__
 from .._core.arrays import Array, concat_rows, is_sparse, namespace
 from ..errors import bad_ndim, empty
-from .base import Call, Engine, Merge, Place, Source, Task, Tick, adjacent, in_a_tree, made, with_rows
+from .base import Argument, Call, Engine, Merge, Source, Task, Tick, adjacent, in_a_tree, made, with_rows
 from .scan import Contents
 from .stream import StreamSource
 
@@ -93,7 +93,7 @@ def _recipe_of(part: Source) -> tuple[Any, list[Any]]:
         if not hasattr(value, "__dask_graph__"):
             return value
         partitions.append(value)
-        return Place(len(partitions) - 1)
+        return Argument(len(partitions) - 1)
 
     return part.elsewhere(place), partitions
 

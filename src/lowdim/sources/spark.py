@@ -20,7 +20,7 @@ import numpy as np
 from .. import errors
 from .._core import __version__
 from .._core.arrays import Array, to_numpy
-from .base import FAN_IN, Engine, Merge, Place, Source, Task, Tick, Traits, made
+from .base import FAN_IN, Argument, Engine, Merge, Source, Task, Tick, Traits, made
 from .scan import Contents
 from .spark_column import CarriedColumn, base_of
 from .spark_jobs import Form, collected, form_of, in_plain_words, is_list, is_number, n_cores, quoted
@@ -47,8 +47,8 @@ def recipe_of(source: Source) -> tuple[Any, Any]:
     def place(value: Any) -> Any:
         if isinstance(value, SparkSource):
             found[id(value)] = value
-            return Place(_ROWS)
-        return Place(_ALONG) if isinstance(value, CarriedColumn) else value
+            return Argument(_ROWS)
+        return Argument(_ALONG) if isinstance(value, CarriedColumn) else value
 
     recipe = source.elsewhere(place)
     if len(found) > 1:
