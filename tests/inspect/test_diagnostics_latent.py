@@ -120,3 +120,12 @@ def test_refusals():
         diagnose(model, ROWS, new_rows=True, sample_weight=np.ones(400))
     with pytest.raises(TypeError, match="PLSCanonical, PPCA or FactorAnalysis"):
         diagnose(ICA(2), X)
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
+@pytest.mark.parametrize("kind", [PPCA, FactorAnalysis])
+def test_limits_do_not_overflow_for_large_weights(kind):
+    rows = np.random.default_rng(0).standard_normal((50, 5))
+    few, many = (diagnose(kind(1).fit(rows, sample_weight=np.full(50, w)), rows) for w in (1e12, 1e200))
+    np.testing.assert_allclose(many.t2_limit, few.t2_limit, rtol=1e-6)
+    np.testing.assert_allclose(many.q_limit, few.q_limit, rtol=1e-6)

@@ -112,3 +112,28 @@ def test_entries_that_are_not_stored():
     stored = sparse.csr_array(np.nan_to_num(X))
     found = PPCA(1, missing="unstored").fit(stored).impute(stored, lower=0.5)
     assert np.all(np.asarray(found)[ABSENT] >= 0.5)
+
+
+@pytest.mark.parametrize("away", [40.0, 200.0, 3000.0])
+def test_bounds_far_from_the_mean(away):
+    """Probabilities beyond 38 standard deviations underflow. The tail of a normal distribution from b standard
+    deviations on has mean b + 1 / b - 2 / b^3 and variance 1 / b^2 - 6 / b^4, up to terms of higher order."""
+    rows = np.outer(np.linspace(-1.0, 1.0, 41), [1.0, 2.0, -1.0]) + 1e-3 * RNG.standard_normal((41, 3))
+    rows[7, 0] = np.nan
+    model = PPCA(1).fit(rows)
+    filled, sd = (found[7, 0] for found in model.impute(rows, return_std=True))
+    lower = filled + away * sd
+    _, spread = (found[7, 0] for found in model.impute(rows, return_std=True, lower=lower))
+    assert spread == pytest.approx(sd / away * (1 - 3 / away**2), rel=1e-4)
+    drawn = model.impute(rows, lower=lower, upper=lower + 1.0, n_draws=200, random_state=0)[:, 7, 0]
+    assert np.all((drawn >= lower) & (drawn < lower + 12 * sd / away))
+    assert np.mean(drawn) == pytest.approx(lower + sd / away, abs=0.3 * sd / away)
+
+
+@quietly
+def test_bounds_by_name_whatever_holds_them():
+    table = pd.DataFrame(X, columns=[900, 902.5, 905, 907.5])
+    model = PPCA(1).fit(table)
+    expected = model.impute(table, lower=[2.0, np.nan, 1.0, np.nan])
+    for lower in ({900: 2.0, 905: 1.0}, {"900.0": 2.0, 905.0: 1.0}, pd.Series({905: 1.0, 900: 2.0})):
+        np.testing.assert_array_equal(model.impute(table, lower=lower), expected)

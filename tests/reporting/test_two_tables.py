@@ -138,13 +138,10 @@ def test_rows_of_a_long_tail_and_rare_events_stay():
 
 
 def test_a_prediction_that_few_rows_do_not_show_clearly_is_called_uncertain():
-    """More than half of the responses are zero, so that nothing is known of the usual distance from the median."""
-    random = np.random.default_rng(0)
-    X = random.standard_normal((50, 2))
-    X[:30, 0] = 0.0
-    X[40, 0] = 100.0
-    section = _section(X, response=X[:, 0] * 3)
-    assert "It is not certain that the response" in section.summary and "(R2 = 1.00)" in section.summary
+    random = np.random.default_rng(6)
+    X = random.standard_normal((14, 2))
+    section = _section(X, response=0.5 * X[:, 0] + random.standard_normal(14))
+    assert "It is not certain that the response" in section.summary and "but 14 rows do not show it" in section.summary
 
 
 def test_several_responses_have_a_menu():
@@ -257,3 +254,22 @@ def test_files_that_are_not_held_give_the_same_answer(tmp_path, request, kind):
     assert np.allclose(one["predicted-0"].table["predicted"], other["predicted-0"].table["predicted"])
     assert np.allclose(one["canonical-correlations"].table["fit"], other["canonical-correlations"].table["fit"])
     assert streamed.summary == held.summary
+
+
+@pytest.mark.parametrize("kind", ["skewed", "five far rows", "few rows", "weight zero"])
+def test_an_exact_relation_is_found_whatever_the_rows_are(kind):
+    """A few rows hold most of the squares, so that these say little; all rows are nearer to their prediction."""
+    random = np.random.default_rng(0)
+    a, b, c = random.standard_normal((3, 15 if kind == "few rows" else 80))
+    weights = None
+    if kind == "skewed":
+        a = np.exp(2 * a)
+    elif kind == "five far rows":
+        a[:5] = [100, -200, 300, -400, 500]
+    elif kind == "few rows":
+        a[3] = 6.0
+    else:
+        a[7], weights = 1e4, np.where(np.arange(80) == 7, 0.0, 1.0)
+    table = pd.DataFrame({"a": a, "b": b, "c": c, "y": 3 * a + b})
+    summary = _section(table, response="y", sample_weight=weights).summary
+    assert "can be predicted well" in summary and "not certain" not in summary

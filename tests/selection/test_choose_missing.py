@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from inputs import with_missing
-from lowdim import PPCA, FactorAnalysis, Moments, choose_n_components
+from lowdim import PPCA, FactorAnalysis, Moments, choose_n_components, factor_suitability
 from lowdim.errors import NoVariance, UndeterminedCovariance
 from lowdim.selection import RULES, Choice
 from lowdim.solvers import EM
@@ -237,3 +237,15 @@ def test_parallel_analysis_of_rows_with_the_same_missing_entries():
         curve[0]
         > choose_n_components(np.nan_to_num(noise), "parallel", standardize=True, quantile="mean")["parallel"].curve[0]
     )
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_fewer_rows_than_columns(standardize):
+    """There is no covariance of maximum likelihood, and rules without one have answers."""
+    rows = np.random.default_rng(0).standard_normal((30, 40))
+    rows[0, 0] = np.nan
+    found = choose_n_components(rows, ["bic", "aic", "map", "kaiser"], standardize=standardize)
+    assert found["bic"].k is not None and found["aic"].k is not None
+    assert found["map"].k is None and "do not determine" in found["map"].note
+    with pytest.raises(ValueError, match="30 rows do not determine the covariance of 40 columns"):
+        factor_suitability(rows)

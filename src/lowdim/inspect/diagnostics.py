@@ -310,6 +310,10 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> floa
     return _t2_law(n, k, unit, centred=free < n, new_rows=new_rows).limit(alpha)
 
 
+#: From so many degrees of freedom on, F is chi-square divided by its degrees of freedom, to nine digits.
+_MANY_ROWS = 1e9
+
+
 class _T2Law(NamedTuple):
     """The distribution of T2: `scale` times Beta(a, b), or times F(2 a, 2 b) for `new_rows`."""
 
@@ -321,13 +325,19 @@ class _T2Law(NamedTuple):
     def limit(self, alpha: float) -> float:
         """The value that is exceeded with probability `alpha`."""
         if self.new_rows:
-            return float(self.scale * special.fdtri(2 * self.a, 2 * self.b, 1 - alpha))
+            dof = 2 * self.a
+            if self.b > _MANY_ROWS:
+                return float(self.scale * special.chdtri(dof, alpha) / dof)
+            return float(self.scale * special.fdtri(dof, 2 * self.b, 1 - alpha))
         return float(self.scale * special.betaincinv(self.a, self.b, 1 - alpha))
 
     def tail(self, t2: np.ndarray) -> np.ndarray:
         """The probabilities of larger values."""
         if self.new_rows:
-            return np.asarray(special.fdtrc(2 * self.a, 2 * self.b, t2 / self.scale))
+            dof = 2 * self.a
+            if self.b > _MANY_ROWS:
+                return np.asarray(special.chdtrc(dof, dof * t2 / self.scale))
+            return np.asarray(special.fdtrc(dof, 2 * self.b, t2 / self.scale))
         return np.asarray(special.betaincc(self.a, self.b, np.minimum(t2 / self.scale, 1.0)))
 
 
@@ -339,8 +349,8 @@ def _t2_law(n: float, k: int, unit: float, *, centred: bool, new_rows: bool) -> 
             return _T2Law(unit * k * n / (n - k + 1), k / 2, (n - k + 1) / 2, True)
         return _T2Law(unit * n, k / 2, (n - k) / 2, False)
     if new_rows:
-        return _T2Law(unit * k * (n * n - 1) / (n * (n - k)), k / 2, (n - k) / 2, True)
-    return _T2Law(unit * (n - 1) ** 2 / n, k / 2, (n - k - 1) / 2, False)
+        return _T2Law(unit * k * ((n - 1) / n) * ((n + 1) / (n - k)), k / 2, (n - k) / 2, True)
+    return _T2Law(unit * ((n - 1) / n) * (n - 1), k / 2, (n - k - 1) / 2, False)
 
 
 def q_limit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
@@ -769,6 +769,12 @@ _NAMED = 5
 _SEVERAL = 3.0
 
 
+#: From this many standard deviations on, the variance of the tail of a normal distribution is found from a series.
+_FAR = 50.0
+#: What is beyond exp(-_WHOLE_TAIL) of a tail does not count.
+_WHOLE_TAIL = 40.0
+
+
 class Bounds(NamedTuple):
     """Intervals in which entries lie, one for each column (or entry)."""
 
@@ -789,6 +795,12 @@ class Bounds(NamedTuple):
             d = at_a - at_b
             ends = (np.where(np.isfinite(end), end * at, 0.0) for end, at in ((a, at_a), (b, at_b)))
             variance = np.clip(1.0 + next(ends) - next(ends) - d * d, 0.0, 1.0)
+            # Far from the mean, these differences lose digits. There is a series for the whole tail; the density of a
+            # part of it is nearly exp(-|b| x), or nearly constant.
+            r, width = 1.0 / b**2, b - a
+            part = np.where(-b * width < 1e-2, width**2 / 12.0, r - (0.5 * width / np.sinh(-0.5 * b * width)) ** 2)
+            tail = np.where(-b * width < _WHOLE_TAIL, part, r - 6.0 * r**2 + 50.0 * r**3)
+            variance = np.where(b < -_FAR, tail, variance)
         found = np.clip(m + s * flip * d, self.low, self.high)
         return asarray_like(found, mean, dtype=mean.dtype), asarray_like(s * np.sqrt(variance), sd, dtype=sd.dtype)
 
@@ -797,8 +809,10 @@ class Bounds(NamedTuple):
         a, b = (self.low - mean) / sd, (self.high - mean) / sd
         flip = np.where(a > 0.0, -1.0, 1.0)
         a, b = np.where(flip > 0, a, -b), np.where(flip > 0, b, -a)
-        below, above = special.ndtr(a), special.ndtr(b)
-        z = special.ndtri(below + random.random(mean.shape) * (above - below))
+        u = random.random(mean.shape)
+        with np.errstate(divide="ignore"):
+            # In logarithms, because bounds may be so far away that the probabilities underflow.
+            z = special.ndtri_exp(np.logaddexp(np.log1p(-u) + special.log_ndtr(a), np.log(u) + special.log_ndtr(b)))
         return np.clip(mean + sd * flip * np.clip(z, a, b), self.low, self.high)
 
 
@@ -807,13 +821,15 @@ def _bound(value: Any, name: str, model: Any) -> np.ndarray | None:
     if value is None:
         return None
     p = model.n_features_in_
-    if isinstance(value, Mapping):
-        names, found = list(model._row_names()), np.full(p, np.nan)
-        unknown = [key for key in value if key not in names]
-        if unknown:
-            raise ValueError(f"{name} names {unknown[0]!r}, which is not one of the {p} columns of the fit.")
+    if hasattr(value, "items"):  # a dict, or a Series of pandas
+        columns, found = {str(column): j for j, column in enumerate(model._row_names())}, np.full(p, np.nan)
         for key, number in value.items():
-            found[names.index(key)] = number
+            # 900 is also the name of column 900.0.
+            as_text = [str(key), str(float(key))] if isinstance(key, numbers.Real) else [str(key)]
+            j = next((columns[text] for text in as_text if text in columns), None)
+            if j is None:
+                raise ValueError(f"{name} names {key!r}, which is not one of the {p} columns of the fit.")
+            found[j] = number
         return found
     found = np.asarray(value, dtype=np.float64)
     if found.shape not in ((), (p,)):

@@ -182,6 +182,8 @@ class ArrowFiles(Contents):
 
         try:
             yield
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise unreadable_file(self.found.paths[i], "", error) from error
         except self._further_errors as error:
@@ -204,6 +206,8 @@ class ArrowFiles(Contents):
         try:
             for reached in self._tried(path, names):
                 place = reached
+        except MemoryError:
+            return None
         except (pa.ArrowException, OSError) as error:
             return place, error
         return None

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._core.arrays import to_numpy
 from ...errors import UndeterminedCovariance, constant_with_missing, never_observed
+from ...linalg import most_components
 from ...summaries.latent import LatentGaussian
 from .. import spectra
 from ..problem import RowsLike, Status
@@ -82,6 +83,10 @@ def saturated(rows: RowsLike, *, unstored: bool = False, seed: int = 0) -> Satur
         raise never_observed([int(j) for j in np.flatnonzero(count == 0.0)], rows.names)
     if not np.all(squares > 0.0):
         raise constant_with_missing([int(j) for j in np.flatnonzero(squares <= 0.0)], rows.names)
+    if most_components(observed.n_rows, observed.weight, p) < p - 1:
+        raise UndeterminedCovariance(
+            f"{observed.n_rows} rows do not determine the covariance of {p} columns: more rows than columns are needed."
+        )
     assert observed.surplus is not None
     variances = squares / count
     independent = -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))

@@ -35,6 +35,8 @@ _NARROW_NOISE = 8
 _NARROW_STEPS = 100
 #: The usual number of steps. Products with thin blocks run at half the speed of square ones.
 _USUAL_STEPS = 12
+#: Those of sparse rows, whose eigenvalues often lie close together.
+_SPARSE_STEPS = 16
 _NARROW_SLOWNESS = 2.0
 #: A step costs so many multiplications of a matrix product for each stored entry, and so many more for each vector.
 _STORED_WORK, _VECTOR_WORK = 120.0, 17.0
@@ -160,7 +162,7 @@ class Krylov(LanczosOptions, Solver):
     def cost(self, job: Job) -> Cost:
         n, p, k = job.rows, job.p, job.k or 1
         b = self.block_size(k)
-        steps = self.steps or _USUAL_STEPS
+        steps = self.steps or (_SPARSE_STEPS if job.traits.sparse else _USUAL_STEPS)
         if job.traits.sparse:
             # Products of sparse rows are cheap enough for the small matrices of the iteration to count: vectors are
             # made orthogonal to all before them, and each step ends with the eigenpairs of its projection.
