@@ -259,3 +259,10 @@ def test_numbers_with_many_values_are_measured_and_form_no_groups():
 
 def test_labels_that_are_all_missing_form_no_groups():
     assert _labelled(np.array([None] * 4, dtype=object)) == ([], [])
+
+
+def test_a_table_without_numbers_says_why(tmp_path):
+    path = tmp_path / "sums.csv"
+    path.write_text("a;b\n1.234,50;2.000,10\n3.456,70;1.100,00\n")
+    with pytest.raises(ValueError, match=r"column 'a' has the text '1\.234,50' in line 2; decimals .* thousands"):
+        report(path, tmp_path / "r.html")

@@ -15,7 +15,14 @@ from sklearn.utils import get_tags
 
 from .._core.arrays import dense, to_numpy
 from .._core.threads import memory_bytes
-from ..errors import duplicate_columns, names_difference, no_columns_left, not_one_for_each_row, unknown_column
+from ..errors import (
+    duplicate_columns,
+    names_difference,
+    no_columns_left,
+    not_numbers,
+    not_one_for_each_row,
+    unknown_column,
+)
 from ..inspect.diagnostics import categories, missing_labels
 from ..models.base import Model
 from ..models.gcca import GCCA
@@ -145,8 +152,10 @@ def _columns(X: Any, table: Any, named: Sequence[Any]) -> tuple[Source, list[str
     chosen = [name for name in (table.chosen or table.names) if name not in special]
     numeric = set(table.numeric)
     names = [name for name in chosen if name in numeric]
-    if not names:
+    if not chosen:
         raise no_columns_left(table.label, chosen, names)
+    if not names:
+        raise not_numbers(table.label, chosen, names, why=table.why_not_numbers(chosen))
     left_out = {}
     for name in chosen:
         if name not in numeric:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -220,7 +221,8 @@ def _what_is_left_out(a: Analysis) -> Iterator[str]:
     order = sorted(same.items(), key=lambda item: -len(item[1]))
     if not order:
         return
-    named = "; ".join(f"{listed(names)} ({why})" for why, names in order[:_IN_SENTENCES])
+    of_several = ((names, why if len(names) == 1 else why.replace("its ", "their ")) for why, names in order)
+    named = "; ".join(f"{listed(names)} ({why})" for names, why in islice(of_several, _IN_SENTENCES))
     rest = [name for _, names in order[_IN_SENTENCES:] for name in names]
     of_all = f"{len(a.left_out):,} of {count(a.opened.n_columns, 'column')}"
     more = f"; and {listed(rest)}" if rest else ""

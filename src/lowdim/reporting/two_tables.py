@@ -119,8 +119,9 @@ def _about(pair: Pair, n: int, what: str) -> Iterator[str]:
             f"missing; {count(len(pair.X), 'row')} remain."
         )
     if pair.constant:
-        columns = "column" if len(pair.constant) == 1 else "columns"
-        yield f"The {columns} {listed(pair.constant)} of the {what} do not vary, and are left out."
+        one = len(pair.constant) == 1
+        columns, vary = ("column", "does not vary, and is") if one else ("columns", "do not vary, and are")
+        yield f"The {columns} {listed(pair.constant)} of the {what} {vary} left out."
     if not pair.is_enough:
         why = "nothing in it varies" if not pair.y_names else f"fewer than {FEWEST_ROWS} complete rows are too few"
         yield f"No more is said about the {what}: {why}."
