@@ -91,7 +91,7 @@ class ICA(Model):
     n_init : int, optional
         Number of starts; every second one does without the fast initial steps. The solution with the highest likelihood
         is kept, a `LocalOptimaWarning` says if half or more of the others are worse, and `stability_` tells how well
-        they agree. The default is 5 if n_samples * n_components_^2 is at most 2 million and sources may have the
+        they agree. The default is 5 if n_samples * n_components_^2 is at most 4 million and sources may have the
         flipped density, and otherwise 1.
     w_init : array of shape (n_components, n_components), optional
         Initial unmixing matrix of the whitened rows, instead of a random rotation.

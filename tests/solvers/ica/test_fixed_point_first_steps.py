@@ -79,7 +79,7 @@ def test_the_step_to_float64_is_accepted_by_its_gradient(library):
     """The loss of many rows in float32 may be smaller than that of a better point in float64."""
     xp = pytest.importorskip(library, reason=f"{library} is not installed")
     Z = white("laplace", 12, seed=3) @ np.random.default_rng(4).standard_normal((12, 12))
-    model = ICA(random_state=0).fit(xp.asarray(Z.astype(np.float32)))
+    model = ICA(n_init=1, random_state=0).fit(xp.asarray(Z.astype(np.float32)))
     assert model.gradient_norm_ <= 1e-6
     assert model.plan_.passes <= 25
 

@@ -125,7 +125,7 @@ def test_large_fits_and_single_sources_have_one_start():
     def passes(n, k, **options):
         return plan(ICA(k, **options), (n, 20)).passes - plan(PCA(k), (n, 20)).passes
 
-    assert passes(80_000, 5) == passes(80_000, 5, n_init=5) > passes(80_001, 5) == passes(80_001, 5, n_init=1)
+    assert passes(160_000, 5) == passes(160_000, 5, n_init=5) > passes(160_001, 5) == passes(160_001, 5, n_init=1)
     assert passes(100, 1) == passes(100, 1, n_init=1)
 
 

@@ -481,8 +481,8 @@ class GaussianBlock:
 
 
 #: Number of starts, unless the user says how many, and the largest n k^2 for which there are so many. Below that, a fit
-#: from one start takes some hundredths of a second.
-_STARTS, _SEVERAL_STARTS_UP_TO = 5, 2_000_000
+#: from one start takes at most a few tenths of a second.
+_STARTS, _SEVERAL_STARTS_UP_TO = 5, 4_000_000
 #: The sample has at least this many rows, and at least this many per pair of sources. It is drawn only if there are
 #: this many times as many rows in all.
 _SAMPLE_ROWS = 5000
