@@ -36,10 +36,10 @@ _NARROW_STEPS = 100
 #: The usual number of steps. Products with thin blocks run at half the speed of square ones.
 _USUAL_STEPS = 12
 #: Those of sparse rows, whose eigenvalues often lie close together.
-_SPARSE_STEPS = 16
+_SPARSE_STEPS = 14
 _NARROW_SLOWNESS = 2.0
 #: A step costs so many multiplications of a matrix product for each stored entry, and so many more for each vector.
-_STORED_WORK, _VECTOR_WORK = 120.0, 17.0
+_STORED_WORK, _VECTOR_WORK = 90.0, 17.0
 
 
 @dataclass(frozen=True)
