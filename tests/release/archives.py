@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 SMOKE = Path(__file__).with_name("smoke.py")
 README = Path(__file__).parents[2] / "README.md"
-PACKAGE = Path(__file__).parents[2] / "src" / "lowdim"
+SOURCE = Path(__file__).parents[2] / "src"
 #: Names of folders and endings of files that belong into no archive.
 UNWANTED = {"node_modules", "__pycache__", ".venv", ".venv-oldest", ".git", ".hypothesis", "generated", "build", "dist"}
 #: Bytes. The source archive has figures and pictures that tests compare with.
@@ -24,9 +24,9 @@ LARGEST = {".whl": 2 << 20, ".gz": 8 << 20}
 
 
 def package_files() -> set[str]:
-    """The files of the package, code or not, as the wheel names them."""
-    found = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {(PurePosixPath("lowdim") / path.relative_to(PACKAGE).as_posix()).as_posix() for path in found}
+    """The files of the package, code or not, and the start of its command, as the wheel names them."""
+    found = (path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(SOURCE).as_posix() for path in found}
 
 
 def check_wheel(path: Path) -> None:
