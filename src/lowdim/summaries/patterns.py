@@ -19,6 +19,9 @@ from .moments import Moments
 
 #: A batch of patterns takes tables of about this many numbers.
 _BATCH = 1 << 20
+#: Operations on small matrices take about this many times as long as those of large products, which matters if there
+#: are more than so many of them.
+_SMALL, _FEW = 20.0, 2e6
 
 
 class Patterns(Summary):
@@ -187,7 +190,8 @@ class Patterns(Summary):
         """About the number of operations of `completed`, at most, and of an eigendecomposition of p columns."""
         p = self.n_features
         q = p - np.sum(self.known, axis=1, dtype=np.float64)
-        return float(np.sum(q**3 + q**2 * p + q * p)) + 10.0 * p**3
+        small = float(np.sum(q**3 + q**2 * p + q * p))
+        return max(small, _SMALL * (small - _FEW)) + 10.0 * p**3
 
     @cached_property
     def groups(self) -> PatternGroups:
