@@ -136,7 +136,7 @@ def able(kernel: Any, k: int | None = 2) -> list[str]:
 
     def can(name: str) -> bool:
         try:
-            lowdim.kernel_plan((60, 3), k, kernel=kernel, solver=name)
+            lowdim.solvers.kernel_plan((60, 3), k, kernel=kernel, solver=name)
         except (TypeError, ValueError):
             return False
         return True
@@ -154,7 +154,7 @@ KERNEL_EXAMPLES: dict[str, dict[str, Any]] = {
     "sigmoid": {"gamma": 0.01, "coef0": 0.1},
     "thin plate spline": {"c": 20.0},
     "cosine": {},
-    "matern": {"length": 8.0},
+    "matern": {"length_scale": 8.0},
 }
 
 

@@ -26,18 +26,16 @@ from lowdim import (
     FeatureMapPCA,
     KernelCCA,
     KernelPCA,
-    Moments,
     Whitening,
     cross_validate,
-    kernel_plan,
-    summarize,
 )
 from lowdim.densities import DENSITIES, CustomDensity, as_density
 from lowdim.features import FEATURE_MAPS
 from lowdim.kernels import KERNELS, Gaussian
-from lowdim.solvers import ICA_SOLVERS, LATENT_SOLVERS, REDUCTIONS, SOLVERS, Cost, Newton, Nystrom, Status
+from lowdim.reading import summarize
+from lowdim.solvers import ICA_SOLVERS, LATENT_SOLVERS, REDUCTIONS, SOLVERS, Cost, Newton, Nystrom, Status, kernel_plan
 from lowdim.solvers.kernel.maps import LANDMARKS
-from lowdim.summaries import ScoreMoments
+from lowdim.summaries import Moments, ScoreMoments
 
 # ---- A solver of spectra
 
@@ -49,7 +47,7 @@ def toy_solver(monkeypatch):
 
 @pytest.mark.parametrize(
     "model",
-    [PCA(2), PCA(), PCA(0.9), PCA("kaiser"), PCA(2, standardize=True, whiten=True), Whitening("zca"), PPCA(2),
+    [PCA(2), PCA(), PCA(0.9), PCA("kaiser"), PCA(2, scale=True, whiten=True), Whitening("zca"), PPCA(2),
      PPCA("bic"), FeatureMapPCA(3)],
     ids=str,
 )  # fmt: skip
@@ -247,7 +245,7 @@ def test_a_kernel_in_plans_sums_and_streams(toy_kernel):
     assert kernel_plan((600, 5), 3, kernel="cauchy", whole=False).solver.name == "nystrom"
     assert kernel_plan((600, 5), 3, kernel="cauchy", solver="fourier").solver.name == "fourier"
     assert lowdim.plan(KernelPCA(2, kernel="cauchy"), X).solver.name == "dense"
-    both = KernelPCA(2, kernel=Cauchy(8.0) + 2.0 * Gaussian(8.0)).fit(X)
+    both = KernelPCA(2, kernel=Cauchy(8.0) + 2.0 * Gaussian(1 / 128)).fit(X)
     by_function = KernelPCA(2, kernel=lambda x, y: cauchy(x, y) + 2 * np.exp(-((x - y) ** 2).sum() / 128)).fit(X)
     close(both.eigenvalues_, by_function.eigenvalues_)
     in_blocks = KernelPCA(2, kernel=Cauchy(8.0)).fit([X[:40], X[40:]])
@@ -279,10 +277,10 @@ def test_a_rule_for_landmarks(monkeypatch):
     with pytest.raises(ValueError, match="choose='farthest' is not one of"):
         Nystrom(20, choose="farthest")
     monkeypatch.setitem(LANDMARKS, "farthest", farthest)
-    exact = KernelPCA(2, kernel=Gaussian(8.0)).fit(X)
-    ours = KernelPCA(2, kernel=Gaussian(8.0), solver=Nystrom(90, choose="farthest")).fit(X)
+    exact = KernelPCA(2, kernel=Gaussian(1 / 128)).fit(X)
+    ours = KernelPCA(2, kernel=Gaussian(1 / 128), solver=Nystrom(90, choose="farthest")).fit(X)
     close(ours.eigenvalues_, exact.eigenvalues_, 1e-7)
-    few = KernelPCA(2, kernel=Gaussian(8.0), solver=Nystrom(30, choose="farthest")).fit(X)
+    few = KernelPCA(2, kernel=Gaussian(1 / 128), solver=Nystrom(30, choose="farthest")).fit(X)
     assert len(np.unique(few.X_fit_, axis=0)) == 30
     assert np.all(few.eigenvalues_ <= exact.eigenvalues_ * (1 + 1e-9))
     close(few.eigenvalues_, exact.eigenvalues_, 0.05)

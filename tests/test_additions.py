@@ -37,17 +37,16 @@ from lowdim import (
     choose_n_components,
     cross_validate,
     models,
-    open_source,
     permutation_test,
     selection,
     sinks,
-    summarize,
 )
 from lowdim.plot import PLOTS
+from lowdim.reading import summarize
 from lowdim.reporting.build import SECTIONS
 from lowdim.selection import RULES
 from lowdim.solvers import SOLVERS
-from lowdim.sources import opening
+from lowdim.sources import open_source, opening
 from lowdim.sources.array import ArraySource
 from lowdim.sources.opening import SourceKind
 from lowdim.sources.scan import FILE_KINDS
@@ -136,9 +135,9 @@ def test_a_source_in_selection(toy_source):
     )
     ours, theirs = choose_n_components(TOY), choose_n_components(rows)
     assert {name: choice.k for name, choice in ours.items()} == {name: choice.k for name, choice in theirs.items()}
-    draws, expected = (bootstrap(PCA(2), given, n_boot=5, random_state=0) for given in (TOY, rows))
+    draws, expected = (bootstrap(PCA(2), given, n_resamples=5, random_state=0) for given in (TOY, rows))
     close(draws.replicates["explained_variance"], expected.replicates["explained_variance"])
-    tested, expected = (permutation_test(PCA(2), given, n_permutations=19, random_state=0) for given in (TOY, rows))
+    tested, expected = (permutation_test(PCA(2), given, n_resamples=19, random_state=0) for given in (TOY, rows))
     close(tested.p_values, expected.p_values)
     assert PCA("cv").fit(TOY).n_components_ == PCA("cv").fit(rows).n_components_
     close(PCA(2).partial_fit(TOY).partial_fit(Toy(40, 5)).mean_, PCA(2).fit([rows, rows_of(Toy(40, 5))]).mean_)
@@ -333,7 +332,7 @@ def test_an_estimator_passes_the_checks_of_scikit_learn(check):
 @pytest.mark.parametrize("kind", list(INPUTS))
 def test_an_estimator_on_every_kind_of_input(kind, toy_model):
     rows, source = np.round(8 * X), INPUTS[kind]
-    usual = PCA(2, standardize=True, whiten=True).fit(rows)
+    usual = PCA(2, scale=True, whiten=True).fit(rows)
     model = models.CorrelationPCA(2).fit(source.make(rows))
     assert source.result_dtype("float64") == model.components_.dtype
     close(np.asarray(model.components_), usual.components_)

@@ -79,8 +79,20 @@ def test_tables_of_the_page_are_those_of_the_results(group):
 
 
 def test_the_table_of_the_front_page_is_that_of_the_results():
-    text = page.replaced("peers", front.COMMAND, front.table(results.Results()), front.README)
+    text = page.replaced("peers", front.COMMAND, front.table(results.Results(), BY_NAME), front.README)
     assert text == front.README.read_text()
+
+
+def test_the_front_page_leaves_out_no_case_with_another_library():
+    kept = results.Results()
+    baselines = ("lowdim", "bare", "numpy, ", "pyarrow, ", "means of ", "biases of ")
+    others = {
+        name: [m.contender for m in kept.measurements(name) if not m.contender.startswith(baselines)]
+        for name in kept.cases
+    }
+    shown = [name for names in front.TASKS.values() for name in names.split()]
+    assert len(shown) == len(set(shown)) and set(shown) == {name for name, found in others.items() if found}
+    assert all(front.library_of(contender) for found in others.values() for contender in found)
 
 
 def test_results_can_be_kept_and_replaced(tmp_path):

@@ -118,15 +118,36 @@ def test_every_page_is_in_the_table_of_contents():
         page = waiting.pop()
         reached.add(page)
         for entry in entries(page):
-            # The gallery is made from its scripts while the site is built.
+            # The gallery and the page of all parameters are made while the site is built.
             if entry.startswith("generated"):
-                assert entry == "generated/gallery/index"
+                assert entry in ("generated/gallery/index", "generated/parameters")
                 continue
             named = [f"{entry}.{suffix}" for suffix in ("md", "rst") if f"{entry}.{suffix}" in written]
             assert len(named) == 1, f"{page} names {entry}, which is no page"
             assert named[0] not in reached, f"{entry} has two places in the table of contents"
             waiting += named
     assert reached == written
+
+
+def linked(page):
+    """The pages in docs/ that a page links to, directly or through the file that they include."""
+    included = {}
+    for path in DOCS.glob("*.md"):
+        if match := re.match(r"```\{include\} (\S+)", path.read_text(encoding="utf-8")):
+            included[(DOCS / match[1]).resolve()] = path.stem
+    targets = re.findall(r"\]\(([^)#\s]+\.md)", (ROOT / page).read_text(encoding="utf-8"))
+    files = [((ROOT / page).parent / target).resolve() for target in targets]
+    return {included.get(file, file.stem) for file in files}
+
+
+@pytest.mark.parametrize("page", ["methods", "guide", "project"])
+def test_a_page_links_to_all_pages_below_it(page):
+    assert set(entries(f"{page}.md")) <= linked(f"docs/{page}.md")
+
+
+def test_the_readme_links_to_all_pages():
+    lists = {"index", "methods", "guide", "project"}
+    assert {path.stem for path in DOCS.glob("*.md")} - lists <= linked("README.md")
 
 
 # ---- Links to names
@@ -167,6 +188,15 @@ def test_the_page_of_versions_has_the_bounds_of_pyproject():
 def test_the_citation_is_that_of_this_version():
     for path in (ROOT / "CITATION.cff", DOCS / "citing.md"):
         assert lowdim.__version__ in path.read_text(encoding="utf-8")
+
+
+def test_times_are_only_in_tables_that_a_command_writes():
+    """Those of other pages would stay what they are when the code changes."""
+    for page in [ROOT / "README.md", *DOCS.glob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        text = re.sub(r"<!-- (\S+): rewritten by .*?<!-- end of \1 -->", "", text, flags=re.S)
+        text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+        assert not re.findall(r"\b\d[\d.,]* (?:us|ms|s)\b", text), page.name
 
 
 # ---- Warnings and errors

@@ -1,4 +1,4 @@
-"""The pictures of methods and tutorials: scripts draw what pages show of them, and the committed files are small."""
+"""The pictures of methods, tutorials and questions: scripts draw what pages show, and the committed files are small."""
 
 import re
 import runpy
@@ -21,7 +21,7 @@ STORED = DOCS.parent / "gallery" / "data"
 METHODS = re.findall(r"\]\((\w+)\.md\) \| `", (DOCS / "methods.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", [*DRAWN["METHODS"], *DRAWN["TUTORIALS"]])
+@pytest.mark.parametrize("name", [*DRAWN["METHODS"], *DRAWN["TUTORIALS"], *DRAWN["QUESTIONS"]])
 def test_it_is_drawn(name, tmp_path):
     figure = DRAWN["of_a_page"](name)
     DRAWN["save"](figure, tmp_path / name, 256)
@@ -50,6 +50,13 @@ def test_every_figure_of_the_tutorials_is_shown():
         assert found and all(len(described) > 80 for described, _ in found)
         shown += [name for _, name in found]
     assert sorted(shown) == sorted(DRAWN["TUTORIALS"])
+
+
+@pytest.mark.parametrize("name", DRAWN["QUESTIONS"])
+def test_the_page_of_a_question_begins_with_its_figure(name):
+    text = (DOCS / name).with_suffix(".md").read_text(encoding="utf-8")
+    [described] = re.findall(rf"!\[([^\]]+)\]\(figures/{name}\)", text[: text.index("\n## ")])
+    assert len(described) > 80
 
 
 def test_networks_of_figures_are_stored():

@@ -42,6 +42,6 @@ def test_every_formula_that_is_tested_has_an_entry():
 def test_every_entry_has_a_formula_and_a_sentence_with_a_link():
     for heading, text in ENTRIES.items():
         formula, _, words = text.partition("\n\n")
-        assert all(line.startswith("    ") for line in formula.splitlines()), heading
+        assert formula.startswith("$$\n") and formula.endswith("\n$$"), heading
         sentence = words.partition("```")[0]
         assert re.match(r"[^(].*\]\([\w./#-]+\)", sentence, flags=re.S), heading

@@ -17,6 +17,19 @@ SCRIPTS = sorted(path.stem for path in FOLDER.glob("plot_*.py"))
 DRAWN_BY = runpy.run_path(str(ROOT / "docs" / "figures" / "draw.py"))["DRAWN_BY"]
 
 
+#: Scripts whose texts have not been rewritten yet: they have no question, and no text after each picture.
+NOT_YET = {
+    "plot_choose_k",
+    "plot_kernel_pca_four_kernels",
+    "plot_kernel_pca_new_points",
+    "plot_pls_spectra",
+    "plot_ppca_density",
+    "plot_ppca_missing",
+    "plot_when_methods_fail",
+    "plot_whitening",
+}
+
+
 @pytest.fixture(autouse=True)
 def _no_screen():
     pyplot.switch_backend("Agg")
@@ -41,12 +54,20 @@ def test_it_runs_and_describes_its_figures(name, capsys):
                 assert picture.size == tuple((100 * figure.get_size_inches()).astype(int)), again
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_it_says_what_the_lectures_claim_and_what_was_measured(name):
-    text = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8")))
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in NOT_YET])
+def test_it_asks_a_question_and_says_what_each_picture_means(name):
+    script = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+    text = ast.get_docstring(ast.parse(script))
     title, line = text.splitlines()[:2]
     assert line == "=" * len(title)
-    assert "**The lecture" in text and "**Measured" in text
+    assert "?" in text
+    # Sphinx-gallery shows text where a comment follows the mark of a cell.
+    cells = re.findall(r"^# %%\n((?:#.*\n)*)", script, flags=re.M)
+    before, found, source = " ".join(cells[-1].replace("#", " ").split()).rpartition("Source of the idea: ")
+    assert found and source.endswith(".")
+    assert "lecture" not in (script[: script.rindex("Source of the idea: ")]).lower() and "lecture" not in before
+    for part in script.split("plt.show()\n")[1:]:
+        assert re.search(r"^# %%\n# \S", part, flags=re.M), "no text follows a picture"
 
 
 @pytest.mark.parametrize("name", [name for name in SCRIPTS if "sys.argv" in (FOLDER / f"{name}.py").read_text()])
@@ -77,8 +98,8 @@ def test_every_script_has_a_group_and_every_group_has_scripts():
 @pytest.mark.parametrize("file", DRAWN_BY)
 def test_figures_of_pages_have_a_script_and_a_page(file):
     assert DRAWN_BY[file][0] in SCRIPTS
-    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]
-    assert any(f"](figures/{file})" in text and f"gallery/{DRAWN_BY[file][0]}.py" in text for text in pages)
+    pages = [path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]]
+    assert any(f"figures/{file})" in text and f"gallery/{DRAWN_BY[file][0]}.py" in text for text in pages)
 
 
 def test_data_have_a_source_and_a_licence():

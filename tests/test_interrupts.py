@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 #: A model that has been fitted to few rows, and what is then asked of it.
 JOBS = {
-    "folds": "FactorAnalysis(2), lambda m: cross_validate(m, A[:, :70], cv=10)",
+    "folds": "FactorAnalysis(2), lambda m: cross_validate(FactorAnalysis(), A[:, :70], cv=10)",
     "folds, incomplete": "PPCA(2), lambda m: cross_validate(PPCA(solver=EM(tol=1e-15, max_iter=10**7)), INCOMPLETE)",
     "Newton": "FactorAnalysis(2), lambda m: m.set_params(n_components=100).fit(A)",
     "EM": "PPCA(2, solver=EM(tol=1e-15, max_iter=10**7)), lambda m: m.fit(np.tile(INCOMPLETE, (30, 1)))",
@@ -24,15 +24,17 @@ JOBS = {
     "rows": "PCA(2), lambda m: m.fit(itertools.repeat(A))",
     "pairs of rows": "CCA(2), lambda m: m.fit(itertools.repeat(A), itertools.repeat(A[:, :30]))",
     "large matrices": "PCA(2), lambda m: [PCA(2).fit_summary(LARGE) for _ in AGAIN]",
-    "bootstrap": "FactorAnalysis(2), lambda m: bootstrap(m, A[:60, :20], n_boot=10**5)",
-    "permutations": "CCA(2), lambda m: permutation_test(m, A[:, :20], A[:, 20:40], n_permutations=10**6)",
+    "bootstrap": "FactorAnalysis(2), lambda m: bootstrap(m, A[:60, :20], n_resamples=10**5)",
+    "permutations": "CCA(2), lambda m: permutation_test(m, A[:, :20], A[:, 20:40], n_resamples=10**6)",
 }
 CODE = """
 import itertools, os, signal, threading, time, warnings
 import numpy as np
 from threadpoolctl import ThreadpoolController
 from lowdim import *
+from lowdim.reading import summarize
 from lowdim.solvers import EM
+from lowdim.summaries import Moments
 
 warnings.simplefilter("ignore")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the signal was ignored at the start

@@ -40,7 +40,7 @@ FORMULAS = {
     "polynomial": (Polynomial(3, gamma=0.5, coef0=2.0), lambda x, y: (0.5 * (x @ y) + 2.0) ** 3),
     "polynomial 4": (Polynomial(4, gamma=2.0, coef0=0.0), lambda x, y: (2.0 * (x @ y)) ** 4),
     "quadratic": (Quadratic(gamma=1.0, coef0=0.1), lambda x, y: (x @ y + 0.1) ** 2),
-    "gaussian": (Gaussian(sigma=0.3), lambda x, y: np.exp(-(distance(x, y) ** 2) / (2 * 0.3**2))),
+    "gaussian": (Gaussian(gamma=1 / 0.18), lambda x, y: np.exp(-(distance(x, y) ** 2) / (2 * 0.3**2))),
     "gaussian by gamma": (Gaussian(gamma=0.3), lambda x, y: np.exp(-0.3 * distance(x, y) ** 2)),
     "laplacian": (Laplacian(0.4), lambda x, y: np.exp(-0.4 * np.abs(x - y).sum())),
     "sigmoid": (Sigmoid(gamma=5.0, coef0=0.5), lambda x, y: np.tanh(5.0 * (x @ y) + 0.5)),
@@ -67,10 +67,10 @@ def slow(formula, A, B):
 
 
 def test_multiples():
-    kernel = 2.5 * Gaussian(sigma=0.3) + Linear() * 0.5
-    np.testing.assert_allclose(kernel(X, Y), 2.5 * Gaussian(sigma=0.3)(X, Y) + 0.5 * Linear()(X, Y))
+    kernel = 2.5 * Gaussian(gamma=1 / 0.18) + Linear() * 0.5
+    np.testing.assert_allclose(kernel(X, Y), 2.5 * Gaussian(gamma=1 / 0.18)(X, Y) + 0.5 * Linear()(X, Y))
     np.testing.assert_allclose(kernel.against(Y)(X), kernel(X, Y))
-    assert str(kernel) == "2.5 * Gaussian(sigma=0.3) + 0.5 * Linear()"
+    assert str(kernel) == "2.5 * Gaussian(gamma=5.556) + 0.5 * Linear()"
     assert kernel.semidefinite
     assert kernel.shift_free
     assert not kernel.shift_invariant
@@ -156,7 +156,7 @@ def test_scikit_learn_agrees():
 
 
 def test_sums_and_products():
-    a, b = Gaussian(1.0), Linear()
+    a, b = Gaussian(0.5), Linear()
     np.testing.assert_allclose((a + b)(X, Y), a(X, Y) + b(X, Y))
     np.testing.assert_allclose((a * b)(X, Y), a(X, Y) * b(X, Y))
     assert (a + b).semidefinite and not (a + Sigmoid()).semidefinite
@@ -168,23 +168,23 @@ def test_sums_and_products():
 
 def test_widths_by_the_median_rule():
     distances = [distance(a, b) for i, a in enumerate(X) for b in X[:i]]
-    assert Gaussian().fitted(X).sigma == pytest.approx(np.median(distances))
-    assert Matern().fitted(X).length == pytest.approx(np.median(distances))
+    assert Gaussian().fitted(X).gamma == pytest.approx(0.5 / np.median(distances) ** 2)
+    assert Matern().fitted(X).length_scale == pytest.approx(np.median(distances))
     city = [np.abs(a - b).sum() for i, a in enumerate(X) for b in X[:i]]
     assert Laplacian().fitted(X).gamma == pytest.approx(1 / np.median(city))
-    assert Gaussian(0.5).fitted(X) == Gaussian(0.5)
+    assert Gaussian(2.0).fitted(X) == Gaussian(2.0)
     w = RNG.integers(1, 4, 7)
-    assert Gaussian().fitted(X, w).sigma == pytest.approx(Gaussian().fitted(np.repeat(X, w, axis=0)).sigma)
-    assert Gaussian().fitted(np.ones((4, 2))).sigma == 1.0
+    assert Gaussian().fitted(X, w).gamma == pytest.approx(Gaussian().fitted(np.repeat(X, w, axis=0)).gamma)
+    assert Gaussian().fitted(np.ones((4, 2))).gamma == 0.5
     many = RNG.standard_normal((3000, 2))
-    assert Gaussian().fitted(many).sigma == pytest.approx(np.sqrt(2 * np.log(2) * 2), rel=0.05)
+    assert Gaussian().fitted(many).gamma == pytest.approx(1 / (8 * np.log(2)), rel=0.1)
     with pytest.raises(ValueError, match=r"the width of Gaussian\(.*\) is not known yet"):
         Gaussian()(X)
 
 
 def test_columns_far_from_zero_cost_nothing():
     rows = np.round(100 * X)
-    for kernel in (Gaussian(50.0), Matern(1.5, 50.0), ThinPlateSpline(50.0), Laplacian(0.01)):
+    for kernel in (Gaussian(0.0002), Matern(1.5, 50.0), ThinPlateSpline(50.0), Laplacian(0.01)):
         np.testing.assert_allclose(kernel(rows + 1e8), kernel(rows), atol=1e-12)
 
 
@@ -212,9 +212,8 @@ def test_functions_cannot_change_the_rows():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Gaussian(sigma=0), r"Gaussian\(sigma=0\): a positive number is needed"),
+        (lambda: Gaussian(gamma=0), r"Gaussian\(gamma=0\): a positive number is needed"),
         (lambda: Gaussian(gamma=-1.0), "a positive number is needed"),
-        (lambda: Gaussian(sigma=1.0, gamma=1.0), "both set the width; pass only one"),
         (lambda: Polynomial(degree=True), "a positive number is needed"),
         (lambda: Polynomial(coef0=np.nan), "a finite number is needed"),
         (lambda: Matern(nu=1.0), "nu is 0.5, 1.5 or 2.5"),
@@ -244,12 +243,12 @@ def test_parameters_left_at_none_are_defaults():
 
 
 def test_which_kernels_have_random_frequencies():
-    for kernel in (Gaussian(1.0), Laplacian(1.0), Matern()):
+    for kernel in (Gaussian(0.5), Laplacian(1.0), Matern()):
         assert kernel.has_frequencies
-        assert (kernel + 2.0 * Gaussian(1.0)).has_frequencies
+        assert (kernel + 2.0 * Gaussian(0.5)).has_frequencies
         assert (kernel * Matern()).has_frequencies
     spline = ThinPlateSpline()
-    for kernel in (spline, 2.0 * spline, spline + Gaussian(1.0), Matern() * spline, Linear(), Polynomial()):
+    for kernel in (spline, 2.0 * spline, spline + Gaussian(0.5), Matern() * spline, Linear(), Polynomial()):
         assert not kernel.has_frequencies
 
 
@@ -262,7 +261,7 @@ def test_what_is_no_kernel():
 @pytest.mark.parametrize(("dtype", "most"), [("float32", 1e-5), ("float64", 1e-12)])
 def test_gaussian_kernels_among_rows_of_a_device(library, dtype, most):
     """What is prepared once for all rows gives the kernels of any two slices of them."""
-    rows, kernel = (RNG.standard_normal((30, 3)) + 50.0).astype(dtype), Gaussian(sigma=1.5)
+    rows, kernel = (RNG.standard_normal((30, 3)) + 50.0).astype(dtype), Gaussian(gamma=1 / 4.5)
     tile, whole = kernel.among(namespace(library).asarray(rows)), kernel(rows.astype("float64"))
     for some, others in ((slice(0, 10), slice(10, 30)), (slice(3, 9), slice(3, 9)), (slice(0, 30, 4), slice(5, 7))):
         np.testing.assert_allclose(to_numpy(tile(some, others)), whole[some, others], atol=most)
@@ -271,6 +270,6 @@ def test_gaussian_kernels_among_rows_of_a_device(library, dtype, most):
 
 def test_gaussian_kernels_of_rows_many_widths_apart_are_not_prepared():
     rows = namespace("array_api_strict").asarray(RNG.standard_normal((30, 3)).astype("float32"))
-    assert Gaussian(sigma=1e-2).among(rows) is None
-    assert Gaussian(sigma=1.0).among(X) is None
+    assert Gaussian(gamma=5000.0).among(rows) is None
+    assert Gaussian(gamma=0.5).among(X) is None
     assert Linear().among(rows) is None

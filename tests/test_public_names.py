@@ -1,9 +1,11 @@
 """The public names of every package, written out: one that comes, goes or is spelt otherwise shows here."""
 
 import importlib
+import inspect
 import pkgutil
 import re
 
+import numpy as np
 import pytest
 
 import lowdim
@@ -28,11 +30,10 @@ from public_names import public
 #: Sorted as Python sorts text.
 PUBLIC = {
     "lowdim": """
-        AutoEncoder CCA Checkpoint FactorAnalysis FeatureMapPCA FourthMoments GCCA ICA KernelCCA KernelPCA Moments PCA
-        PCR PLSCanonical PLSRegression PLSSVD PPCA Table Triangle Whitening bootstrap choose_n_components
-        choose_width cross_validate densities errors factor_suitability features files inspect kernel_plan
-        kernels load on_device open_source permutation_test plan pool report save scan selection solvers
-        summarize to_onnx
+        AutoEncoder CCA FactorAnalysis FeatureMapPCA GCCA ICA KernelCCA KernelPCA PCA PCR PLSCanonical PLSRegression
+        PLSSVD PPCA Table Whitening bootstrap choose_n_components cross_validate errors factor_suitability inspect
+        kernels load on_device permutation_test plan report save scan selection solvers
+        staged_fit to_onnx
     """,
     "lowdim.densities": """
         CustomDensity DENSITIES Density Flipped GeneralizedGaussian Infomax Sech Student as_density
@@ -52,9 +53,10 @@ PUBLIC = {
         header load save
     """,
     "lowdim.inspect": """
-        Diagnostics FitReport ModelTables canonical_tests coefficients column_names communalities
+        Diagnostics FitReport ModelTables canonical_tests coefficients column_names communalities congruence
         contributions correlations cos2 determinacy diagnose factor_correlations fit_report hotelling_t2
-        importance loadings pair_correlations pattern q_limit q_residuals scores structure t2_limit vip
+        importance loadings pair_correlations pattern q_contributions q_limit q_residuals scores structure
+        t2_contributions t2_limit vip
     """,
     "lowdim.kernels": """
         Cosine Function Gaussian KERNELS Kernel Laplacian Linear Matern Multiple Polynomial Product
@@ -65,8 +67,11 @@ PUBLIC = {
     """,
     "lowdim.plot": """
         ModelPlots PLOTS biplot coefficients contours convergence correlation_circle correlations cumulative
-        densities loading_bars loadings missing outliers predictions reconstructions scores scree sources
-        structure validation variates vip
+        densities loading_bars loadings missing outliers predictions principal_axes reconstructions scores scree
+        sources structure validation variates vip
+    """,
+    "lowdim.reading": """
+        Checkpoint summarize
     """,
     "lowdim.reporting": """
         Report of_model report
@@ -86,7 +91,10 @@ PUBLIC = {
         LinearOptimum Misfit NEURAL_SOLVERS NeuralSolver Newton NewtonCG Nystrom Oblimin PREIMAGES PairFit
         Plan Promax Quartimax QuasiNewtonICA REDUCTIONS ROTATIONS Reduction Request Ridge Rotation RowsLike
         SOLVERS Solver Spectrum Status Tail Triangle
-        TriangleReduction Unmixing Varimax
+        TriangleReduction Unmixing Varimax kernel_plan
+    """,
+    "lowdim.sources": """
+        open_source
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed Patterns
@@ -164,11 +172,78 @@ def test_kernels_and_summaries_by_name():
 def test_other_names_lead_to_members_of_the_tables():
     assert set(ALIASES.values()) <= set(RULES)
     assert not set(ALIASES) & set(RULES)
-    for theirs in ("auto", "full", "covariance_eigh", "arpack", "randomized"):
-        assert lowdim.plan(models.PCA(2, svd_solver=theirs), (90, 5)).solver.name in SOLVERS
     assert all(rule.name == name for name, rule in RULES.items())
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_module_says_what_it_is(name):
     assert importlib.import_module(name).__doc__
+
+
+def test_a_name_that_a_subpackage_offers_is_an_error_that_says_which():
+    for name, place in {
+        "Moments": "summaries",
+        "open_source": "sources",
+        "summarize": "reading",
+        "pool": "selection",
+    }.items():
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; it is lowdim.{place}.{name}$"):
+            getattr(lowdim, name)
+        assert getattr(getattr(lowdim, place), name).__name__ == name
+    assert {"plot", "sklearn", "summaries"} <= set(dir(lowdim))
+    assert "Moments" not in dir(lowdim)
+
+
+def test_a_former_name_of_an_argument_is_an_error_that_says_the_present_one():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    calls = {
+        "'scale'": lambda: lowdim.PCA(2, standardize=True),
+        "'n_resamples'": lambda: lowdim.bootstrap(lowdim.PCA(1), X, n_boot=9),
+        "'alpha'": lambda: lowdim.permutation_test(lowdim.PCA(), X, level=0.1),
+        "'confidence_level'": lambda: lowdim.bootstrap(lowdim.PCA(1), X, level=0.9),
+        "'param_grid'": lambda: lowdim.cross_validate(lowdim.PCA(), X, parameters={}),
+        "'hue'": lambda: lowdim.PCA(2).fit(X).plot.scores(X, groups=range(20)),
+        "'proportion'": lambda: lowdim.PCA(2).fit(X).plot.cumulative(level=0.5),
+        "'labels'": lambda: lowdim.report(X, ids=range(20)),
+        "'y'": lambda: lowdim.PCA(2).report(X, response=range(20)),
+        "'Y'": lambda: lowdim.report(X, other=X),
+    }
+    for present, call in calls.items():
+        with pytest.raises(TypeError, match=f"it is called {present} now"):
+            call()
+
+
+def functions_and_classes(module):
+    """The public functions and classes of a module, and the public methods of these classes, which lowdim defines."""
+    for name in PUBLIC[module].split():
+        found = getattr(importlib.import_module(module), name)
+        methods = [getattr(found, each, None) for each in dir(found) if not each.startswith("_")]
+        for each in [found, *(methods if inspect.isclass(found) else [])]:
+            where = getattr(each, "__module__", None) or ""
+            if callable(each) and where.startswith("lowdim.") and not where.startswith("lowdim.reporting"):
+                yield each
+
+
+def documented_parameters(doc):
+    """The defaults that the section "Parameters" of a docstring gives, as text, by name; None for those without."""
+    section = re.search(r"^Parameters\n-{10}\n(.*?)(?=^\S[^\n]*\n---|\Z)", doc, re.MULTILINE | re.DOTALL)
+    found = {}
+    for line in re.findall(r"^\S.*", section[1] if section else "", re.MULTILINE):
+        names, colon, what = line.partition(" : ")
+        assert colon and "optional" not in what, line
+        _, has_default, default = what.partition(", default=")
+        found |= dict.fromkeys(names.split(", "), default if has_default else None)
+    return found
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_docstrings_give_the_parameters_and_their_defaults(module):
+    for each in functions_and_classes(module):
+        documented = documented_parameters(inspect.getdoc(each) or "")
+        if not documented:
+            continue
+        signature = {name: p.default for name, p in inspect.signature(each).parameters.items() if name != "self"}
+        assert list(documented) == list(signature), each
+        for name, text in documented.items():
+            given = inspect.Parameter.empty if text is None else eval(text)
+            assert given is signature[name] or given == signature[name], (each, name, text)

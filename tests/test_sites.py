@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import lowdim
-from lowdim import CCA, PCA, PPCA, FactorAnalysis, Moments, PLSRegression
+from lowdim import CCA, PCA, PPCA, FactorAnalysis, PLSRegression
+from lowdim.summaries import Moments
 
 NAMES = ["a", "b", "c", "d", "u", "v"]
 RNG = np.random.default_rng(0)
@@ -21,7 +22,9 @@ ROWS = pd.DataFrame(
 SITE = """
 import sys
 import lowdim
-from lowdim import Moments, scan, summarize
+from lowdim import scan
+from lowdim.reading import summarize
+from lowdim.summaries import Moments
 rows = scan(sys.argv[1], columns=["a", "b", "c", "d", "u", "v"])
 lowdim.save(summarize(rows, Moments(6, groups=(4, 2))), sys.argv[2], min_rows=100)
 """
@@ -100,10 +103,10 @@ def test_models_of_two_tables(model, attribute, summaries):
 
 
 def test_a_site_with_other_columns_is_refused(summaries):
-    other = lowdim.summarize(ROWS.rename(columns={"d": "D"}), Moments(6, groups=(4, 2)))
+    other = lowdim.reading.summarize(ROWS.rename(columns={"d": "D"}), Moments(6, groups=(4, 2)))
     total = merged(summaries)
     with pytest.raises(ValueError, match="missing: 'd'; not expected: 'D'"):
         total.merge(other)
     with pytest.raises(ValueError, match="another order, where column 0 is 'v' instead of 'a'"):
-        total.merge(lowdim.summarize(ROWS[NAMES[::-1]], Moments(6, groups=(4, 2))))
+        total.merge(lowdim.reading.summarize(ROWS[NAMES[::-1]], Moments(6, groups=(4, 2))))
     assert total.n_rows == 1500

@@ -1,6 +1,7 @@
 """Tables with names: what they hold, how they are taken apart and converted."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,63 @@ def test_polars_has_the_labels_as_first_column(table):
     clash = Table({"row": [1.0]}, ["a"]).to_polars()
     assert clash.columns == ["row_", "row"]
     assert Table({"a": [1.0, 2.0]}, ["x", 3]).to_polars()["row"].to_list() == ["x", "3"]
+
+
+def test_csv_has_all_digits(tmp_path):
+    table = Table({"size": [1 / 3, 0.1]}, ["a, b", "c"], row_name="thing", blank=0.2)
+    assert table.to_csv() == 'thing,size\n"a, b",0.3333333333333333\nc,0.1\n'
+    assert table.to_csv(tmp_path / "sizes.csv", sep=";", decimal=",") is None
+    text = (tmp_path / "sizes.csv").read_text()
+    assert text == "thing;size\na, b;0,3333333333333333\nc;0,1\n"
+    assert Table({"size": [1.5]}).to_csv() == "size\n1.5\n"
+
+
+def test_excel_has_all_digits(table, tmp_path):
+    pytest.importorskip("openpyxl")
+    table.to_excel(tmp_path / "sizes.xlsx", sheet_name="sizes")
+    frame = pd.read_excel(tmp_path / "sizes.xlsx", sheet_name="sizes", index_col=0)
+    expected = table.to_pandas()
+    assert list(frame.columns) == list(expected.columns) and list(frame.index) == list(expected.index)
+    found, wanted = (
+        [None if pd.isna(entry) else entry for entry in each.to_numpy(dtype=object).ravel()]
+        for each in (frame, expected)
+    )
+    assert found == wanted
+
+
+def test_excel_says_what_to_install(table, tmp_path, monkeypatch):
+    for name in ("openpyxl", "openpyxl.workbook"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="to_excel needs openpyxl, which is not installed: pip install openpyxl"):
+        table.to_excel(tmp_path / "sizes.xlsx")
+
+
+def test_markdown_and_latex_have_the_numbers_of_the_printed_table(tmp_path):
+    table = Table({"a_b": [12.5, -0.1, 2e-9], "n": [1, 2, -3], "kind": ["x|y", "50%", None]}, ["r1", "r2", "r3"])
+    shown = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table.to_markdown().splitlines()]
+    assert shown[0] == ["a_b", "n", "kind"] and shown[2] == ["r1", "12.500", "1", "x\\|y"]
+    assert shown[3] == ["r2", "-0.100", "2", "50%"] and shown[4][:3] == ["r3", "2.0e-09", "-3"]
+    assert {len(line) for line in table.to_markdown().splitlines()} == {len(table.to_markdown().splitlines()[0])}
+    latex = table.to_latex().splitlines()
+    assert latex[:4] == [r"\begin{tabular}{lrrl}", r"\toprule", r" & a\_b & n & kind \\", r"\midrule"]
+    assert latex[4:7] == [
+        r"r1 & 12.500 & 1 & x|y \\",
+        r"r2 & $-0.100$ & 2 & 50\% \\",
+        r"r3 & $2.0 \times 10^{-9}$ & $-3$ &  \\",
+    ]
+    assert latex[7:] == [r"\bottomrule", r"\end{tabular}"]
+    for name in ("markdown", "latex"):
+        write = getattr(table, f"to_{name}")
+        assert write(tmp_path / name) is None and (tmp_path / name).read_text() == write() + "\n"
+        assert getattr(Table({}), f"to_{name}")() is not None
+
+
+def test_small_numbers_are_left_blank_where_they_are_printed(table):
+    loadings = Table({"F1": [0.8, 0.0012], "F2": [-0.1, -0.6]}, ["a", "b"], title="Loadings", blank=0.3)
+    assert str(loadings) == "Loadings\n       F1       F2\na  0.8000\nb          -0.6000"
+    assert loadings.sort("F2").select(["F1"]).to_markdown().splitlines()[3] == "| b   |        |"
+    assert "<td></td>" in loadings._repr_html_() and "$-0.6000$" in loadings.to_latex()
+    assert loadings["F2"].tolist() == [-0.1, -0.6] and loadings.to_pandas()["F2"].tolist() == [-0.1, -0.6]
 
 
 def test_json(table):

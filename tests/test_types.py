@@ -13,10 +13,31 @@ import pytest
 import lowdim
 from examples import MODELS, make, tables
 from lowdim import models
+from lowdim.densities import DENSITIES, DensityName
 from lowdim.errors import LowdimWarning, without_warnings
+from lowdim.features import FEATURE_MAPS, FeatureMapName
+from lowdim.kernels import _ALIASES, KERNELS, KernelName
 from lowdim.models.factor_analysis import FactorRuleName
 from lowdim.selection import ALIASES, RULES
 from lowdim.selection.rules import RuleName
+from lowdim.solvers import (
+    ICA_SOLVERS,
+    KERNEL_SOLVERS,
+    LATENT_SOLVERS,
+    NEURAL_SOLVERS,
+    PREIMAGES,
+    REDUCTIONS,
+    ROTATIONS,
+    SOLVERS,
+)
+from lowdim.solvers.ica import IcaSolverName
+from lowdim.solvers.kernel import KernelSolverName
+from lowdim.solvers.kernel.preimages import PreimageName
+from lowdim.solvers.latent import LatentSolverName
+from lowdim.solvers.latent.rotation import RotationName
+from lowdim.solvers.neural import NeuralSolverName
+from lowdim.solvers.pairs.reductions import ReductionName
+from lowdim.solvers.spectra import SolverName
 
 ROOT = Path(__file__).parents[1]
 
@@ -28,7 +49,8 @@ def fitted(name):
 
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed; `make lint` installs it")
 def test_a_type_checker_knows_the_types_of_models():
-    command = [sys.executable, "-m", "mypy", "tests/types_of_models.py"]
+    """The right calls of that file pass, and each line that is said to be an error is one (`--strict` sees to it)."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "tests/types_of_models.py"]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
 
@@ -51,9 +73,30 @@ def test_the_names_of_rules_are_those_of_the_tables():
     assert set(get_args(FactorRuleName)) == {*rules, *(alias for alias, name in ALIASES.items() if name in rules)}
 
 
+@pytest.mark.parametrize(
+    ("names", "table"),
+    [
+        (SolverName, {"auto", *SOLVERS}),
+        (LatentSolverName, {"auto", *LATENT_SOLVERS}),
+        (KernelSolverName, {"auto", *KERNEL_SOLVERS}),
+        (IcaSolverName, {*ICA_SOLVERS}),
+        (NeuralSolverName, {"auto", *NEURAL_SOLVERS}),
+        (ReductionName, {"auto", *REDUCTIONS}),
+        (PreimageName, {"auto", *PREIMAGES}),
+        (RotationName, {*ROTATIONS}),
+        (KernelName, {*KERNELS, *_ALIASES}),
+        (DensityName, {*DENSITIES}),
+        (FeatureMapName, {*FEATURE_MAPS}),
+    ],
+)
+def test_the_names_that_type_checkers_know_are_those_of_the_tables(names, table):
+    assert set(get_args(names)) == table
+
+
 def test_dir_of_the_package_lists_what_is_public():
     listed = {name for name in dir(lowdim) if not name.startswith("__")}
-    assert listed == {*lowdim.__all__, "models", "plot", "sklearn", "summaries"}
+    modules = {"densities", "features", "files", "models", "plot", "reading", "sklearn", "sources", "summaries"}
+    assert listed == {*lowdim.__all__, *modules}
     assert all(hasattr(lowdim, name) for name in listed)
 
 

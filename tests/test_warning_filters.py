@@ -25,7 +25,7 @@ SILENT = {
     "cross_validate, missing entries": lambda: cross_validate(PPCA(**HASTY), INCOMPLETE, n_components=[1]),
     "PCA('cv')": lambda: PCA("cv").fit(X),
     "PLSRegression('cv')": lambda: PLSRegression("cv").fit(X, Y),
-    "bootstrap": lambda: bootstrap(FactorAnalysis(1, **HASTY), X, n_boot=3, random_state=0),
+    "bootstrap": lambda: bootstrap(FactorAnalysis(1, **HASTY), X, n_resamples=3, random_state=0),
     "partial_fit": lambda: PLSRegression(2).partial_fit(X[:4], Y[:4]).partial_fit(X[4:], Y[4:]),
 }
 

@@ -1,19 +1,24 @@
-"""What type checkers know of models. `make lint` runs mypy on this file, and tests/test_types.py does if it is there.
+"""What type checkers know of models. `make lint` runs mypy on this file, and tests/test_types.py runs `mypy --strict`.
 
 `assert_type` states what a type is. A line with `type: ignore` must be an error: mypy reports those that are not.
 """
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import assert_type
 
 import numpy as np
+from scipy import sparse
+from sklearn.model_selection import KFold
 
 import lowdim
 from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, KernelPCA, PLSRegression, Table, cross_validate
 from lowdim.inspect import ModelTables
+from lowdim.kernels import Gaussian
 from lowdim.plot import ModelPlots
 from lowdim.reporting import Report
 from lowdim.selection import Choice, CrossValidation
-from lowdim.solvers import Plan
+from lowdim.solvers import Krylov, Plan, Promax
 
 
 def types_of_one_table(X: np.ndarray) -> None:
@@ -82,3 +87,52 @@ def numbers_of_components() -> None:
     FactorAnalysis("minka")  # type: ignore[arg-type]
     PLSRegression("bic")  # type: ignore[arg-type]
     KernelPCA("minka")  # type: ignore[arg-type]
+
+
+def names_of_solvers_and_kernels() -> None:
+    PCA(2, solver="covariance")
+    PCA(2, solver=Krylov(steps=4))
+    KernelPCA(2, kernel="rbf", solver="nystrom")
+    KernelPCA(2, kernel=Gaussian())
+    KernelPCA(2, kernel="precomputed")
+    FactorAnalysis(2, rotation="varimax", scores="bartlett")
+    FactorAnalysis(2, rotation=Promax())
+    PPCA(2, solver="em", missing="unstored")
+    ICA(2, density="student", solver="fixed-point")
+    PCA(2, solver="covarianc")  # type: ignore[arg-type]
+    PPCA(2, solver="newton")  # type: ignore[arg-type]
+    KernelPCA(2, kernel="rfb")  # type: ignore[arg-type]
+    KernelPCA(2, solver="nystroem")  # type: ignore[arg-type]
+    FactorAnalysis(2, rotation="varimx")  # type: ignore[arg-type]
+    FactorAnalysis(2, scores="bartlet")  # type: ignore[arg-type]
+    ICA(2, density="logcosh")  # type: ignore[arg-type]
+    PLSRegression(2, algorithm="nipals")  # type: ignore[arg-type]
+    lowdim.sklearn.PCA(2, svd_solver="covariance")  # type: ignore[arg-type]
+
+
+class Frame:
+    """What type checkers see of a data frame."""
+
+    shape = (3, 2)
+
+
+def rows_of_many_kinds(X: np.ndarray, blocks: Iterator[np.ndarray]) -> None:
+    pca = PCA(2).fit(X, sample_weight=np.ones(len(X)))
+    for rows in ([[1.0, 2.0], [3.0, 4.0]], "wine.csv", Path("wine.csv"), Frame(), lambda: [X, X]):
+        pca.fit(rows)
+    pca.fit(lowdim.scan("wine.csv", exclude="class"), sample_weight="weight")
+    pca.fit(lowdim.on_device(X, "cuda"))
+    pca.fit(sparse.csr_array(X), random_state=0)  # type: ignore[call-arg]
+    pca.fit(blocks)
+    pca.fit(3)  # type: ignore[arg-type]
+    pca.fit(None)  # type: ignore[arg-type]
+    pca.transform(pca)  # type: ignore[arg-type]
+    lowdim.choose_n_components(X, ["bic", "parallel"], random_state=0)
+    lowdim.choose_n_components(X, "paralel")  # type: ignore[arg-type]
+    cross_validate(pca, X, cv=KFold(5, shuffle=True))
+    cross_validate(X, pca)  # type: ignore[arg-type]
+    assert_type(PPCA(2).impute(X), np.ndarray)
+    assert_type(PPCA(2).impute(X, return_std=True, lower={"length": 0.0}), tuple[np.ndarray, np.ndarray])
+    lowdim.inspect.communalities(FactorAnalysis(2).fit(X))
+    lowdim.inspect.communalities(pca)  # type: ignore[arg-type]
+    lowdim.plot.scree(X)  # type: ignore[arg-type]

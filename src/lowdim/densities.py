@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import integrate, special
@@ -178,9 +178,9 @@ class CustomDensity(Density):
     """
 
     name = "custom"
-    minus_log: Callable[[Any], Any]
-    derivative: Callable[[Any], Any]
-    second_derivative: Callable[[Any], Any]
+    minus_log: Callable[[Array], Array]
+    derivative: Callable[[Array], Array]
+    second_derivative: Callable[[Array], Array]
 
     def __post_init__(self) -> None:
         functions = [getattr(self, f.name) for f in fields(self)]
@@ -222,11 +222,11 @@ class CustomDensity(Density):
         return f"CustomDensity({getattr(self.minus_log, '__name__', 'functions')})"
 
 
-def _values(function: Callable[[Any], Any], at: np.ndarray) -> np.ndarray:
+def _values(function: Callable[[Array], Array], at: np.ndarray) -> np.ndarray:
     return np.asarray(function(at), dtype=np.float64)
 
 
-def _probe_values(function: Callable[[Any], Any], what: str) -> np.ndarray:
+def _probe_values(function: Callable[[Array], Array], what: str) -> np.ndarray:
     """The values of a function at the probe points; an error unless there is one finite number for each."""
     try:
         values = _values(function, _PROBES.copy())
@@ -244,7 +244,7 @@ def _probe_values(function: Callable[[Any], Any], what: str) -> np.ndarray:
     return values
 
 
-def _check_derivative(what: str, function: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> None:
+def _check_derivative(what: str, function: Callable[[Array], Array], derivative: Callable[[Array], Array]) -> None:
     """Check a derivative against central differences of its function."""
     step = 1e-5
     measured = (_values(function, _PROBES + step) - _values(function, _PROBES - step)) / (2.0 * step)
@@ -258,7 +258,7 @@ def _check_derivative(what: str, function: Callable[[Any], Any], derivative: Cal
         )
 
 
-def _through_numpy(function: Callable[[Any], Any], Y: Array) -> Array:
+def _through_numpy(function: Callable[[Array], Array], Y: Array) -> Array:
     """Apply a function of NumPy arrays to an array of any library, in float64, whose range it may need."""
     values = np.asarray(function(to_numpy(Y).astype(np.float64)))
     return astype(asarray_like(values, Y), Y.dtype)
@@ -471,6 +471,11 @@ class GeneralizedGaussian(Density):
 
 #: The densities by name.
 DENSITIES: dict[str, type[Density]] = {cls.name: cls for cls in (Sech, Infomax, Student, GeneralizedGaussian)}
+#: The names of these, for type checkers.
+DensityName = Literal["sech", "infomax", "student", "generalized-gaussian"]
+
+#: -ln p, its derivative and its second derivative.
+ThreeFunctions = tuple[Callable[[Array], Array], Callable[[Array], Array], Callable[[Array], Array]]
 #: Names of densities in other libraries, and what they correspond to here.
 _OTHER_NAMES = {
     "logcosh": "'sech'",
@@ -480,7 +485,7 @@ _OTHER_NAMES = {
 }
 
 
-def as_density(density: Any) -> Density:
+def as_density(density: DensityName | Density | ThreeFunctions) -> Density:
     """The density for a name, a density object, or three functions.
 
     Examples

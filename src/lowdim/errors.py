@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
@@ -281,12 +283,12 @@ def wrong_features(shape: tuple[int, ...], n_rows: int) -> ValueError:
     return ValueError(f"the feature map gave shape {shape} for a block of {n_rows} rows; as many rows are needed.")
 
 
-def unresolved(share: float, error: float, solver: str) -> str:
-    """The message about the eigenvalue that has lost most digits: its share of the largest, and its relative error."""
+def unresolved(what: str, share: float, error: float, solver: str) -> str:
+    """The message about what has lost most digits: its share of the largest eigenvalue, and its relative error."""
     digits = f"its relative error is about {error:.0e}" if error < 0.1 else "no digit of it is right"
     return (
-        f"the smallest eigenvalue kept is {share:.1e} of the largest, and solver={solver!r} loses its digits: "
-        f"{digits}. Use solver='triangle', or keep fewer components."
+        f"the {what} is {share:.1e} of the largest eigenvalue, and solver={solver!r} loses its digits: {digits}. "
+        "Use solver='triangle', which squares nothing; where that is not enough, keep fewer components."
     )
 
 
@@ -341,6 +343,50 @@ def never_observed(columns: Sequence[int], names: Sequence[str] | None) -> Value
 def one_row() -> ValueError:
     """The error for a single row, where a model with noise needs two."""
     return ValueError("n_samples=1: a model with noise needs at least 2 rows. Give more rows.")
+
+
+#: Arguments that once had another name, and the names that one of them has now in each place.
+FORMER_NAMES = {
+    "standardize": ("scale",),
+    "level": ("confidence_level", "alpha", "proportion"),
+    "n_boot": ("n_resamples",),
+    "n_permutations": ("n_resamples",),
+    "n_draws": ("n_resamples",),
+    "groups": ("hue",),
+    "parameters": ("param_grid",),
+    "sigma": ("gamma",),
+    "length": ("length_scale",),
+    "ids": ("labels",),
+    "response": ("y",),
+    "other": ("Y",),
+}
+#: What a value becomes, where it is not the same under the present name.
+_CONVERSIONS = {"sigma": ", which is 1 / (2 sigma^2) for a number"}
+
+
+def refuse_former_names(what: str, given: dict[str, Any], taken: Any) -> None:
+    """An error that says the present name, if `what` is given an argument by a name that it had before."""
+    for former in given:
+        now = [name for name in FORMER_NAMES.get(former, ()) if name in taken]
+        if now and former not in taken:
+            becomes = _CONVERSIONS.get(former, "")
+            raise TypeError(f"{what} has no argument {former!r}: it is called {now[0]!r} now{becomes}.")
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def with_present_names(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, which refuses arguments by names that they had before, and says the present ones."""
+    taken = inspect.signature(function).parameters
+
+    @wraps(function)
+    def checked(*args: P.args, **options: P.kwargs) -> R:
+        refuse_former_names(function.__name__, options, taken)
+        return function(*args, **options)
+
+    return checked
 
 
 def choice(name: str, got: Any, allowed: Sequence[str], advice: str = "") -> ValueError:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -42,11 +42,11 @@ class Polynomial:
 
     Parameters
     ----------
-    degree : int
+    degree : int, default=2
         Number of entries in a product.
-    up_to : bool
+    up_to : bool, default=False
         Whether to include the lower degrees as well.
-    coef0 : float
+    coef0 : float, default=1.0
         Weight of the lower degrees; used only with `up_to`.
 
     Notes
@@ -328,6 +328,8 @@ def _products(p: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
 
 #: Feature maps by name.
 FEATURE_MAPS = {"polynomial": Polynomial}
+#: The names of these, for type checkers.
+FeatureMapName = Literal["polynomial"]
 
 
 def require_width(feature_map: Any, p: int, m: int) -> None:

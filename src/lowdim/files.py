@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from . import densities, features, kernels, models, selection, solvers
 from ._core import container
-from ._core.arrays import asarray_like, dtype_like, is_array, is_sparse, to_numpy
+from ._core.arrays import Array, asarray_like, dtype_like, is_array, is_sparse, to_numpy
 from ._core.schema import (
     Anything,
     Entries,
@@ -326,7 +326,7 @@ def _refusal(value: Any, where: str) -> TypeError:
     return not_storable(where, f"an object of the class {type(value).__name__}", "Replace it by numbers or text.")
 
 
-def _decode(value: Any, like: Any = None) -> Any:
+def _decode(value: Any, like: Array | None = None) -> Any:
     """The object with this plain form, made by its constructor. The arrays of models and summaries are made in the
     namespace and on the device of `like`, or are NumPy's if that is None."""
     if isinstance(value, list | tuple):
@@ -432,7 +432,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 _DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
-def save(obj: Any, path: str | PathLike[str], *, min_rows: int | None = None) -> None:
+def save(obj: object, path: str | PathLike[str], *, min_rows: int | None = None) -> None:
     """Write a fitted model, a summary or a result of selection to a file.
 
     The file is a safetensors file with a checksum, and no pickle: `load` runs no code that is in it. It appears under
@@ -445,7 +445,7 @@ def save(obj: Any, path: str | PathLike[str], *, min_rows: int | None = None) ->
         Models of `lowdim` and `lowdim.sklearn`. Arrays on a device are saved from the host. Functions and objects of
         other libraries among the parameters cannot be stored, nor can random generators.
     path : str or path
-    min_rows : int, optional
+    min_rows : int, default=None
         Refuse to save what was made from fewer rows than this, or holds rows itself.
 
     Warns
@@ -500,7 +500,7 @@ def save(obj: Any, path: str | PathLike[str], *, min_rows: int | None = None) ->
         )
 
 
-def load(path: str | PathLike[str], *, like: Any = None) -> Any:
+def load(path: str | PathLike[str], *, like: Array | None = None) -> Any:
     """The model, summary or result of selection in a file that `save` wrote.
 
     Class, parameters, shapes and dtypes are checked before any array is read, and then that all numbers are possible:
@@ -510,7 +510,7 @@ def load(path: str | PathLike[str], *, like: Any = None) -> Any:
     Parameters
     ----------
     path : str or path
-    like : array, optional
+    like : array, default=None
         The arrays of models and summaries are made in the namespace and on the device of this array. By default they
         are NumPy arrays, wherever the model was fitted.
 

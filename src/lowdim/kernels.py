@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.spatial import distance
@@ -29,7 +30,7 @@ from ._core.arrays import (
     to_numpy,
     wide_dtype,
 )
-from .errors import choice, too_small
+from .errors import choice, refuse_former_names, too_small
 from .linalg import inner_products, squared_distances
 
 __all__ = [
@@ -59,14 +60,14 @@ class Kernel(ABC):
     --------
     >>> import numpy as np
     >>> from lowdim.kernels import Gaussian, Kernel, Linear
-    >>> isinstance(Gaussian(sigma=2.0), Kernel)
+    >>> isinstance(Gaussian(gamma=0.125), Kernel)
     True
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]])
-    >>> Gaussian(sigma=2.0)(X).round(3)  # of all pairs of rows
+    >>> Gaussian(gamma=0.125)(X).round(3)  # of all pairs of rows
     array([[1.   , 0.882, 0.325],
            [0.882, 1.   , 0.287],
            [0.325, 0.287, 1.   ]])
-    >>> (Gaussian(sigma=2.0) + Linear())(X, X[:1]).round(3)  # of the rows with those of another table
+    >>> (Gaussian(gamma=0.125) + Linear())(X, X[:1]).round(3)  # of the rows with those of another table
     array([[1.   ],
            [0.882],
            [0.325]])
@@ -80,6 +81,12 @@ class Kernel(ABC):
     shift_invariant: bool = False
     #: Names of the parameters that are positive numbers (or None).
     _positive: ClassVar[tuple[str, ...]] = ()
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse former names of parameters."""
+        if parameters:
+            refuse_former_names(cls.__name__, parameters, inspect.signature(cls.__init__).parameters)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for name in self._positive:
@@ -346,49 +353,35 @@ _EXPONENT, _EXPONENT_FLOAT32 = 1e-11, 1e-5
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    """The Gaussian kernel, k(x, y) = exp(-|x - y|^2 / (2 sigma^2)) = exp(-gamma |x - y|^2).
+    """The Gaussian kernel, k(x, y) = exp(-gamma |x - y|^2) = exp(-|x - y|^2 / (2 sigma^2)).
 
-    Pass either `sigma` or `gamma`. Without them sigma is the median distance between rows.
+    A width sigma is gamma = 1 / (2 sigma^2). With `gamma=None`, sigma is the median distance between rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> from lowdim.kernels import Gaussian
     >>> x, y = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
-    >>> Gaussian(sigma=5.0)(x, y).round(4), Gaussian(gamma=0.02)(x, y).round(4)
+    >>> Gaussian(gamma=0.02)(x, y).round(4), Gaussian(gamma=0.02)(x, y).round(4)
     (array([[0.6065]]), array([[0.6065]]))
     """
 
     name = "gaussian"
     shift_invariant = True
-    _positive = ("sigma", "gamma")
-    sigma: float | None = None
+    _positive = ("gamma",)
     gamma: float | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.sigma is not None and self.gamma is not None:
-            raise ValueError(
-                f"Gaussian(sigma={self.sigma}, gamma={self.gamma}): both set the width; pass only one of them."
-            )
-
-    @property
-    def rate(self) -> float | None:
-        """gamma, either as given or computed from sigma."""
-        return 1.0 / (2.0 * self.sigma * self.sigma) if self.sigma is not None else self.gamma
-
-    @property
-    def is_complete(self) -> bool:
-        return self.rate is not None
-
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
-        return self if self.rate is not None else Gaussian(sigma=median_distance(X, weights, seed))
+        if self.gamma is not None:
+            return self
+        sigma = median_distance(X, weights, seed)
+        return Gaussian(1.0 / (2.0 * sigma * sigma))
 
     def widened(self, factor: float) -> Kernel:
-        return Gaussian(sigma=factor / math.sqrt(2.0 * require_width(self.rate, self)))
+        return Gaussian(require_width(self.gamma, self) / (factor * factor))
 
     def _between(self, X: Array, Y: Array) -> Array:
-        rate = -require_width(self.rate, self)
+        rate = -require_width(self.gamma, self)
         if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.dtype == np.float32:
             # Exponents are computed as differences, which loses too many digits in float32 if rows are many widths
             # apart.
@@ -408,7 +401,7 @@ class Gaussian(Kernel):
             return super().against(Y)
         if not isinstance(Y, np.ndarray):
             return self._against_on_device(Y)
-        scale = Y.dtype.type(math.sqrt(require_width(self.rate, self)))
+        scale = Y.dtype.type(math.sqrt(require_width(self.gamma, self)))
         origin = Y.mean(axis=0)
         Z = (Y - origin) * scale
         right = np.vstack([Z.T, np.ones(len(Z), Z.dtype), -np.einsum("ij,ij->i", Z, Z)])
@@ -434,7 +427,7 @@ class Gaussian(Kernel):
 
     def _against_on_device(self, Y: Array) -> Callable[..., Array]:
         """`against` with the functions of the array-API standard."""
-        xp, rate = namespace(Y), require_width(self.rate, self)
+        xp, rate = namespace(Y), require_width(self.gamma, self)
         origin = xp.mean(Y, axis=0, keepdims=True)
         _, right, most = _factors(Y, origin, rate)
 
@@ -454,7 +447,7 @@ class Gaussian(Kernel):
         if isinstance(X, np.ndarray) or is_sparse(X):
             return None
         xp = namespace(X)
-        left, right, farthest = _factors(X, xp.mean(X, axis=0, keepdims=True), require_width(self.rate, self))
+        left, right, farthest = _factors(X, xp.mean(X, axis=0, keepdims=True), require_width(self.gamma, self))
         if not 2.0 * float(farthest) < _largest_exponent(X):
             return None
 
@@ -466,7 +459,7 @@ class Gaussian(Kernel):
         return tile
 
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
-        return random.standard_normal((p, m)) * math.sqrt(2.0 * require_width(self.rate, self))
+        return random.standard_normal((p, m)) * math.sqrt(2.0 * require_width(self.gamma, self))
 
 
 def _largest_exponent(like: Array) -> float:
@@ -518,25 +511,25 @@ class Laplacian(Kernel):
 
 @dataclass(frozen=True)
 class Matern(Kernel):
-    """For smoothness nu = 1/2, 3/2 or 5/2, and with r = sqrt(2 nu) |x - y| / length, k(x, y) is respectively
+    """For smoothness nu = 1/2, 3/2 or 5/2, and with r = sqrt(2 nu) |x - y| / length_scale, k(x, y) is respectively
 
         exp(-r),   (1 + r) exp(-r),   (1 + r + r^2 / 3) exp(-r)
 
-    `length=None` is the median distance between rows.
+    `length_scale=None` is the median distance between rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> from lowdim.kernels import Matern
-    >>> Matern(nu=1.5, length=5.0)(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).round(4)
+    >>> Matern(nu=1.5, length_scale=5.0)(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).round(4)
     array([[0.4834]])
     """
 
     name = "matern"
     shift_invariant = True
-    _positive = ("length",)
+    _positive = ("length_scale",)
     nu: float = 1.5
-    length: float | None = None
+    length_scale: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -544,21 +537,23 @@ class Matern(Kernel):
             raise ValueError(f"Matern(nu={self.nu!r}): nu is 0.5, 1.5 or 2.5; Gaussian() is the limit of large nu.")
 
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
-        return self if self.length is not None else replace(self, length=median_distance(X, weights, seed))
+        if self.length_scale is not None:
+            return self
+        return replace(self, length_scale=median_distance(X, weights, seed))
 
     def widened(self, factor: float) -> Kernel:
-        return replace(self, length=factor * require_width(self.length, self))
+        return replace(self, length_scale=factor * require_width(self.length_scale, self))
 
     def _between(self, X: Array, Y: Array) -> Array:
         xp = namespace(X)
-        r = xp.sqrt(squared_distances(X, Y)) * (math.sqrt(2.0 * self.nu) / require_width(self.length, self))
+        r = xp.sqrt(squared_distances(X, Y)) * (math.sqrt(2.0 * self.nu) / require_width(self.length_scale, self))
         shape = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
         return shape * xp.exp(-r)
 
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
-        """Draws from Student's t with 2 nu degrees of freedom and scale 1 / length."""
+        """Draws from Student's t with 2 nu degrees of freedom and scale 1 / length_scale."""
         spread = random.chisquare(2.0 * self.nu, m) / (2.0 * self.nu)
-        return random.standard_normal((p, m)) / np.sqrt(spread) / require_width(self.length, self)
+        return random.standard_normal((p, m)) / np.sqrt(spread) / require_width(self.length_scale, self)
 
 
 @dataclass(frozen=True)
@@ -773,9 +768,26 @@ KERNELS: dict[str, type[Kernel]] = {
 }
 #: scikit-learn's names for some of them.
 _ALIASES = {"rbf": "gaussian", "poly": "polynomial", "thin_plate_spline": "thin plate spline"}
+#: All of these names, for type checkers.
+KernelName = Literal[
+    "linear",
+    "polynomial",
+    "quadratic",
+    "gaussian",
+    "laplacian",
+    "sigmoid",
+    "thin plate spline",
+    "cosine",
+    "matern",
+    "rbf",
+    "poly",
+    "thin_plate_spline",
+]
+#: A kernel: its name, an object, or a function of two rows.
+KernelLike: TypeAlias = KernelName | Kernel | Callable[[Any, Any], float]
 
 
-def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
+def as_kernel(kernel: KernelLike, **parameters: float | None) -> Kernel:
     """The kernel for a name, a function or a kernel object.
 
     `parameters` (scikit-learn's gamma, degree and coef0) apply to kernels given by name; None stands for the default. A
@@ -785,7 +797,7 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
     --------
     >>> from lowdim.kernels import as_kernel
     >>> as_kernel("rbf", gamma=0.5), as_kernel("poly", degree=2)
-    (Gaussian(sigma=None, gamma=0.5), Polynomial(degree=2, gamma=None, coef0=1.0))
+    (Gaussian(gamma=0.5), Polynomial(degree=2, gamma=None, coef0=1.0))
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     if isinstance(kernel, Kernel):
@@ -793,6 +805,7 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
         return kernel
     if isinstance(kernel, str):
         known = parameters_of(kernel)
+        refuse_former_names(f"kernel={kernel!r}", given, known)
         for other, value in given.items():
             if other not in known:
                 able = [name for name in KERNELS if other in parameters_of(name)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import narwhals as nw
@@ -21,6 +23,17 @@ _WIDEST = 40
 _SMALLEST, _LARGEST = 1e-3, 1e6
 #: The largest number of rows and columns that are shown in notebooks.
 _ROWS, _COLUMNS = 40, 20
+#: Characters with a meaning in LaTeX, and how they are written as text.
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\\": r"\textbackslash{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+    }
+)
 
 
 class Table:
@@ -30,14 +43,16 @@ class Table:
     ----------
     columns : mapping of str to sequence
         The columns, all of the same length: numbers, text or booleans. None marks a missing entry of a list.
-    rows : sequence, optional
+    rows : sequence, default=None
         The labels of the rows. They may be repeated. Without labels, rows are known by their positions, from 0.
-    title : str
+    title : str, default=""
         One line that says what the table shows.
-    notes : sequence of str
+    notes : sequence of str, default=()
         Remarks that are printed below the table.
-    row_name : str
+    row_name : str, default=""
         What the labels are, such as "component" or "column". It becomes the name of the index of a pandas frame.
+    blank : float, default=0.0
+        Floats of smaller magnitude are printed as blanks; in data frames and files of numbers they stay what they are.
 
     Examples
     --------
@@ -61,6 +76,7 @@ class Table:
         title: str = "",
         notes: Sequence[str] = (),
         row_name: str = "",
+        blank: float = 0.0,
     ) -> None:
         self._columns = {str(name): _column(values) for name, values in columns.items()}
         lengths = {len(values) for values in self._columns.values()}
@@ -73,6 +89,7 @@ class Table:
         self.title = title
         self.notes = tuple(notes)
         self.row_name = row_name
+        self.blank = blank
 
     @classmethod
     def from_matrix(
@@ -144,8 +161,7 @@ class Table:
 
     def select(self, names: Sequence[str]) -> Table:
         """The table with these columns only, in this order."""
-        columns = {name: self[name] for name in names}
-        return Table(columns, self._rows, title=self.title, notes=self.notes, row_name=self.row_name)
+        return self._like({name: self[name] for name in names}, self._rows)
 
     def head(self, n: int = 5) -> Table:
         """The first n rows."""
@@ -174,8 +190,11 @@ class Table:
             labels = [self._rows[int(i)] for i in order] if take is None else take(order)
         elif not np.array_equal(order, np.arange(len(order))):
             labels = np.asarray(order).tolist()
-        columns = {name: column[order] for name, column in self._columns.items()}
-        return Table(columns, labels, title=self.title, notes=self.notes, row_name=self.row_name)
+        return self._like({name: column[order] for name, column in self._columns.items()}, labels)
+
+    def _like(self, columns: Mapping[str, Any], rows: Any) -> Table:
+        """A table of other columns or rows, with the same title, notes and way of printing."""
+        return Table(columns, rows, title=self.title, notes=self.notes, row_name=self.row_name, blank=self.blank)
 
     def to_pandas(self) -> Any:
         """A pandas data frame, with the labels as its index."""
@@ -215,16 +234,101 @@ class Table:
             "notes": list(self.notes),
         }
 
+    def to_csv(self, path: Any = None, **options: Any) -> str | None:
+        """Write the table to a CSV file, or return its text if `path` is None; numbers have all their digits.
+
+        The labels are the first column, if there are any. `options` are those of pandas' `to_csv`, such as `sep` and
+        `decimal`; pandas has to be installed.
+        """
+        text: str | None = self.to_pandas().to_csv(path, **{"index": self.has_labels, **options})
+        return text
+
+    def to_excel(self, path: Any, **options: Any) -> None:
+        """Write the table to an Excel file; numbers have all their digits. pandas and openpyxl have to be installed.
+
+        The labels are the first column, if there are any. `options` are those of pandas' `to_excel`, such as
+        `sheet_name`.
+        """
+        frame = self.to_pandas()
+        try:
+            frame.to_excel(path, **{"index": self.has_labels, **options})
+        except ImportError as error:
+            package = options.get("engine", "openpyxl")
+            raise ImportError(
+                f"Table.to_excel needs {package}, which is not installed: pip install {package}. Or use Table.to_csv, "
+                "whose files spreadsheets open too."
+            ) from error
+
+    def to_markdown(self, path: Any = None) -> str | None:
+        """Write the table to a Markdown file, or return its text if `path` is None; numbers are as `print` shows them.
+
+        All rows and columns are written. The title and the notes are not; they are `title` and `notes`.
+
+        Examples
+        --------
+        >>> from lowdim import Table
+        >>> print(Table({"variance": [4.2282, 0.2427]}, ["PC1", "PC2"]).to_markdown())
+        |     | variance |
+        | :-- | -------: |
+        | PC1 |   4.2282 |
+        | PC2 |   0.2427 |
+        """
+        columns = []
+        for cells, right in self._printed():
+            texts = [cell.replace("\\", "\\\\").replace("|", "\\|") for cell in cells]
+            width = max(3, *map(cell_width, texts))
+            rule = "-" * (width - 1) + ":" if right else ":" + "-" * (width - 1)
+            texts.insert(1, rule)
+            columns.append([pad(text, width, right=right) for text in texts])
+        lines = ["| " + " | ".join(cells) + " |" for cells in zip(*columns, strict=True)]
+        return _written("\n".join(lines), path)
+
+    def to_latex(self, path: Any = None) -> str | None:
+        """Write the table to a LaTeX file, or return its text if `path` is None; numbers are as `print` shows them.
+
+        It is a `tabular` environment with the rules of the package booktabs. All rows and columns are written. The
+        title and the notes are not; they are `title` and `notes`.
+
+        Examples
+        --------
+        >>> from lowdim import Table
+        >>> print(Table({"PC1": [0.7431, -0.1738]}, ["sepal_length", "sepal_width"]).to_latex())
+        \\begin{tabular}{lr}
+        \\toprule
+         & PC1 \\\\
+        \\midrule
+        sepal\\_length & 0.7431 \\\\
+        sepal\\_width & $-0.1738$ \\\\
+        \\bottomrule
+        \\end{tabular}
+        """
+        columns, kinds = [], ""
+        for (name, *cells), right in self._printed():
+            columns.append([_latex_text(name), *map(_latex_number if right else _latex_text, cells)])
+            kinds += "r" if right else "l"
+        rows = [" & ".join(cells) + r" \\" for cells in zip(*columns, strict=True)]
+        rules = rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"
+        lines = [*rules[:2], *rows[:1], rules[2], *rows[1:], *rules[3:]]
+        return _written("\n".join(lines), path)
+
+    def _printed(self) -> list[tuple[list[str], bool]]:
+        """The labels, if there are any, and the columns as printed text below their names; and whether each is aligned
+        on the right."""
+        labels = [([self.row_name, *map(str, self.rows)], False)] if self.has_labels else []
+        columns = [(name, *cells_of(column, self.blank)) for name, column in self._columns.items()]
+        printed = [*labels, *(([name, *cells], right) for name, cells, right in columns)]
+        return [([clean(cell).strip() for cell in cells], right) for cells, right in printed]
+
     def text(self, *, max_rows: int | None = 40, max_columns: int | None = 20, width: int = 80) -> str:
         """The table as text.
 
         Parameters
         ----------
-        max_rows : int or None
+        max_rows : int or None, default=40
             The largest number of rows that are shown; a last line tells how many there are beside them.
-        max_columns : int or None
+        max_columns : int or None, default=20
             The same for columns.
-        width : int
+        width : int, default=80
             The largest width of a line. Columns that do not fit continue below, with the labels repeated.
         """
         shown = len(self) if max_rows is None else min(len(self), max(max_rows, 0))
@@ -247,7 +351,7 @@ class Table:
         left = "style='text-align:left'"
         shown = self.head(_ROWS)
         names = self.columns[:_COLUMNS]
-        columns = [cells_of(shown[name]) for name in names]
+        columns = [cells_of(shown[name], self.blank) for name in names]
         head = "".join(f"<th>{_escaped(name)}</th>" for name in names)
         body = "".join(
             f"<tr><th {left}>{_escaped(str(label))}</th>"
@@ -322,6 +426,25 @@ def _json(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
+def _written(text: str, path: Any) -> str | None:
+    """The text itself or, if there is a path, None after it was written there."""
+    if path is None:
+        return text
+    Path(path).write_text(text + "\n", encoding="utf-8")
+    return None
+
+
+def _latex_text(text: str) -> str:
+    """Text with the characters that mean something else in LaTeX escaped."""
+    return text.translate(_LATEX)
+
+
+def _latex_number(text: str) -> str:
+    """A printed number with a minus sign and powers of ten as LaTeX sets them."""
+    typeset = re.sub(r"e([+-]\d+)$", lambda power: rf" \times 10^{{{int(power[1])}}}", text)
+    return f"${typeset}$" if typeset != text or (text[:1] == "-" and len(text) > 1) else text
+
+
 # Tables as text: numbers with their points below one another, awkward labels made harmless, wide tables continued.
 
 
@@ -346,7 +469,7 @@ def _block(table: Table, names: list[str], labels: list[str], shown: int, width:
     """The lines of as many columns as fit into the width, at least one, and the names of the columns that remain."""
     parts, left, used = [labels], [], cell_width(labels[0])
     for position, name in enumerate(names):
-        cells, right = cells_of(table[name][:shown])
+        cells, right = cells_of(table[name][:shown], table.blank)
         head = cut(clean(name), _WIDEST)
         room = width - used - 2
         needed = max([cell_width(head), *map(cell_width, cells)])
@@ -362,14 +485,18 @@ def _block(table: Table, names: list[str], labels: list[str], shown: int, width:
     return ["  ".join(cells).rstrip() for cells in zip(*parts, strict=True)], left
 
 
-def cells_of(column: np.ndarray) -> tuple[list[str], bool]:
-    """The entries of a column as text, and whether they are aligned on the right, as numbers are."""
+def cells_of(column: np.ndarray, blank: float = 0.0) -> tuple[list[str], bool]:
+    """The entries of a column as text, and whether they are aligned on the right, as numbers are. Floats whose
+    magnitude is below `blank` are empty."""
     if column.dtype.kind == "b":
         return ["yes" if entry else "no" for entry in column], False
     if column.dtype.kind in "iu":
         return [str(entry) for entry in column], True
     if column.dtype.kind == "f":
-        return _numbers([float(entry) for entry in column]), True
+        # An entry that is NaN is not below anything.
+        below = np.abs(column) < blank
+        shown = iter(_numbers(column[~below].astype(float).tolist()))
+        return ["" if small else next(shown) for small in below], True
     entries = list(column)
     known = [entry for entry in entries if entry is not None]
     if known and all(isinstance(entry, int | float | np.number) and not isinstance(entry, bool) for entry in known):

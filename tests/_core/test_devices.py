@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from inputs import namespace
-from lowdim import PCA, PPCA, Moments
+from lowdim import PCA, PPCA
 from lowdim._core import devices as _devices
 from lowdim._core.arrays import Beside
 from lowdim._core.devices import (
@@ -24,6 +24,7 @@ from lowdim._core.devices import (
     name_of_device,
     sender_to,
 )
+from lowdim.summaries import Moments
 
 strict = pytest.importorskip("array_api_strict")
 RNG = np.random.default_rng(0)

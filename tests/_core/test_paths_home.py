@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim import PCA, Checkpoint, Moments, scan, summarize
+from lowdim import PCA, scan
+from lowdim.reading import Checkpoint, summarize
+from lowdim.summaries import Moments
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 

@@ -33,7 +33,7 @@ class CorrelationPCA(Model):
         n, p = rows.shape
         if n is not None and min(n - 1, p) < self.n_components:
             raise ValueError(f"n_components={self.n_components} is too many for {n} samples of {p} features.")
-        return Request(k=int(self.n_components), standardize=True, seed=self._seed())
+        return Request(k=int(self.n_components), scale=True, seed=self._seed())
 
     def _plan_rows(self, rows):
         return spectra.plan(rows, self._request(rows), self.solver)

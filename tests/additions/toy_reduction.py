@@ -17,17 +17,17 @@ class RootReduction(Reduction):
     name = "root"
     starts_from = Moments
 
-    def views(self, tables, standardize, ddof):
+    def views(self, tables, scale, ddof):
         summary = tables.joint.summarize(Moments(sum(tables.widths), groups=tables.widths))
-        return self.views_of_summary(summary, tables.names, standardize, ddof)
+        return self.views_of_summary(summary, tables.names, scale, ddof)
 
-    def views_of_summary(self, summary, names, standardize, ddof):
+    def views_of_summary(self, summary, names, scale, ddof):
         S = np.asarray(summary.scatter)
         lengths = np.sqrt(np.diagonal(S))
         values, vectors = np.linalg.eigh(S / lengths / lengths[:, None])
         root = np.sqrt(values.clip(0.0))[:, None] * vectors.T
         return Views(
-            tables=views_of_root(root, lengths, summary, names, standardize, ddof, S), names=names,
+            tables=views_of_root(root, lengths, summary, names, scale, ddof, S), names=names,
             weight=summary.weight, n_rows=summary.n_rows, ddof=ddof, n_columns=summary.n_features,
             epsilon=summary.product_eps, squared=True, reduction=self.name,
         )  # fmt: skip

@@ -27,7 +27,7 @@ class SubspaceIteration(Solver):
     def solve_summary(self, summary, request):
         S, p = np.asarray(summary.scatter), summary.n_features
         scale = None
-        if request.standardize:
+        if request.scale:
             scale = np.sqrt(np.diagonal(S) / divisor(summary.weight, request.ddof))
             S = S / scale[:, None] / scale
         k = most_components(summary.n_rows, summary.weight, p) if request.k is None else request.k

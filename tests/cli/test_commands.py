@@ -58,10 +58,10 @@ def test_arrays_are_no_options():
         ("0.1,0.5", "float or pair of floats", [0.1, 0.5]),
         ("a,b", "str", "a,b"),
         ("nan", "str", "nan"),
-        ("2", "sequence of int or str, optional", [2]),
-        ("PC1,PC3", "sequence of int or str, optional", ["PC1", "PC3"]),
+        ("2", "sequence of int or str", [2]),
+        ("PC1,PC3", "sequence of int or str", ["PC1", "PC3"]),
         ("8, 8", "(height, width)", [8, 8]),
-        ("5", "sequence, or str, optional", "5"),
+        ("5", "sequence, or str", "5"),
         (True, "bool", True),
     ],
 )

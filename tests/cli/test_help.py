@@ -44,13 +44,14 @@ def prepared(files, tmp_path_factory):
             shutil.copy(path, folder)
     for line in (
         "fit pca wine.csv -c numeric -k 2 -o pca.model",
+        "fit pca left.csv -c alcohol -c ash -o plane.model",
         "fit ppca incomplete.csv -x class -k 2 -o ppca.model",
         "fit pls-regression wine.csv -c numeric -y hue -o pls.model",
         "fit pls-regression wine.csv -c numeric -y hue -k cv -o cv.model",
         "fit cca wine.csv -c numeric -y hue -y proline -o cca.model",
         "fit ica wine.csv -c numeric -k 2 -o ica.model",
         "fit kernel-pca left.csv -c alcohol -c ash -k 2 --kernel rbf -o kernel.model",
-        "transform pca.model wine.csv --id class -o scores.csv",
+        "transform pca.model wine.csv --keep class -o scores.csv",
         "summarize left.csv -o site1.summary",
         "summarize left.csv -o site2.summary",
     ):

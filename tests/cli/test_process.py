@@ -183,11 +183,11 @@ def test_awkward_names(tmp_path):
 def test_cells_that_look_like_formulas(tmp_path):
     cells = ["=1+1", "+cmd", "-1.5", "@x", "plain", "-x"]
     pd.DataFrame({"id": cells, "a": np.arange(6.0), "b": np.arange(6.0) ** 2}).to_parquet(tmp_path / "t.parquet")
-    invoke("fit", "pca", "t.parquet", "--id", "id", "-k", "1", "-o", "t.model", folder=tmp_path)
-    done = invoke("transform", "t.model", "t.parquet", "--id", "id", "-o", "s.csv", folder=tmp_path)
+    invoke("fit", "pca", "t.parquet", "-x", "id", "-k", "1", "-o", "t.model", folder=tmp_path)
+    done = invoke("transform", "t.model", "t.parquet", "--keep", "id", "-o", "s.csv", folder=tmp_path)
     assert "spreadsheets run as a formula" in done.stderr and "--escape-formulas" in done.stderr
     assert pd.read_csv(tmp_path / "s.csv")["id"].tolist() == cells
-    done = invoke("transform", "t.model", "t.parquet", "--id", "id", "--escape-formulas", folder=tmp_path)
+    done = invoke("transform", "t.model", "t.parquet", "--keep", "id", "--escape-formulas", folder=tmp_path)
     assert "formula" not in done.stderr
     written = [line.split(",")[0].strip('"') for line in done.stdout.splitlines()[1:]]
     assert written == ["'=1+1", "'+cmd", "-1.5", "'@x", "plain", "'-x"]

@@ -14,7 +14,7 @@ from lowdim.reporting import build
 
 def test_it_writes_the_page_and_says_where(files, tmp_path):
     where = tmp_path / "wine.html"
-    done = run("report", "wine.csv", "--label", "class", "-o", where, folder=files)
+    done = run("report", "wine.csv", "--hue", "class", "-o", where, folder=files)
     last = done.stdout.splitlines()[-1]
     assert str(where) in last and f"{where.stat().st_size / 1e6:.1f} MB" in last
     again = run("report", "wine.csv", "-o", where, folder=files, check=False)
@@ -30,35 +30,55 @@ def test_the_options_are_the_arguments_of_the_function(files, tmp_path, monkeypa
     seen = {}
 
     def remember(X, path, **given):
-        seen.update(given, chosen=X.chosen, path=path)
+        seen.update(given, chosen=X.chosen, path=path, command=build.COMMAND.get())
         return build.Report(str(files / "wine.csv"), (), (), None)
 
     monkeypatch.setattr(reporting, "write_report", remember)
     run("fit", "pca", "wine.csv", "-c", "numeric", "-k", "2", "-o", tmp_path / "p.model", folder=files)
     command = (
-        "lowdim report wine.csv --output r.html --columns numeric --exclude hue --label class --label ash --id class "
-        "--weight proline --supplementary wine.csv --response alcohol --other left.csv --model "
-        f"{tmp_path}/p.model --n-components 3 --no-standardize --image-shape 2,5 --seed 4"
+        "lowdim report wine.csv --output r.html --columns numeric --exclude hue --hue class --hue ash --labels class "
+        "--sample-weight proline --supplementary wine.csv --supplementary-columns magnesium --y alcohol --Y left.csv "
+        f"--model {tmp_path}/p.model --n-components 3 --no-scale --image-shape 2,5 --random-state 4 --brief"
     )
     run(*shlex.split(command)[1:], folder=files)
     assert seen["chosen"] == [c for c in pd.read_csv(files / "wine.csv") if c not in ("hue", "class")]
-    assert (seen["labels"], seen["ids"], seen["response"]) == (["class", "ash"], "class", "alcohol")
-    assert (seen["n_components"], seen["standardize"], seen["random_state"]) == (3, False, 4)
+    assert (seen["hue"], seen["labels"], seen["y"]) == (["class", "ash"], "class", "alcohol")
+    assert (seen["n_components"], seen["scale"], seen["random_state"], seen["brief"]) == (3, False, 4, True)
+    assert seen["supplementary_columns"] == ["magnesium"]
     assert seen["image_shape"] == (2, 5) and seen["sample_weight"] == "proline" and seen["path"] == "r.html"
     assert isinstance(seen["model"], lowdim.PCA) and seen["model"].n_components_ == 2
-    assert seen["other"].columns == list(pd.read_csv(files / "left.csv"))
+    assert seen["Y"].columns == list(pd.read_csv(files / "left.csv"))
     # The command of the page, run again, is the same call.
     first = dict(seen)
     assert sorted(shlex.split(seen["command"])) == sorted(shlex.split(command))
     run(*shlex.split(seen["command"])[1:], folder=files)
-    for key in ("labels", "ids", "response", "n_components", "standardize", "image_shape", "command", "path"):
+    for key in ("hue", "labels", "y", "n_components", "scale", "image_shape", "command", "path"):
         assert seen[key] == first[key]
 
 
 def test_a_name_that_begins_with_a_dash():
-    assert reporting.command_of({"data": ["a b.csv"], "label": ["--help"], "title": None, "standardize": True}) == (
-        "lowdim report 'a b.csv' --label=--help --standardize"
+    assert reporting.command_of({"data": ["a b.csv"], "hue": ["--help"], "title": None, "scale": True}) == (
+        "lowdim report 'a b.csv' --hue=--help --scale"
     )
+
+
+def test_the_second_table_may_be_columns(files, tmp_path):
+    done = run("report", "wine.csv", "--Y", "ash", "--Y", "hue", "-o", tmp_path / "r.html", "--json", folder=files)
+    assert "two-tables" in json.loads(done.stdout)["sections"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "present"),
+    [
+        (("report", "wine.csv", "--label", "class"), "--hue"),
+        (("report", "wine.csv", "--id=class"), "--labels (of report)"),
+        (("transform", "p.model", "wine.csv", "--id", "class"), "--labels (of report) or --keep (of transform"),
+        (("choose", "wine.csv", "--rule", "bic"), "--rules"),
+    ],
+)
+def test_former_options_name_the_present_ones(files, arguments, present):
+    done = run(*arguments, folder=files, check=False)
+    assert done.returncode == 2 and f"it is called {present}" in " ".join(done.stderr.replace("│", "").split())
 
 
 @pytest.mark.parametrize(
@@ -67,8 +87,8 @@ def test_a_name_that_begins_with_a_dash():
         (("wine.csv", "-o", "r.txt"), "must end with .html"),
         (("wine.csv", "-o", "nowhere/r.html"), "there is no directory"),
         (("wine.csv", "-o", "-"), "name a file with --output"),
-        (("wine.csv", "--label", "clas", "-o", "r.html"), "Did you mean 'class'?"),
-        (("wine.csv", "-l", "clas", "-l", "hues", "-o", "r.html"), "has no column 'clas'"),
+        (("wine.csv", "--hue", "clas", "-o", "r.html"), "Did you mean 'class'?"),
+        (("wine.csv", "--hue", "clas", "--hue", "hues", "-o", "r.html"), "has no column 'clas'"),
         (("wine.csv", "-k", "0", "-o", "r.html"), "n_components=0"),
         (("wine.csv", "-k", "14", "-o", "r.html"), "n_components=14"),
         (("wine.csv", "--image-shape", "8", "-o", "r.html"), "as in 8,8"),

@@ -24,7 +24,7 @@ def numbers(wine):
 
 @pytest.fixture(scope="module")
 def pca(files):
-    fit = "fit pca wine.csv -c numeric -k 3 --standardize -o p.model --overwrite"
+    fit = "fit pca wine.csv -c numeric -k 3 --scale -o p.model --overwrite"
     run(*fit.split(), folder=files)
     return lowdim.load(files / "p.model")
 
@@ -34,7 +34,7 @@ def read_csv(text):
 
 
 def test_fit_prints_the_table_and_saves_the_model(files, numbers, pca):
-    expected = lowdim.PCA(3, standardize=True).fit(numbers)
+    expected = lowdim.PCA(3, scale=True).fit(numbers)
     assert np.allclose(pca.components_, expected.components_, atol=1e-12)
     assert list(pca.feature_names_in_) == list(numbers.columns)
     again = run("fit", "pca", "wine.csv", "-c", "numeric", "-o", "p.model", folder=files, check=False)
@@ -52,12 +52,12 @@ def test_fit_as_json(files, numbers):
 
 
 def test_scores_go_to_a_file_and_back(files, wine, numbers, pca):
-    run("transform", "p.model", "wine.csv", "--id", "class", "-o", "s.parquet", folder=files)
+    run("transform", "p.model", "wine.csv", "--keep", "class", "-o", "s.parquet", folder=files)
     scores = pd.read_parquet(files / "s.parquet")
     assert scores["class"].tolist() == wine["class"].tolist()
     assert list(scores.columns[1:]) == list(pca.get_feature_names_out())
     assert np.allclose(scores.iloc[:, 1:], pca.transform(numbers))
-    done = run("inverse", "p.model", "s.parquet", "--id", "class", folder=files)
+    done = run("inverse", "p.model", "s.parquet", "--keep", "class", folder=files)
     rows = read_csv(done.stdout)
     assert np.allclose(rows[numbers.columns], pca.inverse_transform(pca.transform(numbers)))
 
@@ -69,17 +69,17 @@ def test_fewer_components(files, numbers, pca):
 
 def test_a_pipe_of_commands(files, wine, pca):
     data = (files / "wine.csv").read_bytes()
-    scores = run("transform", "p.model", "-", "--id", "class", folder=files, stdin=data).stdout
-    rows = run("inverse", "p.model", "-", "--id", "class", folder=files, stdin=scores.encode()).stdout
+    scores = run("transform", "p.model", "-", "--keep", "class", folder=files, stdin=data).stdout
+    rows = run("inverse", "p.model", "-", "--keep", "class", folder=files, stdin=scores.encode()).stdout
     assert read_csv(rows)["class"].tolist() == wine["class"].tolist()
     binary = (files / "s.parquet").read_bytes()
-    assert run("inverse", "p.model", "-", "--id", "class", folder=files, stdin=binary).stdout == rows
+    assert run("inverse", "p.model", "-", "--keep", "class", folder=files, stdin=binary).stdout == rows
 
 
 def test_missing_entries_are_filled(files, numbers):
-    run("fit", "ppca", "incomplete.csv", "--id", "class", "-k", "2", "--standardize", "-o", "h.model", folder=files)
+    run("fit", "ppca", "incomplete.csv", "-x", "class", "-k", "2", "--scale", "-o", "h.model", folder=files)
     incomplete = pd.read_csv(files / "incomplete.csv")
-    done = run("impute", "h.model", "incomplete.csv", "--id", "class", "--std", folder=files)
+    done = run("impute", "h.model", "incomplete.csv", "--keep", "class", "--return-std", folder=files)
     filled = read_csv(done.stdout)
     expected, std = lowdim.load(files / "h.model").impute(incomplete[numbers.columns], return_std=True)
     assert np.allclose(filled[numbers.columns], expected)
@@ -138,8 +138,8 @@ def test_summaries_of_two_sites(files, wine, numbers):
 
 
 def test_choose_and_cross_validate(files, numbers):
-    done = run("choose", "wine.csv", "-c", "numeric", "--standardize", "-r", "kaiser", "-r", "bic", folder=files)
-    choices = lowdim.choose_n_components(numbers, ["kaiser", "bic"], standardize=True)
+    done = run("choose", "wine.csv", "-c", "numeric", "--scale", "-r", "kaiser", "-r", "bic", folder=files)
+    choices = lowdim.choose_n_components(numbers, ["kaiser", "bic"], scale=True)
     assert all(f"{rule}" in done.stdout and str(choices[rule].k) in done.stdout for rule in choices)
     done = run(
         "cross-validate",
@@ -150,7 +150,7 @@ def test_choose_and_cross_validate(files, numbers):
         "--y",
         "hue",
         "-k",
-        "4",
+        "1-4",
         "--json",
         folder=files,
     )
@@ -194,7 +194,7 @@ def test_inspect_tables_of_rows(files, numbers, pca):
 def test_inspect_results(files, numbers):
     """All that is printed of a result is in its JSON, too."""
     choices = lowdim.choose_n_components(numbers, ["kaiser", "bic"])
-    draws = lowdim.bootstrap(lowdim.PCA(2), numbers, n_boot=5)
+    draws = lowdim.bootstrap(lowdim.PCA(2), numbers, n_resamples=5)
     plan = lowdim.plan(lowdim.PCA(2), numbers)
     for name, result in (("choices", choices), ("draws", draws), ("plan", plan)):
         lowdim.save(result, files / f"{name}.result")
@@ -212,7 +212,7 @@ def test_inspect_results(files, numbers):
     [
         ("lowdim conv", ["convert"]),
         ("lowdim fit kernel", ["kernel-cca", "kernel-pca"]),
-        ("lowdim fit pca --stand", ["--standardize"]),
+        ("lowdim fit pca --sca", ["--scale"]),
         ("lowdim plot sc", ["scores", "scree"]),
     ],
 )
@@ -236,7 +236,7 @@ def test_a_plot_of_two_tables_in_one_file(files, numbers):
     """The second table and the groups are columns of the same file."""
     second = ("-y", "hue", "-y", "proline")
     run("fit", "cca", "wine.csv", "-c", "numeric", *second, "-k", "1", "-o", "two.model", folder=files)
-    run("plot", "variates", "two.model", "wine.csv", *second, "--groups", "class", "-o", "two.png", folder=files)
+    run("plot", "variates", "two.model", "wine.csv", *second, "--hue", "class", "-o", "two.png", folder=files)
     assert (files / "two.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -286,7 +286,7 @@ def test_what_is_missing_is_said_in_the_words_of_the_command(files, pca, argumen
 def test_advice_on_missing_entries_names_commands(tmp_path):
     (tmp_path / "incomplete.csv").write_text("a,b\n1,2\n,3\n4,5\n")
     done = run("fit", "pca", "incomplete.csv", folder=tmp_path, check=False)
-    assert done.returncode == 1 and "lowdim fit ppca --standardize, then lowdim impute" in done.stderr
+    assert done.returncode == 1 and "lowdim fit ppca --scale, then lowdim impute" in done.stderr
 
 
 def test_closed_streams(files, pca, monkeypatch):

@@ -14,10 +14,11 @@ import lowdim
 import lowdim.sklearn
 from examples import DENSITY_EXAMPLES, KERNEL_EXAMPLES, MODELS, WIDE, WIDE_Y, X, Y, density, kernel, make, tables
 from inputs import with_missing
-from lowdim import FourthMoments, KernelPCA, Moments, Triangle, Whitening, densities, kernels, solvers
+from lowdim import KernelPCA, Whitening, densities, kernels, solvers
 from lowdim.errors import LowdimWarning, without_warnings
 from lowdim.kernels import KERNELS
 from lowdim.solvers import KERNEL_SOLVERS, PREIMAGES, ROTATIONS
+from lowdim.summaries import FourthMoments, Moments, Triangle
 
 INCOMPLETE = with_missing(X)
 #: 0, 1, 2 or 3 times each row.
@@ -68,14 +69,14 @@ def summarized(summary: Any, *given: np.ndarray) -> Any:
     """A summary of these tables side by side."""
     groups = tuple(table.shape[1] for table in given)
     options = {"groups": groups} if len(groups) > 1 else {}
-    return lowdim.summarize(np.hstack(given), summary(sum(groups), **options))
+    return lowdim.reading.summarize(np.hstack(given), summary(sum(groups), **options))
 
 
 def of_one_table() -> Iterator[tuple[str, Case]]:
     pca, ppca, factors = lowdim.PCA, lowdim.PPCA, lowdim.FactorAnalysis
     yield "PCA-all", fit(pca(), X)
     yield "PCA-share", fit(pca(0.9), X)
-    yield "PCA-whiten", fit(pca(2, whiten=True, standardize=True, ddof=0), X)
+    yield "PCA-whiten", fit(pca(2, whiten=True, scale=True, ddof=0), X)
     yield "PCA-flat", fit(pca(), FLAT)
     yield "PCA-numpy-number", fit(pca(np.int64(2), random_state=np.int32(3)), X)
     for rule in ("minka", "kaiser", "parallel", "cv", "mle"):
@@ -92,9 +93,9 @@ def of_one_table() -> Iterator[tuple[str, Case]]:
         lambda: Whitening("zca", regularization="ledoit-wolf").fit_summary(summarized(FourthMoments, X)),
     )
     yield "Whitening-oas", fit(Whitening(regularization="oas"), X)
-    for standardize in (False, True):
-        yield f"PPCA-missing-{standardize}", fit(ppca(2, standardize=standardize), INCOMPLETE)
-        yield f"FactorAnalysis-missing-{standardize}", fit(factors(2, standardize=standardize), INCOMPLETE)
+    for scale in (False, True):
+        yield f"PPCA-missing-{scale}", fit(ppca(2, scale=scale), INCOMPLETE)
+        yield f"FactorAnalysis-missing-{scale}", fit(factors(2, scale=scale), INCOMPLETE)
     yield "PPCA-prior", fit(ppca(3, prior="vb"), INCOMPLETE)
     yield "PPCA-unstored", fit(ppca(1, missing="unstored"), sparse.csr_array(np.nan_to_num(INCOMPLETE)))
     for rule in ("minka", "bic", "cv"):
@@ -107,7 +108,7 @@ def of_one_table() -> Iterator[tuple[str, Case]]:
     yield "FactorAnalysis-start", lambda: factors(2).fit(X).start_at(factors(2).fit(X[::2]))
     yield (
         "FeatureMapPCA-up-to",
-        fit(lowdim.FeatureMapPCA(3, feature_map=lowdim.features.Polynomial(2, up_to=True), standardize=True), FRAME),
+        fit(lowdim.FeatureMapPCA(3, feature_map=lowdim.features.Polynomial(2, up_to=True), scale=True), FRAME),
     )
 
 
@@ -116,12 +117,12 @@ def of_kernels() -> Iterator[tuple[str, Case]]:
         yield f"KernelPCA-kernel-{name}", fit(KernelPCA(2, kernel=kernel(name)), X)
         if name in KERNEL_EXAMPLES:
             yield f"KernelCCA-kernel-{name}", fit(lowdim.KernelCCA(2, kernel=(kernel(name), "linear")), X, Y)
-    arithmetic = 2.0 * kernels.Gaussian(3.0) + kernels.Linear() * kernels.Cosine()
+    arithmetic = 2.0 * kernels.Gaussian(1 / 18) + kernels.Linear() * kernels.Cosine()
     yield "KernelPCA-arithmetic", fit(KernelPCA(2, kernel=arithmetic), X)
-    yield "KernelPCA-precomputed", fit(KernelPCA(2, kernel="precomputed"), kernels.Gaussian(3.0)(X))
+    yield "KernelPCA-precomputed", fit(KernelPCA(2, kernel="precomputed"), kernels.Gaussian(1 / 18)(X))
     yield (
         "KernelPCA-precomputed-weights",
-        fit(KernelPCA(2, kernel="precomputed"), kernels.Gaussian(3.0)(X), sample_weight=WEIGHTS),
+        fit(KernelPCA(2, kernel="precomputed"), kernels.Gaussian(1 / 18)(X), sample_weight=WEIGHTS),
     )
     yield "KernelPCA-share", fit(KernelPCA(0.5, kernel="rbf"), X)
     yield "KernelPCA-landmarks", fit(KernelPCA(2, kernel="rbf", solver=solvers.Nystrom(landmarks=X[:20])), X)
@@ -135,7 +136,7 @@ def of_kernels() -> Iterator[tuple[str, Case]]:
             yield f"KernelPCA-sparse-{solver}", fit(KernelPCA(2, kernel="rbf", solver=solver), THIN)
     yield (
         "KernelCCA-precomputed",
-        fit(lowdim.KernelCCA(2, kernel=("precomputed", "rbf")), kernels.Gaussian(3.0)(X), Y, sample_weight=WEIGHTS),
+        fit(lowdim.KernelCCA(2, kernel=("precomputed", "rbf")), kernels.Gaussian(1 / 18)(X), Y, sample_weight=WEIGHTS),
     )
 
 

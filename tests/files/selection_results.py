@@ -14,10 +14,10 @@ def selected():
         "Choices": lowdim.choose_n_components(X),
         "CrossValidation": lowdim.cross_validate(lowdim.PCA(), X, cv=4),
         "CrossValidation of settings": lowdim.cross_validate(
-            lowdim.PLSRegression(), X, Y, cv=3, parameters={"scale": [True, False]}
+            lowdim.PLSRegression(), X, Y, cv=3, param_grid={"scale": [True, False]}
         ),
-        "Bootstrap": lowdim.bootstrap(lowdim.PCA(2), X, n_boot=20, random_state=0),
-        "PermutationTest": lowdim.permutation_test(lowdim.CCA(), X, Y, n_permutations=20, random_state=0),
+        "Bootstrap": lowdim.bootstrap(lowdim.PCA(2), X, n_resamples=20, random_state=0),
+        "PermutationTest": lowdim.permutation_test(lowdim.CCA(), X, Y, n_resamples=20, random_state=0),
         "Jackknife": pls.jackknife(X, Y, cv=5),
-        "WidthChoice": lowdim.choose_width(X, 2, factors=(1.0, 0.5), n_draws=1),
+        "WidthChoice": lowdim.selection.choose_width(X, 2, factors=(1.0, 0.5), n_resamples=1),
     }

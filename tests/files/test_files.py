@@ -85,7 +85,7 @@ def test_callbacks_are_left_behind(tmp_path):
 @pytest.mark.parametrize("name", ["Moments", "FourthMoments", "Triangle", "Columns", "Observed", "Sample"])
 def test_summaries(name, tmp_path):
     arguments = {"Sample": (5, 20)}.get(name, (5,))
-    summary = lowdim.summarize(X, SUMMARIES[name](*arguments))
+    summary = lowdim.reading.summarize(X, SUMMARIES[name](*arguments))
     found = reloaded(summary, tmp_path / "summary")
     assert_same(found, summary)
     assert_same(SUMMARIES[name].load(tmp_path / "summary"), summary)
@@ -106,10 +106,10 @@ def test_results_of_selection(tmp_path):
 STRICT = [(name, {}) for name in models.__all__ if name != "KernelCCA"] + [
     *(("KernelPCA", {"kernel": "rbf", "solver": solver}) for solver in ("krylov", "nystrom", "fourier")),
     ("KernelPCA", {"kernel": "linear"}),
-    ("PCA", {"n_components": "cv", "standardize": True}),
+    ("PCA", {"n_components": "cv", "scale": True}),
     ("PCA", {"n_components": "minka", "solver": "triangle"}),
-    ("PPCA", {"prior": "vb", "standardize": True}),
-    ("FactorAnalysis", {"rotation": "promax", "standardize": True}),
+    ("PPCA", {"prior": "vb", "scale": True}),
+    ("FactorAnalysis", {"rotation": "promax", "scale": True}),
     ("Whitening", {"n_components": None, "kind": "zca-cor", "regularization": "oas"}),
     ("ICA", {"n_init": 2, "keep_sources": True}),
     ("PLSRegression", {"n_components": "cv"}),
@@ -143,7 +143,7 @@ def test_a_model_without_its_matrix_on_another_library(tmp_path):
 
 def test_a_summary_on_another_library(tmp_path):
     strict = pytest.importorskip("array_api_strict")
-    summary = lowdim.summarize(strict.asarray(X), lowdim.Moments(5))
+    summary = lowdim.reading.summarize(strict.asarray(X), lowdim.summaries.Moments(5))
     assert_same(reloaded(summary, tmp_path / "summary", like=strict.asarray(X)), summary)
     assert isinstance(load(tmp_path / "summary").mean, np.ndarray)
 
@@ -162,7 +162,7 @@ def test_header(tmp_path):
         "lowdim": lowdim.__version__,
         "version": "1.0",
     }
-    for obj in (lowdim.PCA(2).fit(FRAME), lowdim.summarize(FRAME, lowdim.Moments)):
+    for obj in (lowdim.PCA(2).fit(FRAME), lowdim.reading.summarize(FRAME, lowdim.summaries.Moments)):
         save(obj, tmp_path / "file")
         assert header(tmp_path / "file")["columns"] == list(FRAME.columns)
 
@@ -185,7 +185,7 @@ def test_files_that_hold_rows(tmp_path):
     save(features, tmp_path / "model", min_rows=90)
     assert header(tmp_path / "model")["holds_rows"] is False
     with pytest.warns(HoldsRowsWarning, match="in rows"):
-        save(lowdim.summarize(X, SUMMARIES["Sample"](5, 20)), tmp_path / "sample")
+        save(lowdim.reading.summarize(X, SUMMARIES["Sample"](5, 20)), tmp_path / "sample")
     assert header(tmp_path / "sample")["holds_rows"] is True
 
 
@@ -196,7 +196,7 @@ def test_rows_that_occur_several_times_are_stored_once(tmp_path):
 
 
 def test_too_few_rows(tmp_path):
-    for obj in (lowdim.PCA(2).fit(X), lowdim.summarize(X, lowdim.Moments(5))):
+    for obj in (lowdim.PCA(2).fit(X), lowdim.reading.summarize(X, lowdim.summaries.Moments(5))):
         save(obj, tmp_path / "file", min_rows=len(X))
         (tmp_path / "file").unlink()
         with pytest.raises(ValueError, match=r"90 rows, and min_rows=91"):

@@ -205,7 +205,7 @@ def test_other_classes(folder):
 
 def test_parameters_go_through_the_check_of_the_model(folder):
     tree = saved("PCA", folder)
-    for name, value in {"ddof": 7, "whiten": "yes", "standardize": 3}.items():
+    for name, value in {"ddof": 7, "whiten": "yes", "scale": 3}.items():
         refused(changed(tree, ("of", "parameters", name), lambda _, value=value: value), folder / "file")
     refused(changed(tree, ("of", "parameters"), lambda _: [1]), folder / "file")
     refused(changed(tree, ("of", "output"), lambda _: "excel"), folder / "file")
@@ -214,8 +214,8 @@ def test_parameters_go_through_the_check_of_the_model(folder):
 def test_objects_go_through_their_constructors(folder):
     tree = saved("KernelPCA-fourier", folder)
     kernel = ("of", "fitted", "kernel_", "of")
-    refused(changed(tree, (*kernel, "sigma"), lambda _: -1.0), folder / "file")
-    refused(changed(tree, (*kernel, "sigma"), lambda _: "wide"), folder / "file", "sigma")
+    refused(changed(tree, (*kernel, "gamma"), lambda _: -1.0), folder / "file")
+    refused(changed(tree, (*kernel, "gamma"), lambda _: "wide"), folder / "file", "gamma")
     refused(
         changed(tree, ("of", "fitted", "kernel_"), lambda old: old | {"class": "kernels.Function"}), folder / "file"
     )

@@ -1,6 +1,6 @@
 """The parts of a file in lowdim's container, and files put together from such parts with the right checksum.
 
-This follows docs/saving.md and not the code of lowdim, so that it is a second account of the format.
+This follows docs/file_format.md and not the code of lowdim, so that it is a second account of the format.
 """
 
 import hashlib

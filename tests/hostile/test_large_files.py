@@ -5,9 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from lowdim import KernelPCA, Moments, Whitening, load, save, summarize
+from lowdim import KernelPCA, Whitening, load, save
 from lowdim.errors import HoldsRowsWarning, without_warnings
-from lowdim.summaries import Sample
+from lowdim.reading import summarize
+from lowdim.summaries import Moments, Sample
 
 #: Bytes that may be taken beside the file.
 LITTLE = 8 << 20

@@ -17,8 +17,8 @@ from oracles import tolerance
 MODELS = {
     "plain": PCA(2),
     "whitened": PCA(2, whiten=True),
-    "standardized": PCA(2, standardize=True),
-    "both": PCA(2, whiten=True, standardize=True),
+    "standardized": PCA(2, scale=True),
+    "both": PCA(2, whiten=True, scale=True),
     "divisor n": PCA(2, ddof=0),
     "krylov": PCA(2, solver="krylov"),
 }
@@ -37,7 +37,7 @@ def model(request, X):
 def centred(model, X):
     """Rows as the model sees them, by the definition."""
     Z = X - X.mean(axis=0)
-    return Z / X.std(axis=0, ddof=model.ddof) if model.standardize else Z
+    return Z / X.std(axis=0, ddof=model.ddof) if model.scale else Z
 
 
 def test_contributions_add_up_to_one(model, X):
@@ -104,7 +104,7 @@ def test_correlations_of_supplementary_columns(model, X):
 
 
 def test_loadings_of_standardized_columns_are_their_correlations(X):
-    model = PCA(standardize=True).fit(X)
+    model = PCA(scale=True).fit(X)
     np.testing.assert_allclose(correlations(model, X), model.loadings_, atol=tolerance(X.dtype, 100))
 
 

@@ -17,10 +17,10 @@ ROWS = with_missing(X, 0.2)
 ROWS[0], ROWS[1, 1:], ROWS[2, 2:] = np.nan, np.nan, np.nan
 MODELS = {
     "PPCA": PPCA(2),
-    "standardized": PPCA(3, standardize=True),
+    "standardized": PPCA(3, scale=True),
     "prior": PPCA(3, prior="vb"),
     "factors": FactorAnalysis(2),
-    "rotated": FactorAnalysis(2, rotation="oblimin", scores="bartlett", standardize=True),
+    "rotated": FactorAnalysis(2, rotation="oblimin", scores="bartlett", scale=True),
 }
 
 
@@ -48,8 +48,8 @@ def test_distances_are_those_of_the_definition(name):
 
 
 def test_complete_rows_of_ppca_are_those_of_pca():
-    for standardize in (False, True):
-        ppca, pca = PPCA(2, standardize=standardize).fit(X), PCA(2, standardize=standardize, ddof=0).fit(X)
+    for scale in (False, True):
+        ppca, pca = PPCA(2, scale=scale).fit(X), PCA(2, scale=scale, ddof=0).fit(X)
         found, expected = diagnose(ppca, X), diagnose(pca, X)
         np.testing.assert_allclose(found.t2, expected.t2, rtol=tolerance() * 1e4)
         np.testing.assert_allclose(found.q * ppca.noise_variance_, expected.q, rtol=tolerance() * 1e4)
@@ -62,7 +62,7 @@ def test_complete_rows_of_ppca_are_those_of_pca():
 def test_a_rotation_changes_nothing():
     plain = FactorAnalysis(2).fit(ROWS).distances(ROWS)
     for rotation in ("varimax", "oblimin"):
-        turned = FactorAnalysis(2, rotation=rotation, standardize=True).fit(ROWS).distances(ROWS)
+        turned = FactorAnalysis(2, rotation=rotation, scale=True).fit(ROWS).distances(ROWS)
         np.testing.assert_allclose(turned.t2, plain.t2, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(turned.q, plain.q, rtol=1e-7, atol=1e-9)
 
@@ -104,6 +104,9 @@ def test_rows_with_few_entries_and_rows_that_do_not_fit():
     table = found.table()
     assert {"p of T2", "p of Q"} <= set(table.columns)
     assert " to " in table.notes[0] and " to " in table.notes[1]
+    # A row without observed entries has no limits, and one with two entries has no limit of Q.
+    for note, limits in zip(table.notes, (found.t2_limit, found.q_limit), strict=True):
+        assert note.endswith(f", by chance alone about {0.05 * np.isfinite(limits).sum():.3g}")
     assert found.cos2 is None and found.scores.shape == (400, 2)
     ax = model.plot.outliers(rows)
     assert ax.get_ylabel() == "Q, distance to the subspace (in units of the limit of its row)"

@@ -7,9 +7,10 @@ import pytest
 from scipy import optimize, stats
 
 from inputs import with_missing
-from lowdim import PPCA, FactorAnalysis, Moments
+from lowdim import PPCA, FactorAnalysis
 from lowdim.inspect import determinacy, fit_report
 from lowdim.inspect.factor_fit import noncentral_ends
+from lowdim.summaries import Moments
 
 # Heywood cases are a property of the rows, and these have some.
 pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
@@ -141,7 +142,7 @@ def test_the_right_number_of_factors_fits_and_one_less_does_not():
 
 @pytest.mark.parametrize("rotation", [None, "varimax", "promax"])
 def test_determinacy_is_the_correlation_of_factors_with_their_scores(rotation):
-    fa = FactorAnalysis(2, rotation=rotation, standardize=True).fit(X)
+    fa = FactorAnalysis(2, rotation=rotation, scale=True).fit(X)
     L, phi, psi = fa.loadings_, fa.phi_, fa.uniquenesses_
     Sigma = L @ phi @ L.T + np.diag(psi)
     expected = np.sqrt(np.diag(phi @ L.T @ np.linalg.solve(Sigma, L @ phi)))
@@ -192,14 +193,18 @@ def test_one_column_and_other_models():
     assert report.rmsr is None and report.null_dof == 0
     with pytest.raises(TypeError, match="fit_report is for a fitted FactorAnalysis, got PPCA"):
         fit_report(PPCA(2).fit(X))
-    with pytest.raises(ValueError, match=r"level=1.5 must lie strictly between 0 and 1"):
-        fit_report(FactorAnalysis(1).fit(X), level=1.5)
+    with pytest.raises(ValueError, match=r"confidence_level=1.5 must lie strictly between 0 and 1"):
+        fit_report(FactorAnalysis(1).fit(X), confidence_level=1.5)
 
 
 @pytest.mark.parametrize(("chi_square", "dof"), [(8.0, 3), (1e3, 50), (1e5, 300), (2.0, 10)])
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
-def test_ends_of_noncentrality(chi_square, dof, level):
-    for nc, q in zip(noncentral_ends(chi_square, dof, level), (0.5 + level / 2, 0.5 - level / 2), strict=True):
+@pytest.mark.parametrize("confidence_level", [0.5, 0.9, 0.99])
+def test_ends_of_noncentrality(chi_square, dof, confidence_level):
+    for nc, q in zip(
+        noncentral_ends(chi_square, dof, confidence_level),
+        (0.5 + confidence_level / 2, 0.5 - confidence_level / 2),
+        strict=True,
+    ):
         if nc == 0.0:
             assert stats.chi2.cdf(chi_square, dof) <= q
         else:
@@ -209,6 +214,8 @@ def test_ends_of_noncentrality(chi_square, dof, level):
 def test_it_prints():
     text = str(fit_report(FactorAnalysis(2).fit(X)))
     assert text.startswith("Fit of 2 factors of 7 columns, 250 rows")
-    assert "90% interval" in text and "determinacy F2" in text
+    fit, title, determinacies = text.partition("Determinacy of the factors")
+    assert "90% interval" in fit and "F2" not in fit
+    assert title + determinacies == str(determinacy(FactorAnalysis(2).fit(X)))
     assert max(map(len, text.splitlines())) <= 80
     assert "<table>" in fit_report(FactorAnalysis(1).fit(X))._repr_html_()

@@ -18,7 +18,7 @@ WINE = load_wine(as_frame=True).data
 EXERCISE, BODY = load_linnerud(return_X_y=True, as_frame=True)
 #: The tables of each model, by name; those that need rows are called with them.
 TABLES = {
-    "PCA": "importance loadings scores contributions cos2 correlations diagnose",
+    "PCA": "importance loadings scores contributions cos2 correlations diagnose t2_contributions q_contributions",
     "Whitening": "importance scores",
     "PPCA": "importance loadings scores diagnose",
     "FactorAnalysis": "importance loadings pattern structure communalities factor_correlations determinacy scores "
@@ -27,15 +27,18 @@ TABLES = {
     "KernelPCA": "importance scores",
     "AutoEncoder": "importance scores",
     "ICA": "importance loadings scores",
-    "PCR": "importance loadings coefficients vip scores contributions cos2 correlations diagnose",
-    "PLSRegression": "importance loadings coefficients vip scores correlations diagnose",
-    "PLSCanonical": "importance loadings coefficients vip scores correlations diagnose",
+    "PCR": "importance loadings coefficients vip scores contributions cos2 correlations diagnose t2_contributions "
+    "q_contributions",
+    "PLSRegression": "importance loadings coefficients vip scores correlations diagnose t2_contributions "
+    "q_contributions",
+    "PLSCanonical": "importance loadings coefficients vip scores correlations diagnose t2_contributions "
+    "q_contributions",
     "PLSSVD": "importance loadings scores",
     "CCA": "importance loadings structure coefficients canonical_tests scores",
     "GCCA": "importance loadings structure pair_correlations scores",
     "KernelCCA": "importance scores",
 }
-OF_ROWS = ("scores", "cos2", "correlations", "diagnose")
+OF_ROWS = ("scores", "cos2", "correlations", "diagnose", "t2_contributions", "q_contributions")
 LABELS = pd.Index([f"row {i}" for i in range(len(X))], name="sample")
 FRAME = pd.DataFrame(X, index=LABELS, columns=list("abcde"))
 RESPONSES = pd.DataFrame(Y, index=LABELS, columns=list("stu"))
@@ -89,7 +92,7 @@ def test_nothing_before_the_fit():
 
 
 def test_importance_has_all_components():
-    pca = PCA(standardize=True).fit(WINE)
+    pca = PCA(scale=True).fit(WINE)
     table = pca.tables.importance()
     assert len(table) == 13 and table.row_name == "component"
     values = np.linalg.eigvalsh(np.corrcoef(WINE.T))[::-1]
@@ -101,7 +104,7 @@ def test_importance_has_all_components():
 
 
 def test_loadings_of_a_correlation_matrix_are_correlations():
-    pca = PCA(3, standardize=True).fit(WINE)
+    pca = PCA(3, scale=True).fit(WINE)
     scores = pca.transform(WINE)
     expected = np.corrcoef(WINE.T, scores.T)[:13, 13:]
     np.testing.assert_allclose(pca.tables.loadings(), expected, atol=1e-12)
@@ -125,9 +128,9 @@ def test_loadings_of_sources_are_those_of_sources_of_unit_variance():
 
 
 @pytest.mark.parametrize("rotation", [None, "varimax", "oblimin"])
-@pytest.mark.parametrize("standardize", [True, False])
-def test_tables_of_factor_analysis(rotation, standardize):
-    fa = FactorAnalysis(2, rotation=rotation, standardize=standardize).fit(WINE)
+@pytest.mark.parametrize("scale", [True, False])
+def test_tables_of_factor_analysis(rotation, scale):
+    fa = FactorAnalysis(2, rotation=rotation, scale=scale).fit(WINE)
     phi = fa.tables.factor_correlations().values
     L, S = fa.tables.pattern().values, fa.tables.structure().values
     np.testing.assert_allclose(fa.tables.loadings(), L)
@@ -136,7 +139,7 @@ def test_tables_of_factor_analysis(rotation, standardize):
     np.testing.assert_allclose(table["communality"], np.diag(L @ phi @ L.T), rtol=1e-9)
     np.testing.assert_allclose(S * np.sqrt(total)[:, None], L @ phi, atol=1e-9)
     np.testing.assert_allclose(table["proportion"], table["communality"] / total)
-    if standardize:
+    if scale:
         np.testing.assert_allclose(total, 1.0, rtol=1e-6)
     if rotation != "oblimin":
         np.testing.assert_allclose(phi, np.eye(2), atol=1e-9)
@@ -155,7 +158,7 @@ def test_heywood_columns_are_marked():
     factor = rng.standard_normal(200)
     rows = np.column_stack([factor, *(factor + rng.standard_normal(200) for _ in range(3))])
     with without_warnings(LowdimWarning):
-        fa = FactorAnalysis(1, standardize=True).fit(pd.DataFrame(rows, columns=list("abcd")))
+        fa = FactorAnalysis(1, scale=True).fit(pd.DataFrame(rows, columns=list("abcd")))
     table = fa.tables.communalities()
     np.testing.assert_array_equal(table["Heywood"], fa.heywood_)
     assert table["Heywood"][0] and any("lower bound: a" in note for note in table.notes)
@@ -225,6 +228,77 @@ def test_coefficients_in_both_units(kind):
     np.testing.assert_allclose(predicted, model.predict(EXERCISE), rtol=1e-9)
     with pytest.raises(ValueError, match=r"with scale=False .* fit it with scale=True"):
         kind(2, scale=False).fit(EXERCISE, BODY).tables.coefficients(standardized=True)
+
+
+def test_sorted_loadings_with_blanks():
+    """Columns follow the component they load on most, the largest first; what is blank stays a number."""
+    pca = PCA(3, scale=True).fit(WINE)
+    plain, found = pca.tables.loadings(), pca.tables.loadings(sort=True, blank=0.3)
+    rows = {name: plain.values[plain.rows.index(name)] for name in found.rows}
+    keys = [(int(np.abs(row).argmax()), -float(np.abs(row).max())) for row in rows.values()]
+    assert sorted(keys) == keys and sorted(rows) == sorted(plain.rows)
+    pd.testing.assert_frame_equal(found.to_pandas(), plain.to_pandas().loc[found.rows])
+    text = str(found).splitlines()
+    assert text[-1] == "loadings below 0.3 in magnitude are blank"
+    for line, values in zip(text[2:-1], rows.values(), strict=True):
+        assert len(line.split()) - 1 == np.sum(np.abs(values) >= 0.3)
+    assert str(pca.tables.loadings(blank=0.0)) == str(plain)
+    for blank in (-1, True, np.nan, "0.3"):
+        with pytest.raises(ValueError, match="must be a number that is not negative"):
+            pca.tables.loadings(blank=blank)
+
+
+@pytest.mark.parametrize("rotation", [None, "oblimin"])
+def test_congruence_finds_order_and_signs(rotation):
+    fa = FactorAnalysis(3, scale=True, rotation=rotation).fit(WINE)
+    found = fa.tables.congruence(fa)
+    assert found["partner"].tolist() == fa.component_names_ and np.allclose(found["congruence"], 1.0)
+    one, two = (PCA(k).fit(WINE[half::2] / WINE.std()) for k, half in ((2, 0), (4, 1)))
+    found = one.tables.congruence(two)
+    L, M = one.loadings_, two.loadings_
+    for i, (name, size, sign) in enumerate(zip(*(found[name] for name in found.columns), strict=True)):
+        m = M[:, two.component_names_.index(name)] * sign
+        assert size == pytest.approx(L[:, i] @ m / np.linalg.norm(L[:, i]) / np.linalg.norm(m))
+    flipped = PCA(3).fit(WINE)
+    flipped.components_ = -flipped.components_[[2, 0, 1]]
+    flipped.explained_variance_ = flipped.explained_variance_[[2, 0, 1]]
+    found = PCA(3).fit(WINE).tables.congruence(flipped)
+    assert found["partner"].tolist() == ["PC2", "PC3", "PC1"] and found["sign"].tolist() == [-1, -1, -1]
+    np.testing.assert_allclose(found["congruence"], 1.0)
+    with pytest.raises(ValueError, match="other columns"):
+        one.tables.congruence(PCA(2).fit(WINE.iloc[:, 1:]))
+
+
+@pytest.mark.parametrize("name", ["PCA", "PCR", "PLSRegression", "PLSCanonical"])
+def test_parts_of_the_columns_add_up_to_t2_and_q(name):
+    model = fitted(name)
+    np.testing.assert_allclose(
+        model.tables.t2_contributions(FRAME).values.sum(axis=1), inspect.hotelling_t2(model, FRAME), rtol=1e-9
+    )
+    found = model.tables.q_contributions(FRAME)
+    np.testing.assert_allclose(found.values.sum(axis=1), inspect.q_residuals(model, FRAME), rtol=1e-9, atol=1e-12)
+    assert found.values.min() >= 0.0 and found.columns == list("abcde") and found.rows == list(LABELS)
+
+
+def test_the_part_of_a_wrong_entry_is_the_largest():
+    pca = PCA(3, scale=True).fit(WINE)
+    wrong = WINE.iloc[:1].copy()
+    wrong["flavanoids"] += 8 * WINE["flavanoids"].std()
+    assert pca.tables.q_contributions(wrong).to_pandas().iloc[0].idxmax() == "flavanoids"
+    residual = (wrong - pca.inverse_transform(pca.transform(wrong))) / pca.scale_
+    np.testing.assert_allclose(pca.tables.q_contributions(wrong), residual**2, rtol=1e-9)
+
+
+def test_importance_beside_coefficients():
+    pls = PLSRegression(2).fit(EXERCISE, BODY)
+    found = pls.tables.vip(coefficients=True)
+    assert found.columns == ["VIP", *(f"{name} (coef. x sd)" for name in BODY.columns)]
+    raised = pd.DataFrame(EXERCISE.mean().to_numpy() + np.diag(EXERCISE.std()), columns=EXERCISE.columns)
+    changed = pls.predict(raised) - BODY.mean().to_numpy()
+    np.testing.assert_allclose(found.values[:, 1:], changed, rtol=1e-9)
+    unscaled = PLSRegression(2, scale=False).fit(EXERCISE, BODY)
+    with pytest.raises(ValueError, match=r"scale=False the model does not keep them"):
+        unscaled.tables.vip(coefficients=True)
 
 
 def test_importance_of_columns_in_projection():

@@ -45,7 +45,7 @@ def test_labels_of_all_kinds():
 def test_awkward_names_are_kept_as_they_are():
     frame = pd.DataFrame(ROWS, columns=AWKWARD)
     assert PCA(2).fit(frame).tables.loadings().rows == AWKWARD
-    draws = bootstrap(PCA(1), frame, n_boot=3, random_state=0)
+    draws = bootstrap(PCA(1), frame, n_resamples=3, random_state=0)
     assert draws.table("loadings").rows == AWKWARD and "<b>" not in draws._repr_html_()
     assert "line\\nbreak" in str(draws)
 

@@ -30,7 +30,7 @@ W = np.random.default_rng(0).integers(0, 4, 80)
 USED = W > 0
 MODELS = {
     "plain": PCA(3),
-    "standardized, whitened": PCA(3, standardize=True, whiten=True),
+    "standardized, whitened": PCA(3, scale=True, whiten=True),
     "divisor n": PCA(3, ddof=0),
     "krylov": PCA(3, solver="krylov"),
     "PCR": PCR(3),

@@ -36,7 +36,7 @@ from laws.summaries_drawn import (
     weighted_blocks,
     whole,
 )
-from lowdim import summarize
+from lowdim.reading import summarize
 from lowdim.summaries import SUMMARIES, Columns, Moments, Sample
 from oracles import tolerance
 

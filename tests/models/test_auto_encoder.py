@@ -11,11 +11,12 @@ from sklearn import datasets
 
 import lowdim
 from inputs import with_missing
-from lowdim import PCA, PPCA, AutoEncoder, open_source
+from lowdim import PCA, PPCA, AutoEncoder
 from lowdim.errors import RankWarning
 from lowdim.reading.rows import Rows
 from lowdim.solvers import Adam, Status, neural
 from lowdim.solvers.neural.network import Design, NeuralRequest, expectation_points
+from lowdim.sources import open_source
 
 GALLERY = Path(__file__).parents[2] / "gallery" / "data"
 IRIS = datasets.load_iris().data

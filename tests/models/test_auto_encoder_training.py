@@ -13,13 +13,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lowdim
 from inputs import INPUTS, on_disk, to_numpy, with_missing
-from lowdim import PCA, AutoEncoder, open_source
+from lowdim import PCA, AutoEncoder
 from lowdim._core.threads import watched_by
 from lowdim.errors import ConvergenceWarning
 from lowdim.reading.rows import Rows
 from lowdim.solvers import Adam, Status
 from lowdim.solvers.neural.network import ACTIVATIONS
 from lowdim.solvers.neural.training import HeldOut
+from lowdim.sources import open_source
 from recorder import RecordedProgress, heard
 
 torch = pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")

@@ -15,10 +15,11 @@ import pytest
 import lowdim
 from examples import KERNEL_SOLVER_EXAMPLES, MODELS, WIDE, WIDE_Y, X, Y, make, tables
 from inputs import namespace, with_missing
-from lowdim import PCA, PPCA, Moments, PLSRegression, summarize
+from lowdim import PCA, PPCA, PLSRegression
 from lowdim.kernels import KERNELS
+from lowdim.reading import summarize
 from lowdim.solvers import ICA_SOLVERS, KERNEL_SOLVERS, LATENT_SOLVERS, NEURAL_SOLVERS, REDUCTIONS, SOLVERS
-from lowdim.summaries import Sample
+from lowdim.summaries import Moments, Sample
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
 SECOND, THIRD = strict.Device("device1"), strict.Device("device2")

@@ -45,11 +45,10 @@ CHECKED = [
     PCA(0.9),
     PCA("kaiser"),
     PCA(whiten=True, n_components=1),
-    PCA(standardize=True, solver="triangle"),
+    PCA(scale=True, solver="triangle"),
     *(PCA(1, solver=solver) for solver in SOLVERS),
     PCA(1, solver=Krylov(block=2)),
     PCA(1, solver="covariance", ddof=0),
-    PCA(1, svd_solver="full"),
     Whitening(),
     Whitening("pca-cor"),
     Whitening(n_components=1, regularization=0.1, relative=True),
@@ -63,7 +62,7 @@ CHECKED = [
     FactorAnalysis(),
     FactorAnalysis(1),
     *(FactorAnalysis(1, solver=solver) for solver in LATENT_SOLVERS),
-    FactorAnalysis(2, rotation="varimax", standardize=True),
+    FactorAnalysis(2, rotation="varimax", scale=True),
     FactorAnalysis(1, rotation="oblimin", scores="bartlett"),
     PCR(),
     PCR(1),
@@ -124,7 +123,7 @@ def test_checks_of_scikit_learn(estimator, check):
 
 MODELS = {
     "PCA": lambda: PCA(2),
-    "PCA whiten": lambda: PCA(2, whiten=True, standardize=True, solver=Krylov(tol=1e-3)),
+    "PCA whiten": lambda: PCA(2, whiten=True, scale=True, solver=Krylov(tol=1e-3)),
     "Whitening": lambda: Whitening("zca-cor", regularization=0.5, solver=Triangle()),
     "Whitening oas": lambda: Whitening("pca", n_components=2, regularization="oas"),
 }
@@ -263,11 +262,10 @@ def test_unfitted_it_prints_its_parameters(model):
 def test_fitted_it_prints_its_importance_table():
     pca = PCA(2).fit(X)
     text = str(pca)
-    *table, last = text.splitlines()
+    table = text.splitlines()
     assert table[0] == "PCA of 20 rows, 4 columns (covariance)"
     assert table[1].split() == ["std.", "deviation", "variance", "proportion", "cumulative"]
     assert [line.split()[0] for line in table[2:]] == ["PC1", "PC2"]
-    assert last == f"plan: {pca.plan_}"
     assert float(table[2].split()[2]) == pytest.approx(pca.explained_variance_[0], rel=1e-4)
 
 

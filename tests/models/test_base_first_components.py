@@ -96,7 +96,7 @@ def test_expectations_of_latent_variables_are_those_of_the_whole_model():
     incomplete = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     for model in (
         PPCA(2),
-        PPCA(2, standardize=True),
+        PPCA(2, scale=True),
         FactorAnalysis(2, rotation="oblimin"),
         FactorAnalysis(2, scores="bartlett"),
     ):

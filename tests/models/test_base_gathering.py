@@ -7,13 +7,14 @@ import pytest
 import lowdim
 from examples import MODELS, make, tables
 from inputs import INPUTS, record_batches
-from lowdim import ICA, PCA, KernelCCA, KernelPCA, models, open_source
+from lowdim import ICA, PCA, KernelCCA, KernelPCA, models
 from lowdim.kernels import Gaussian
+from lowdim.sources import open_source
 
 X = np.random.default_rng(0).laplace(size=(400, 4)) ** 3 * [4, 3, 2, 1]
 GATHERING = {
     "ICA": (ICA(), (X,)),
-    "KernelPCA": (KernelPCA(2, kernel=Gaussian(3.0)), (X,)),
+    "KernelPCA": (KernelPCA(2, kernel=Gaussian(1 / 18)), (X,)),
     "KernelCCA": (KernelCCA(2), (X, X[:, :2] ** 2)),
     "krylov": (PCA(2, solver="krylov"), (X,)),
     "gram": (PCA(2, solver="gram"), (X,)),
@@ -109,6 +110,8 @@ def test_a_checkpoint_of_a_gathering_fit_is_refused_before_a_row_is_read(tmp_pat
 
 def test_what_can_be_read_once_is_not_opened_by_a_plan():
     for stream in (generator(X), record_batches(X), ArrowStream(X)):
-        with pytest.raises(TypeError, match=r"can be read only once, .* pass lowdim\.open_source\(X\) to both"):
+        with pytest.raises(
+            TypeError, match=r"can be read only once, .* pass lowdim\.sources\.open_source\(X\) to both"
+        ):
             lowdim.plan(ICA(), stream)
         assert ICA().fit(stream).n_samples_ == 400

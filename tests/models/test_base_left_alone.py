@@ -12,10 +12,12 @@ from sklearn.exceptions import NotFittedError
 
 from examples import FINDS_ALL, KEEPS_NOTHING, MODELS, SPECTRAL
 from inputs import INPUTS, namespace
-from lowdim import ICA, PCA, PPCA, AutoEncoder, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Whitening, summarize
+from lowdim import ICA, PCA, PPCA, AutoEncoder, FactorAnalysis, FeatureMapPCA, KernelPCA, Whitening
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance, UndeterminedCovariance
+from lowdim.reading import summarize
 from lowdim.selection import RULES
 from lowdim.solvers import EM, SOLVERS
+from lowdim.summaries import Moments
 
 #: Errors that are meant for users.
 OURS = (ValueError, MissingValues, NoVariance, UndeterminedCovariance)
@@ -213,8 +215,8 @@ ESTIMATORS = {
     **{f"PCA {rule}": (lambda rule=rule: PCA(rule)) for rule in RULES},
     "PPCA bic": lambda: PPCA("bic"),
     "FactorAnalysis map": lambda: FactorAnalysis("map", solver=EM(max_iter=50)),
-    "PCA standardize": lambda: PCA(1, standardize=True),
-    "PCA standardize triangle": lambda: PCA(standardize=True, solver="triangle"),
+    "PCA scale": lambda: PCA(1, scale=True),
+    "PCA scale triangle": lambda: PCA(scale=True, solver="triangle"),
     "PCA ddof 0": lambda: PCA(ddof=0),
     **{f"Whitening {kind}": (lambda kind=kind: Whitening(kind)) for kind in KINDS},
     "Whitening oas": lambda: Whitening("zca", regularization="oas"),

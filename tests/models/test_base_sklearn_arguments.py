@@ -78,7 +78,7 @@ def test_a_subclass_may_have_the_argument_itself():
 @pytest.mark.parametrize("rows", [X, X.T], ids=["tall", "wide"])
 @pytest.mark.parametrize(("svd_solver", "left_out"), [("randomized", 0), ("arpack", 1), ("full", 0)])
 def test_svd_solver_without_a_number_of_components(rows, svd_solver, left_out):
-    pca = PCA(svd_solver=svd_solver).fit(rows)
+    pca = lowdim.sklearn.PCA(svd_solver=svd_solver).fit(rows)
     theirs = decomposition.PCA(svd_solver=svd_solver).fit(rows)
     assert pca.n_components_ == theirs.n_components_ == min(rows.shape) - left_out
     np.testing.assert_allclose(pca.explained_variance_, theirs.explained_variance_, atol=1e-12)
@@ -86,7 +86,7 @@ def test_svd_solver_without_a_number_of_components(rows, svd_solver, left_out):
 
 def test_arpack_of_a_single_column_has_no_component():
     with pytest.raises(ValueError, match="n_components=0 must be a whole number between 1 and 1"):
-        PCA(svd_solver="arpack").fit(X[:, :1])
+        lowdim.sklearn.PCA(svd_solver="arpack").fit(X[:, :1])
 
 
 # ---- Weights in pipelines

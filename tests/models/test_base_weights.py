@@ -37,8 +37,8 @@ def cases() -> list[tuple[str, dict[str, Any]]]:
             if name == "KernelPCA":
                 options["kernel"] = KERNEL_SOLVER_EXAMPLES[solver].kernel
             found.append((name, options))
-    found += [("PCA", {"standardize": True, "ddof": 0}), ("PCA", {"n_components": "bic"})]
-    found += [("FactorAnalysis", {"rotation": rotation, "standardize": True}) for rotation in ("varimax", "oblimin")]
+    found += [("PCA", {"scale": True, "ddof": 0}), ("PCA", {"n_components": "bic"})]
+    found += [("FactorAnalysis", {"rotation": rotation, "scale": True}) for rotation in ("varimax", "oblimin")]
     found += [("PCR", {"select": "relevance"}), ("CCA", {"regularization": 0.3}), ("PPCA", {"solver": "em"})]
     return found
 

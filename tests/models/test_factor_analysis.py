@@ -7,10 +7,11 @@ import pytest
 from sklearn.decomposition import FactorAnalysis as TheirFactorAnalysis
 
 from inputs import with_missing
-from lowdim import PPCA, FactorAnalysis, Moments, Triangle, summarize
+from lowdim import PPCA, FactorAnalysis
 from lowdim.errors import ConvergenceWarning, HeywoodWarning
+from lowdim.reading import summarize
 from lowdim.solvers import EM, ROTATIONS, Newton, Oblimin, Promax, Status, Varimax
-from lowdim.summaries import Columns
+from lowdim.summaries import Columns, Moments, Triangle
 from oracles import conditional, observed_loglike
 
 # Heywood cases are a property of the rows, and these have some.
@@ -102,8 +103,8 @@ def test_units_do_not_matter(scale):
     scales = 10.0 ** np.arange(-90, 120, 30) if scale == "each its own" else scale
     for table in (X, INCOMPLETE):
         plain, other = (
-            FactorAnalysis(2, standardize=True).fit(table),
-            FactorAnalysis(2, standardize=True).fit(table * scales),
+            FactorAnalysis(2, scale=True).fit(table),
+            FactorAnalysis(2, scale=True).fit(table * scales),
         )
         np.testing.assert_allclose(other.loadings_, plain.loadings_, atol=1e-5)
         np.testing.assert_allclose(other.uniquenesses_, plain.uniquenesses_, atol=1e-5)
@@ -111,13 +112,13 @@ def test_units_do_not_matter(scale):
 
 
 def test_from_a_covariance_a_correlation_and_rows():
-    by_rows = FactorAnalysis(2, standardize=True).fit(X)
+    by_rows = FactorAnalysis(2, scale=True).fit(X)
     S, R = np.cov(X, rowvar=False), np.corrcoef(X, rowvar=False)
     for matrix in (S, R):
-        fa = FactorAnalysis(2, standardize=True).fit_summary(Moments.from_covariance(matrix, len(X)))
+        fa = FactorAnalysis(2, scale=True).fit_summary(Moments.from_covariance(matrix, len(X)))
         np.testing.assert_allclose(fa.uniquenesses_, by_rows.uniquenesses_, atol=1e-8)
         np.testing.assert_allclose(fa.test(), by_rows.test(), rtol=1e-8)
-    by_triangle = FactorAnalysis(2, standardize=True).fit_summary(summarize(X, Triangle))
+    by_triangle = FactorAnalysis(2, scale=True).fit_summary(summarize(X, Triangle))
     np.testing.assert_allclose(by_triangle.uniquenesses_, by_rows.uniquenesses_, atol=1e-8)
     with pytest.raises(TypeError, match=r"needs a Moments or a Triangle, got Columns.*from_covariance"):
         FactorAnalysis(2).fit_summary(summarize(X, Columns))
@@ -308,7 +309,7 @@ def test_a_heywood_case_is_flagged_from_either_side():
     np.testing.assert_array_equal(newton.heywood_, em.heywood_)
     np.testing.assert_allclose(em.loglike_[-1], newton.loglike_[-1], rtol=1e-7)
     with pytest.warns(HeywoodWarning, match=r"all of column 0; its uniqueness is at the lower bound, 0.05 of"):
-        floor = FactorAnalysis(1, solver=Newton(floor=0.05), standardize=True).fit(table)
+        floor = FactorAnalysis(1, solver=Newton(floor=0.05), scale=True).fit(table)
     assert floor.uniquenesses_.min() >= 0.05 - 1e-12
 
 
@@ -328,7 +329,7 @@ def test_stopped_early_says_so():
         ({"rotation": "geomin"}, "rotation='geomin' is not one of 'varimax', 'quartimax'"),
         ({"scores": "anderson"}, "scores='anderson' is not one of 'regression', 'bartlett'"),
         ({"solver": "svd"}, "solver='svd' is not one of 'auto', 'newton', 'em'"),
-        ({"standardize": "yes"}, "standardize='yes' must be True or False"),
+        ({"scale": "yes"}, "scale='yes' must be True or False"),
         ({"n_components": 8}, "n_components=8 must be a whole number between 1 and 7 .* or None"),
     ],
 )
@@ -344,7 +345,7 @@ def test_parameters_out_of_range(options, message):
         lambda: Newton(floor=2),
         lambda: Newton(n_init=-1),
         lambda: EM(tol=2),
-        lambda: EM(max_iter=0),
+        lambda: EM(max_iter=-1),
         lambda: EM(start="pca"),
         lambda: EM(n_init=1.5),
         lambda: Varimax(n_init=-1),
@@ -364,6 +365,6 @@ def test_the_precision_of_a_heywood_case_keeps_its_digits():
     loadings = np.array([[1.1, 0.8, 0.7, 0.6]])
     correlation = loadings.T @ loadings
     np.fill_diagonal(correlation, 1.0)
-    fa = FactorAnalysis(1, standardize=True).fit_summary(Moments.from_covariance(correlation, n_samples=100))
+    fa = FactorAnalysis(1, scale=True).fit_summary(Moments.from_covariance(correlation, n_samples=100))
     assert fa.heywood_.tolist() == [True, False, False, False]
     np.testing.assert_allclose(fa.get_covariance() @ fa.get_precision(), np.eye(4), atol=1e-13)

@@ -7,8 +7,10 @@ import pytest
 
 import lowdim
 from inputs import with_missing
-from lowdim import FactorAnalysis, Moments, Triangle, summarize
+from lowdim import FactorAnalysis
 from lowdim.errors import HeywoodWarning, LowdimWarning, UndeterminedCovariance
+from lowdim.reading import summarize
+from lowdim.summaries import Moments, Triangle
 from oracles import gaussian_with_missing, observed_loglike
 
 RNG = np.random.default_rng(3)

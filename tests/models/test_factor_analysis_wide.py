@@ -10,9 +10,11 @@ from sklearn.model_selection import KFold
 
 import lowdim
 import lowdim.sklearn
-from lowdim import PPCA, FactorAnalysis, Triangle, bootstrap, cross_validate, summarize
+from lowdim import PPCA, FactorAnalysis, bootstrap, cross_validate
 from lowdim.errors import NoComponentWarning
+from lowdim.reading import summarize
 from lowdim.solvers import Newton, NewtonCG, Status
+from lowdim.summaries import Triangle
 from oracles import gaussian_log_density
 from parity.reference import data
 
@@ -101,8 +103,8 @@ def test_weights_are_repetitions():
 @pytest.mark.parametrize("scale", [1e-140, 1e140, "each its own"])
 def test_units_do_not_matter(scale):
     scales = 10.0 ** np.linspace(-90, 120, 60) if scale == "each its own" else scale
-    plain = FactorAnalysis(2, solver=CG, standardize=True).fit(X)
-    other = FactorAnalysis(2, solver=CG, standardize=True).fit(X * scales)
+    plain = FactorAnalysis(2, solver=CG, scale=True).fit(X)
+    other = FactorAnalysis(2, solver=CG, scale=True).fit(X * scales)
     np.testing.assert_allclose(other.loadings_, plain.loadings_, atol=1e-6)
     np.testing.assert_allclose(other.transform(X * scales), plain.transform(X), atol=1e-6)
 
@@ -183,13 +185,13 @@ WIDE = rows(12, 4000, seed=3)
 INCOMPLETE = np.where(np.random.default_rng(0).random(WIDE.shape) < 0.1, np.nan, WIDE)
 USES = {
     "FactorAnalysis, fit": lambda: FactorAnalysis(2).fit(WIDE),
-    "FactorAnalysis, rotated": lambda: FactorAnalysis(2, rotation="promax", standardize=True).fit(WIDE),
+    "FactorAnalysis, rotated": lambda: FactorAnalysis(2, rotation="promax", scale=True).fit(WIDE),
     "FactorAnalysis, bic": lambda: FactorAnalysis("bic").fit(WIDE),
     "FactorAnalysis, kaiser": lambda: FactorAnalysis("kaiser").fit(WIDE),
     "FactorAnalysis, cv": lambda: cross_validate(FactorAnalysis(), WIDE, n_components=[0, 1, 2], cv=3),
-    "FactorAnalysis, bootstrap": lambda: bootstrap(FactorAnalysis(1), WIDE, n_boot=2, random_state=0),
+    "FactorAnalysis, bootstrap": lambda: bootstrap(FactorAnalysis(1), WIDE, n_resamples=2, random_state=0),
     "PPCA, fit": lambda: PPCA(2).fit(WIDE),
-    "PPCA, standardized": lambda: PPCA(2, standardize=True).fit(WIDE),
+    "PPCA, standardized": lambda: PPCA(2, scale=True).fit(WIDE),
 }
 
 
@@ -281,7 +283,7 @@ def test_one_factor_is_kept_of_columns_without_any(rule, shape):
 def test_bootstrap_samples_start_at_the_solution_of_all_rows():
     """Their maxima are those of fits without a start."""
     table = rows(200, 9, 2, seed=6)
-    drawn = bootstrap(FactorAnalysis(2), table, n_boot=10, random_state=0)
+    drawn = bootstrap(FactorAnalysis(2), table, n_resamples=10, random_state=0)
     shares = np.full(200, 1 / 200)
     counts = np.random.RandomState(0).multinomial(200, shares, size=10)
     cold = [FactorAnalysis(2).fit(table, sample_weight=c).noise_variance_ for c in counts]

@@ -12,8 +12,9 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
 from inputs import INPUTS, Unreadable, namespace, table, to_numpy
-from lowdim import PCA, FeatureMapPCA, kernels, open_source, plan
+from lowdim import PCA, FeatureMapPCA, kernels, plan
 from lowdim.features import Polynomial
+from lowdim.sources import open_source
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((30, 3)), RNG.standard_normal((6, 3))
@@ -239,7 +240,7 @@ def test_the_plan_is_that_of_pca_of_the_features():
     [
         ({"n_components": 7}, "n_components=7"),
         ({"ddof": 2}, "ddof=2"),
-        ({"standardize": "yes"}, "standardize='yes' must be True or False"),
+        ({"scale": "yes"}, "scale='yes' must be True or False"),
         ({"solver": "magic"}, "solver='magic' is not one of"),
         ({"feature_map": "fourier"}, "feature_map='fourier' is not one of"),
     ],

@@ -247,11 +247,10 @@ def test_the_best_start_is_kept():
 
 def test_it_prints_itself():
     X, _ = mix("both")
-    *table, last = str(ICA(n_init=2).fit(X)).splitlines()
+    table = str(ICA(n_init=2).fit(X)).splitlines()
     assert table[0] == "ICA of 3000 rows, 5 columns (quasi-newton)"
     assert table[1].split() == ["proportion", "kurtosis", "stability"]
     assert [line.split()[0] for line in table[2:]] == ["IC1", "IC2", "IC3", "IC4", "IC5"]
-    assert last.startswith("plan: quasi-newton: ")
 
 
 def test_names_of_the_sources():

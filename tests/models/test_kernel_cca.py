@@ -93,7 +93,7 @@ def test_sparse_rows():
         ({"kernel": lambda a, b: np.nan}, (X, Y), "gives NaN or infinity"),
         ({}, (X, Y, -np.ones(40)), "sample_weight must not be negative"),
         ({}, (X, Y, np.ones(3)), "sample_weight must have one entry per row"),
-        ({}, (np.ones((40, 2)), Y), "there is no variance"),
+        ({"kernel": "rbf"}, (np.ones((40, 2)), Y), "there is no variance"),
     ],
 )  # fmt: skip
 def test_what_is_refused(options, args, message):
@@ -143,8 +143,8 @@ def test_missing_values_are_named():
     ("options", "message"),
     [
         ({"kernel": ("rbf",)}, "must be one value for both tables, or a pair"),
-        ({"gamma": -1.0}, "a positive number is needed"),
-        ({"gamma": "a"}, "a positive number is needed"),
+        ({"kernel": "rbf", "gamma": -1.0}, "a positive number is needed"),
+        ({"kernel": "rbf", "gamma": "a"}, "a positive number is needed"),
     ],
 )
 def test_options_that_make_no_sense(options, message):
@@ -190,7 +190,9 @@ def test_rows_of_weight_zero_are_not_looked_at():
 
 
 def test_a_score_for_choosing_the_kernel():
-    found = GridSearchCV(KernelCCA(1), {"gamma": [1e-3, 0.1], "regularization": [0.01, 0.5]}, cv=3).fit(X, Y)
+    found = GridSearchCV(KernelCCA(1, kernel="rbf"), {"gamma": [1e-3, 0.1], "regularization": [0.01, 0.5]}, cv=3).fit(
+        X, Y
+    )
     assert np.all(np.isfinite(found.cv_results_["mean_test_score"]))
     kernel = KernelCCA(1).fit(X, Y)
     np.testing.assert_allclose(kernel.score(X, Y), kernel.correlations_[0], rtol=1e-9)

@@ -39,7 +39,7 @@ X = RNG.standard_normal((90, 3)) @ np.diag([3.0, 2.0, 1.0]) + [1.0, -2.0, 0.5]
 NEW = RNG.standard_normal((7, 3)) + 1.0
 KERNELS = {
     "linear": Linear(),
-    "gaussian": Gaussian(sigma=2.0),
+    "gaussian": Gaussian(gamma=0.125),
     "polynomial": Polynomial(3, gamma=0.3, coef0=1.0),
     "quadratic": Quadratic(gamma=1.0, coef0=0.1),
     "laplacian": Laplacian(0.3),
@@ -47,8 +47,8 @@ KERNELS = {
     "cosine": Cosine(),
     "sigmoid": Sigmoid(gamma=0.05, coef0=0.5),
     "thin plate spline": ThinPlateSpline(1.0),
-    "sum": Gaussian(sigma=2.0) + Linear(),
-    "product": Gaussian(sigma=2.0) * Matern(0.5, 3.0),
+    "sum": Gaussian(gamma=0.125) + Linear(),
+    "product": Gaussian(gamma=0.125) * Matern(0.5, 3.0),
 }
 each_kernel = pytest.mark.parametrize("name", list(KERNELS))
 each_exact = pytest.mark.parametrize("solver", EXACT)
@@ -122,8 +122,8 @@ def test_share_of_variance_and_negative_mass(name, solver):
 def test_weights_are_repetitions(solver):
     counts = np.random.default_rng(1).integers(0, 4, len(X))
     rows = np.repeat(X, counts, axis=0)
-    weighted = KernelPCA(4, kernel=Gaussian(2.0), solver=solver).fit(X, sample_weight=counts)
-    repeated = KernelPCA(4, kernel=Gaussian(2.0), solver=solver).fit(rows)
+    weighted = KernelPCA(4, kernel=Gaussian(0.125), solver=solver).fit(X, sample_weight=counts)
+    repeated = KernelPCA(4, kernel=Gaussian(0.125), solver=solver).fit(rows)
     np.testing.assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, rtol=1e-9)
     np.testing.assert_allclose(weighted.transform(NEW), repeated.transform(NEW), atol=1e-8)
     np.testing.assert_allclose(weighted.explained_variance_ratio_, repeated.explained_variance_ratio_, rtol=1e-9)
@@ -132,7 +132,7 @@ def test_weights_are_repetitions(solver):
         np.testing.assert_allclose(inside, repeated.eigenvectors_, atol=1e-8)
     # Rows of weight zero are scored like others.
     np.testing.assert_allclose(
-        KernelPCA(4, kernel=Gaussian(2.0), solver=solver).fit_transform(X, sample_weight=counts),
+        KernelPCA(4, kernel=Gaussian(0.125), solver=solver).fit_transform(X, sample_weight=counts),
         weighted.transform(X),
         atol=1e-8,
     )
@@ -141,9 +141,9 @@ def test_weights_are_repetitions(solver):
 def test_the_median_rule_is_said():
     model = KernelPCA(2, kernel="rbf").fit(X)
     apart = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))[np.triu_indices(len(X), 1)]
-    assert model.kernel_.sigma == pytest.approx(np.median(apart), rel=1e-12)
+    assert model.kernel_.gamma == pytest.approx(0.5 / np.median(apart) ** 2, rel=1e-12)
     assert model.gamma_ == pytest.approx(1 / (2 * np.median(apart) ** 2))
-    assert "Gaussian(sigma=" in str(model)
+    assert "Gaussian(gamma=" in str(model)
     assert KernelPCA(2, kernel="rbf", gamma=0.3).fit(X).gamma_ == 0.3
     assert KernelPCA(2, kernel="poly").fit(X).gamma_ == pytest.approx(1 / 3)
     assert KernelPCA(2).fit(X).gamma_ is None
@@ -152,7 +152,7 @@ def test_the_median_rule_is_said():
 def test_width_does_not_depend_on_order_or_solver():
     rows = np.random.default_rng(2).standard_normal((3000, 4))
     widths = {
-        KernelPCA(2, kernel="rbf", solver=solver).fit(A).kernel_.sigma
+        KernelPCA(2, kernel="rbf", solver=solver).fit(A).kernel_.gamma
         for solver in ("krylov", Nystrom(50), "fourier")
         for A in (rows, rows[::-1])
     }
@@ -195,7 +195,7 @@ def test_the_circle_becomes_flat(solver):
 
 
 def test_a_matrix_that_is_given():
-    kernel = Gaussian(2.0)
+    kernel = Gaussian(0.125)
     own = KernelPCA(3, kernel=kernel, solver="dense").fit(X)
     for solver in EXACT:
         given = KernelPCA(3, kernel="precomputed", solver=solver).fit(kernel(X))
@@ -210,8 +210,8 @@ def test_a_matrix_that_is_given():
 
 def test_own_functions():
     """Of two rows, or of two blocks."""
-    model = KernelPCA(3, kernel=Gaussian(2.0)).fit(X)
-    for function in (lambda x, y: np.exp(-((x - y) ** 2).sum() / 8), lambda A, B: np.atleast_2d(Gaussian(2.0)(A, B))):
+    model = KernelPCA(3, kernel=Gaussian(0.125)).fit(X)
+    for function in (lambda x, y: np.exp(-((x - y) ** 2).sum() / 8), lambda A, B: np.atleast_2d(Gaussian(0.125)(A, B))):
         if function.__code__.co_varnames[0] == "A":
             function = _of_blocks
         own = KernelPCA(3, kernel=function, solver="dense").fit(X)
@@ -219,15 +219,15 @@ def test_own_functions():
 
 
 def _of_blocks(A, B):
-    return Gaussian(2.0)(np.atleast_2d(A), np.atleast_2d(B))
+    return Gaussian(0.125)(np.atleast_2d(A), np.atleast_2d(B))
 
 
 def test_a_fraction_of_variance():
-    every = KernelPCA(kernel=Gaussian(2.0)).fit(X)
+    every = KernelPCA(kernel=Gaussian(0.125)).fit(X)
     shares = np.cumsum(every.explained_variance_ratio_)
     assert shares[-1] == pytest.approx(1.0)
     for solver in ("dense", "nystrom"):
-        some = KernelPCA(0.8, kernel=Gaussian(2.0), solver=solver).fit(X)
+        some = KernelPCA(0.8, kernel=Gaussian(0.125), solver=solver).fit(X)
         assert some.n_components_ == np.argmax(shares >= 0.8) + 1
         assert some.eigenvectors_ is None or some.eigenvectors_.shape[1] == some.n_components_
 
@@ -258,21 +258,21 @@ def test_clusters_that_no_guess_has_seen():
     centres = 100.0 * np.arange(40)[:, None] * np.ones(3)
     rows = np.repeat(centres, sizes, axis=0) + 0.01 * rng.standard_normal((sizes.sum(), 3))
     rows = rows[rng.permutation(len(rows))]
-    krylov, dense = (KernelPCA(8, kernel=Gaussian(1.0), solver=s).fit(rows) for s in ("krylov", "dense"))
+    krylov, dense = (KernelPCA(8, kernel=Gaussian(0.5), solver=s).fit(rows) for s in ("krylov", "dense"))
     np.testing.assert_allclose(krylov.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
 
 
 def test_auto_never_gives_up(monkeypatch):
     """Where the iteration would, `auto` goes on with LAPACK."""
     rows = np.random.default_rng(4).standard_normal((600, 3))
-    expected = KernelPCA(3, kernel=Gaussian(1.0), solver="dense").fit(rows)
+    expected = KernelPCA(3, kernel=Gaussian(0.5), solver="dense").fit(rows)
 
     class GivesUp(KrylovKernel):
         def solve(self, *given):
             return replace(super().solve(*given), status=Status.NOT_CONVERGED)
 
     monkeypatch.setitem(KERNEL_SOLVERS, "krylov", GivesUp())
-    model = KernelPCA(3, kernel=Gaussian(1.0)).fit(rows)
+    model = KernelPCA(3, kernel=Gaussian(0.5)).fit(rows)
     assert model.solver_ == "dense"
     assert "not_converged" in model.plan_.why
     np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-12)
@@ -280,7 +280,7 @@ def test_auto_never_gives_up(monkeypatch):
 
 def test_ties():
     """All distances alike: one eigenvalue, many times."""
-    krylov = KernelPCA(5, kernel=Gaussian(1.0), solver="krylov").fit(np.eye(600))
+    krylov = KernelPCA(5, kernel=Gaussian(0.5), solver="krylov").fit(np.eye(600))
     np.testing.assert_allclose(krylov.eigenvalues_, 1 - np.exp(-1.0), rtol=1e-9)
 
 
@@ -312,10 +312,10 @@ def test_progress_is_reported():
 # ---- Kinds of rows
 
 
-@pytest.mark.parametrize("solver", able(Gaussian(2.0)))
+@pytest.mark.parametrize("solver", able(Gaussian(0.125)))
 def test_float32_stays(solver):
-    wide = KernelPCA(3, kernel=Gaussian(2.0), solver=solver).fit(X)
-    narrow = KernelPCA(3, kernel=Gaussian(2.0), solver=solver).fit(X.astype(np.float32))
+    wide = KernelPCA(3, kernel=Gaussian(0.125), solver=solver).fit(X)
+    narrow = KernelPCA(3, kernel=Gaussian(0.125), solver=solver).fit(X.astype(np.float32))
     assert narrow.eigenvalues_.dtype == narrow.transform(X.astype(np.float32)).dtype == np.float32
     if solver != "nystrom":
         np.testing.assert_allclose(narrow.eigenvalues_, wide.eigenvalues_, rtol=1e-5)
@@ -337,9 +337,9 @@ def test_sparse_rows(solver):
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_tables(library):
-    own = KernelPCA(2, kernel=Gaussian(2.0)).fit(table(library, X))
+    own = KernelPCA(2, kernel=Gaussian(0.125)).fit(table(library, X))
     np.testing.assert_allclose(
-        own.transform(table(library, NEW)), KernelPCA(2, kernel=Gaussian(2.0)).fit(X).transform(NEW)
+        own.transform(table(library, NEW)), KernelPCA(2, kernel=Gaussian(0.125)).fit(X).transform(NEW)
     )
     assert list(own.feature_names_in_) == ["col0", "col1", "col2"]
 
@@ -359,25 +359,27 @@ def test_streams(solver):
 
 
 def test_auto_takes_landmarks_of_a_stream():
-    streamed = KernelPCA(3, kernel=Gaussian(2.0)).fit([X[:50], X[50:]])
+    streamed = KernelPCA(3, kernel=Gaussian(0.125)).fit([X[:50], X[50:]])
     assert streamed.solver_ == "nystrom"
     assert "blocks" in str(streamed.plan_)
     assert streamed.error_ == 0.0  # there are fewer rows than landmarks
-    np.testing.assert_allclose(streamed.eigenvalues_, KernelPCA(3, kernel=Gaussian(2.0)).fit(X).eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(
+        streamed.eigenvalues_, KernelPCA(3, kernel=Gaussian(0.125)).fit(X).eigenvalues_, rtol=1e-9
+    )
 
 
 def test_a_generator_is_read_once():
     """Where nothing has to be found out first."""
     given = Nystrom(X[:30])
     for solver in (given, "fourier"):
-        once = KernelPCA(2, kernel=Gaussian(2.0), solver=solver).fit(block for block in (X[:40], X[40:]))
-        twice = KernelPCA(2, kernel=Gaussian(2.0), solver=solver).fit(X)
+        once = KernelPCA(2, kernel=Gaussian(0.125), solver=solver).fit(block for block in (X[:40], X[40:]))
+        twice = KernelPCA(2, kernel=Gaussian(0.125), solver=solver).fit(X)
         np.testing.assert_allclose(once.eigenvalues_, twice.eigenvalues_, rtol=1e-9)
         assert "gathered" not in once.plan_.why
 
 
 def test_a_generator_is_gathered_if_something_has_to_be_found_out_first():
-    for options in ({"kernel": "rbf", "solver": "fourier"}, {"kernel": Gaussian(2.0)}, {"kernel": "rbf"}):
+    for options in ({"kernel": "rbf", "solver": "fourier"}, {"kernel": Gaussian(0.125)}, {"kernel": "rbf"}):
         once = KernelPCA(2, **options).fit(block for block in (X[:40], X[40:]))
         expected = KernelPCA(2, **options).fit(X)
         assert once.solver_ == expected.solver_
@@ -411,14 +413,14 @@ def test_array_libraries(library, solver, dtype):
 
 def test_rows_may_change_after_the_fit():
     rows = X.copy()
-    model = KernelPCA(2, kernel=Gaussian(2.0)).fit(rows)
+    model = KernelPCA(2, kernel=Gaussian(0.125)).fit(rows)
     before = model.transform(NEW)
     rows[:] = 0.0
     np.testing.assert_array_equal(model.transform(NEW), before)
 
 
 def test_clone_and_names():
-    model = KernelPCA(2, kernel=Gaussian(2.0) + Linear(), solver=Nystrom(20, choose="k-means++"))
+    model = KernelPCA(2, kernel=Gaussian(0.125) + Linear(), solver=Nystrom(20, choose="k-means++"))
     assert clone(model).get_params() == model.get_params()
     assert list(model.fit(X).get_feature_names_out()) == ["PC1", "PC2"]
 
@@ -430,8 +432,8 @@ def test_purpose_chooses_the_width_and_pre_images_do_not():
     """As docs/kernel_pca.md says: the error of pre-images prefers the widest kernel."""
     X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
     X, new, y, new_y = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
-    median = KernelPCA(2, kernel="rbf").fit(X).kernel_.sigma
-    kernels = [Gaussian(sigma=share * median) for share in (2.0, 1.0, 0.5, 0.25, 0.125)]
+    median = KernelPCA(2, kernel="rbf").fit(X).kernel_.gamma
+    kernels = [Gaussian(median / share**2) for share in (2.0, 1.0, 0.5, 0.25, 0.125)]
     errors = []
     for kernel in kernels:
         model = KernelPCA(2, kernel=kernel).fit(X)

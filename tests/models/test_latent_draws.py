@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from inputs import with_missing
-from lowdim import PPCA, FactorAnalysis, pool
-from lowdim.models.latent import draw_parameters
+from lowdim import PPCA, FactorAnalysis
+from lowdim.models.imputation import draw_parameters
+from lowdim.selection import pool
 from lowdim.solvers import EM
 from lowdim.summaries.latent import unpack
 from oracles import conditional
@@ -16,12 +17,13 @@ X = RNG.standard_normal((80, 2)) @ RNG.standard_normal((2, 5)) * 2 + RNG.standar
 INCOMPLETE = with_missing(X, 0.3)
 MODELS = {
     "PPCA": PPCA(2),
-    "standardized": PPCA(2, standardize=True),
+    "standardized": PPCA(2, scale=True),
     "factors": FactorAnalysis(2, rotation="oblimin"),
 }
 QUICK = EM(tol=1e-3, n_init=0)
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 @pytest.mark.parametrize("name", list(MODELS))
 def test_draws_have_the_conditional_mean_and_covariance(name):
     model = MODELS[name].fit(INCOMPLETE)

@@ -15,9 +15,10 @@ import lowdim
 import lowdim.sklearn
 from examples import MODELS, X, Y, make, tables
 from inputs import INPUTS
-from lowdim import CCA, GCCA, ICA, PCA, KernelCCA, PLSRegression, Whitening, bootstrap, open_source, permutation_test
+from lowdim import CCA, GCCA, ICA, PCA, KernelCCA, PLSRegression, Whitening, bootstrap, permutation_test
 from lowdim.errors import GaussianWarning, LowdimWarning, without_warnings
 from lowdim.inspect import column_names, importance
+from lowdim.sources import open_source
 
 STEMS = {
     "PCA": "PC",
@@ -54,7 +55,7 @@ def test_components_have_one_name_each(name, tmp_path):
     assert list(frame.columns) == expected
     path = model.transform_to(X, f"{tmp_path}/scores.parquet")
     assert pq.read_schema(path).names == expected
-    printed = [line.split()[0] for line in str(model).splitlines()[2:-1]]
+    printed = [line.split()[0] for line in str(model).splitlines()[2:]]
     assert printed[: len(expected)] == importance(model).rows[: len(expected)]
     if name != "Whitening":
         assert importance(model).rows == expected
@@ -136,7 +137,7 @@ def test_names_that_are_numbers_are_shown_everywhere(tmp_path):
     assert pca.tables.contributions().rows == texts
     assert [label.get_text() for label in pca.plot.loadings().get_yticklabels()] == texts
     assert list(Whitening("zca").fit(frame).get_feature_names_out()) == texts
-    assert bootstrap(PCA(2), frame, n_boot=3, random_state=0).labels["loadings"] == (texts, ["PC1", "PC2"])
+    assert bootstrap(PCA(2), frame, n_resamples=3, random_state=0).labels["loadings"] == (texts, ["PC1", "PC2"])
     pls = PLSRegression(2).fit(frame.assign(y=Y[:, 0]), "y")
     assert pls.tables.coefficients().rows == texts
     assert pls.jackknife(frame, Y[:, 0]).features == texts
@@ -191,10 +192,13 @@ def test_names_that_cannot_be_given(rows, given, message):
 
 def test_labels_of_resampling_are_the_same():
     frame = pd.DataFrame(X, columns=list("abcde"))
-    draws = bootstrap(PCA(2), frame, n_boot=3, random_state=0)
+    draws = bootstrap(PCA(2), frame, n_resamples=3, random_state=0)
     assert draws.labels["loadings"] == (list("abcde"), ["PC1", "PC2"])
-    assert bootstrap(CCA(1), X, Y, n_boot=3, random_state=0).labels["y_structure"] == (["y1", "y2", "y3"], ["pair1"])
-    assert permutation_test(CCA(), X, Y, n_permutations=19).table().rows == ["pair1", "pair2", "pair3"]
+    assert bootstrap(CCA(1), X, Y, n_resamples=3, random_state=0).labels["y_structure"] == (
+        ["y1", "y2", "y3"],
+        ["pair1"],
+    )
+    assert permutation_test(CCA(), X, Y, n_resamples=19).table().rows == ["pair1", "pair2", "pair3"]
 
 
 def test_warnings_name_the_same_sources():

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from inputs import INPUTS
-from lowdim import PCA, Whitening
+from lowdim import PCA, PPCA, FactorAnalysis, Whitening
 from lowdim.solvers import SOLVERS
 from recorder import Recorder, heard
 
@@ -78,6 +78,23 @@ def test_a_failed_fit_is_torn_down():
     with pytest.raises(ValueError, match="NaN"):
         PCA(2).set_callbacks(recorder).fit(bad)
     assert (recorder.set_up, recorder.torn_down) == (1, 1)
+    assert [name for name, _ in recorder.ended if name != "block"] == ["Moments"]
+
+
+def test_a_pass_that_finds_missing_entries_ends_as_others_do():
+    rows = np.tile(X, (40, 1))
+    rows[-1, 0] = np.nan
+    assert heard(PPCA(2), rows).passes[:2] == ["Moments", "Patterns"]
+
+
+@pytest.mark.parametrize("model", [PPCA(1), FactorAnalysis(1)], ids=["ppca", "factors"])
+def test_steps_of_em_are_told_also_if_they_read_no_row(model):
+    rows = X[:300] + X[300:600, :1]
+    rows[::7, 0] = np.nan
+    recorder = heard(model, rows)
+    assert recorder.passes == ["Patterns", "EM"]
+    n_steps = [name for name, _ in recorder.begun].count("block") - 1
+    assert model.n_passes_ == 1 and n_steps > model.n_iter_ >= 1
 
 
 def test_fit_transform_is_told_too():

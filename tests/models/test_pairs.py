@@ -6,9 +6,11 @@ from scipy import sparse
 
 from examples import STREAMS
 from inputs import INPUTS, blocks, names, namespace, table, to_numpy
-from lowdim import CCA, GCCA, PCR, PLSSVD, Moments, PLSCanonical, PLSRegression, Triangle, summarize
+from lowdim import CCA, GCCA, PCR, PLSSVD, PLSCanonical, PLSRegression
 from lowdim.errors import ResolutionWarning
+from lowdim.reading import summarize
 from lowdim.solvers import REDUCTIONS
+from lowdim.summaries import Moments, Triangle
 
 RNG = np.random.default_rng(0)
 X = np.round(8 * RNG.standard_normal((24, 4)) @ RNG.standard_normal((4, 4)))

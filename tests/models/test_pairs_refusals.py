@@ -43,7 +43,7 @@ def test_bad_entries_are_named_with_their_table(kind, value, solver):
 
 
 def test_missing_values_name_what_can_impute():
-    with pytest.raises(MissingValues, match=r"PPCA\(k, standardize=True\)\.fit\(A\)\.impute\(A\) for A = all tables"):
+    with pytest.raises(MissingValues, match=r"PPCA\(k, scale=True\)\.fit\(A\)\.impute\(A\) for A = all tables"):
         PLSRegression(1).fit(X, with_bad(Y, np.nan))
     with pytest.raises(ValueError, match="NaN"):
         KernelCCA(1).fit(with_bad(X, np.nan), Y)

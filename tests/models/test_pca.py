@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import lowdim
 from examples import FINDS_ALL, SPECTRAL
 from inputs import INPUTS, to_numpy
 from lowdim import PCA
@@ -21,7 +22,7 @@ SOLVERS = [*SPECTRAL, "auto"]
 SHAPES = {"tall": (60, 7), "wide": (7, 30)}
 SETTINGS = {
     "plain": {},
-    "standardize": {"standardize": True},
+    "scale": {"scale": True},
     "weights": {"weighted": True},
 }
 K = 3
@@ -54,7 +55,7 @@ def reference(shape, setting):
     mean = w @ X / w.sum()
     Z = X - mean
     S = (Z * w[:, None]).T @ Z / (w.sum() - 1)
-    sd = np.sqrt(np.diag(S)) if options.get("standardize") else np.ones(X.shape[1])
+    sd = np.sqrt(np.diag(S)) if options.get("scale") else np.ones(X.shape[1])
     values, vectors = np.linalg.eigh(S / np.outer(sd, sd))
     values, vectors = values[::-1].clip(0), signed(vectors.T[::-1])
     C = ppca_covariance(values, vectors, K) * np.outer(sd, sd)
@@ -119,7 +120,7 @@ def test_one_answer(name, solver, dtype, shape, setting):
 
 @pytest.mark.parametrize(("name", "solver", "dtype"), list(cells()))
 def test_results_are_arrays_of_the_kind_and_dtype_of_the_rows(name, solver, dtype):
-    pca, again = fitted(name, solver, dtype, "tall", "standardize")
+    pca, again = fitted(name, solver, dtype, "tall", "scale")
     results = {
         attribute: getattr(pca, attribute)
         for attribute in (
@@ -185,16 +186,16 @@ def truly_sparse():
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
-@pytest.mark.parametrize("standardize", [False, True], ids=["", "standardize"])
+@pytest.mark.parametrize("scale", [False, True], ids=["", "scale"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_sparse_rows_give_what_dense_rows_give(solver, dtype, standardize, weighted):
+def test_sparse_rows_give_what_dense_rows_give(solver, dtype, scale, weighted):
     X = truly_sparse().astype(dtype)
     assert X.nnz < 0.03 * X.shape[0] * X.shape[1]
     w = np.random.default_rng(0).integers(0, 3, 400).astype(float) if weighted else None
-    dense = PCA(4, solver="triangle", standardize=standardize).fit(X.toarray().astype(float), sample_weight=w)
-    ours = PCA(4, solver=solver, standardize=standardize).fit(X, sample_weight=w)
-    values = PCA(5, standardize=standardize).fit(X.toarray().astype(float), sample_weight=w).explained_variance_
+    dense = PCA(4, solver="triangle", scale=scale).fit(X.toarray().astype(float), sample_weight=w)
+    ours = PCA(4, solver=solver, scale=scale).fit(X, sample_weight=w)
+    values = PCA(5, scale=scale).fit(X.toarray().astype(float), sample_weight=w).explained_variance_
     condition = vector_condition(values, 4).max()
     vectors = condition
     assert_close(ours.mean_, dense.mean_, dtype)
@@ -229,14 +230,7 @@ def test_solver_by_name_and_by_object(name):
     ],
 )
 def test_solvers_of_scikit_learn(theirs, ours):
-    assert PCA(2, svd_solver=theirs).fit(SMALL).solver_ == PCA(2, solver=ours).fit(SMALL).solver_
-
-
-@pytest.mark.parametrize("svd_solver", ["auto", "full"])
-def test_solver_and_svd_solver_name_the_same_choice(svd_solver):
-    message = r"solver='triangle' and svd_solver='.*' both select the solver; pass only one"
-    with pytest.raises(ValueError, match=message):
-        PCA(2, solver="triangle", svd_solver=svd_solver).fit(SMALL)
+    assert lowdim.sklearn.PCA(2, svd_solver=theirs).fit(SMALL).solver_ == PCA(2, solver=ours).fit(SMALL).solver_
 
 
 # ---- Rank loss

@@ -10,10 +10,11 @@ from sklearn.decomposition import TruncatedSVD
 import lowdim
 import lowdim.sklearn
 from inputs import INPUTS, to_numpy
-from lowdim import PCA, Moments, Triangle, bootstrap, choose_n_components, cross_validate, permutation_test
+from lowdim import PCA, bootstrap, choose_n_components, cross_validate, permutation_test
 from lowdim.inspect import contributions, cos2, diagnose, hotelling_t2, q_residuals, t2_limit
 from lowdim.selection import Eigenvalues
 from lowdim.solvers import SOLVERS, Krylov
+from lowdim.summaries import Moments, Triangle
 from oracles import principal_angles
 
 RNG = np.random.default_rng(11)
@@ -90,12 +91,12 @@ def test_scikit_learn_and_tf_idf_like_rows():
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("standardize", [False, True])
-def test_sparse_rows(solver, standardize):
-    options = {"center": False, "standardize": standardize, "solver": solver}
+@pytest.mark.parametrize("scale", [False, True])
+def test_sparse_rows(solver, scale):
+    options = {"center": False, "scale": scale, "solver": solver}
     found = PCA(3, **options).fit(THIN)
     table = THIN.toarray()
-    if standardize:
+    if scale:
         table = table / np.sqrt((table**2).sum(axis=0) / (len(table) - 1))
     np.testing.assert_allclose(found.singular_values_, svd(table)[0][:3], rtol=1e-8)
     np.testing.assert_allclose(np.abs(found.components_[0] @ svd(table)[1][0]), 1.0, rtol=1e-9)
@@ -105,7 +106,7 @@ def test_sparse_rows(solver, standardize):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_standardized_columns_are_divided_by_their_root_mean_square(solver, table):
     """As prcomp(scale. = TRUE, center = FALSE) does, with the divisor n - 1."""
-    model = PCA(2, center=False, standardize=True, solver=solver).fit(table)
+    model = PCA(2, center=False, scale=True, solver=solver).fit(table)
     scale = np.sqrt((table**2).sum(axis=0) / (len(table) - 1))
     np.testing.assert_allclose(model.scale_, scale, rtol=1e-10)
     np.testing.assert_allclose(model.singular_values_, svd(table / scale)[0][:2], rtol=1e-8)
@@ -115,7 +116,7 @@ def test_standardized_columns_are_divided_by_their_root_mean_square(solver, tabl
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_constant_columns_are_not_constant_about_zero(solver):
     table = np.column_stack([X[:, :3], np.full(len(X), 2.0), np.zeros(len(X))])
-    model = PCA(3, center=False, standardize=True, solver=solver).fit(table)
+    model = PCA(3, center=False, scale=True, solver=solver).fit(table)
     assert model.scale_[3] == pytest.approx(2.0 * np.sqrt(len(X) / (len(X) - 1)))
     assert model.scale_[4] == 1.0
 
@@ -131,7 +132,7 @@ def test_weights_are_repetitions(solver):
 def test_summaries_and_further_rows():
     """Moments about the mean hold the second moments about zero, too; partial_fit goes on from them."""
     for kind in (Moments, Triangle):
-        assert_is_svd(PCA(3, center=False).fit_summary(lowdim.summarize(X, kind)), X, 3)
+        assert_is_svd(PCA(3, center=False).fit_summary(lowdim.reading.summarize(X, kind)), X, 3)
     model = PCA(3, center=False).partial_fit(X[:20]).partial_fit(X[20:45]).partial_fit(X[45:])
     assert_is_svd(model, X, 3)
     assert_is_svd(PCA(3, center=False).fit(X[:30]).partial_fit(X[30:]), X, 3)
@@ -217,19 +218,19 @@ def test_rules_see_the_second_moments_about_zero():
 
 
 @pytest.mark.parametrize("table", [X, WIDE], ids=["tall", "wide"])
-@pytest.mark.parametrize("standardize", [False, True])
-def test_the_eigenvalues_of_the_rules(table, standardize):
-    e = choose_n_components(table, "proportion", center=False, standardize=standardize).eigenvalues
-    scale = np.sqrt((table**2).sum(axis=0) / (len(table) - 1)) if standardize else 1.0
-    np.testing.assert_allclose(e.values, svd(table / scale)[0] ** 2 / (len(table) - 1), rtol=1e-8)
+@pytest.mark.parametrize("scale", [False, True])
+def test_the_eigenvalues_of_the_rules(table, scale):
+    e = choose_n_components(table, "proportion", center=False, scale=scale).eigenvalues
+    unit = np.sqrt((table**2).sum(axis=0) / (len(table) - 1)) if scale else 1.0
+    np.testing.assert_allclose(e.values, svd(table / unit)[0] ** 2 / (len(table) - 1), rtol=1e-8)
     assert e.free == len(table)
-    from_summary = Eigenvalues.from_summary(lowdim.summarize(table, Triangle), standardize, center=False)
+    from_summary = Eigenvalues.from_summary(lowdim.reading.summarize(table, Triangle), scale, center=False)
     np.testing.assert_allclose(from_summary.values, e.values, rtol=1e-8)
 
 
 def test_bootstrap():
     model = PCA(2, center=False)
-    found = bootstrap(model, X, n_boot=20, random_state=0)
+    found = bootstrap(model, X, n_resamples=20, random_state=0)
     np.testing.assert_allclose(found.estimates["explained_variance"], model.fit(X).explained_variance_, rtol=1e-8)
     # The first component of rows with a mean has far more than the variance about the mean in every sample.
     assert found.replicates["explained_variance"][:, 0].min() > PCA(1).fit(X).explained_variance_[0]

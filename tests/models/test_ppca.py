@@ -9,9 +9,11 @@ from sklearn.base import clone
 
 from examples import SPECTRAL
 from inputs import FEW_INPUTS, to_numpy, with_missing
-from lowdim import PCA, PPCA, FactorAnalysis, Moments, Triangle, summarize
+from lowdim import PCA, PPCA, FactorAnalysis
 from lowdim.errors import ConvergenceWarning, MissingValues
+from lowdim.reading import summarize
 from lowdim.solvers import EM, Status
+from lowdim.summaries import Moments, Triangle
 from models.ppca_rows import INCOMPLETE, TIGHT, X, covariance, rows
 from oracles import observed_loglike
 
@@ -37,8 +39,10 @@ def test_closed_form(k, solver):
 @pytest.mark.parametrize("start", ["spectrum", "random"])
 @pytest.mark.parametrize("k", [1, 3])
 def test_em_rises_to_the_closed_form(k, start, accelerate):
-    closed = PPCA(k).fit(X)
-    em = PPCA(k, solver=EM(tol=1e-10, max_iter=5000, start=start, accelerate=accelerate)).fit(X)
+    # Plain steps become short if an eigenvalue is near the noise, and end where rounding hides what they gain.
+    table = rows(k=3, noise=1.5)
+    closed = PPCA(k).fit(table)
+    em = PPCA(k, solver=EM(tol=1e-10, max_iter=5000, start=start, accelerate=accelerate)).fit(table)
     assert em.status_ is Status.CONVERGED
     assert np.all(np.diff(em.loglike_) >= -1e-11 * np.abs(em.loglike_[0]))
     np.testing.assert_allclose(em.loglike_[-1], closed.loglike_[0], rtol=1e-12)
@@ -80,7 +84,7 @@ def test_standardize_is_dividing_by_deviations(options, table):
     """Columns of very different units: as if they had been divided before, and answers in their own units."""
     rows_of = (X if table == "complete" else INCOMPLETE) * 10.0 ** np.arange(-3, 3)
     sd = np.nanstd(rows_of, axis=0)
-    ours, by_hand = PPCA(2, standardize=True, **options).fit(rows_of), PPCA(2, **options).fit(rows_of / sd)
+    ours, by_hand = PPCA(2, scale=True, **options).fit(rows_of), PPCA(2, **options).fit(rows_of / sd)
     np.testing.assert_allclose(ours.scale_, sd, rtol=1e-10)
     for name in ("components_", "loadings_", "explained_variance_", "noise_variance_"):
         np.testing.assert_allclose(getattr(ours, name), getattr(by_hand, name), atol=1e-7)

@@ -7,9 +7,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit, TimeSeriesSplit
 
-from lowdim import CCA, PCA, PCR, PLSCanonical, PLSRegression, Triangle, models, summarize
+from lowdim import CCA, PCA, PCR, PLSCanonical, PLSRegression, models
 from lowdim.errors import RankWarning
 from lowdim.inspect import contributions, cos2, q_limit
+from lowdim.reading import summarize
+from lowdim.summaries import Triangle
 from models.regressions import DATA, MODELS, SOLVERS, each_model, each_solver
 
 # ---- Edges
@@ -138,7 +140,7 @@ def test_columns_that_vary_by_their_rounding_are_constant():
             model = kind(2, scale=True, solver=solver).fit(np.column_stack([X, nearly]), y)
             assert np.abs(model.coef_[:, -1]).max() < 1e-10
             np.testing.assert_allclose(model.coef_[:, :-1], kind(2, scale=True).fit(X, y).coef_, atol=1e-9)
-    pca = PCA(2, standardize=True)
+    pca = PCA(2, scale=True)
     np.testing.assert_allclose(
         pca.fit(np.column_stack([X, nearly])).explained_variance_, pca.fit(X).explained_variance_, rtol=1e-9
     )

@@ -9,7 +9,9 @@ from sklearn.exceptions import NotFittedError
 
 from examples import KEEPS_NOTHING
 from inputs import INPUTS
-from lowdim import PCA, FourthMoments, Moments, Triangle, Whitening, summarize
+from lowdim import PCA, Whitening
+from lowdim.reading import summarize
+from lowdim.summaries import FourthMoments, Moments, Triangle
 from oracles import tolerance
 
 rng = np.random.default_rng(0)
@@ -21,7 +23,7 @@ MODELS = {
     "PCA all": lambda: PCA(),
     "PCA fraction": lambda: PCA(0.8),
     "PCA triangle": lambda: PCA(3, solver="triangle"),
-    "PCA standardize whiten": lambda: PCA(2, standardize=True, whiten=True),
+    "PCA scale whiten": lambda: PCA(2, scale=True, whiten=True),
     "PCA ddof 0": lambda: PCA(2, ddof=0),
     "Whitening zca": lambda: Whitening("zca"),
     "Whitening cholesky triangle": lambda: Whitening("cholesky", solver="triangle"),
@@ -165,8 +167,8 @@ def test_refit_resets_everything(name):
 
 
 def test_changed_parameters_hold_from_the_next_fit_on():
-    model = PCA(2, standardize=True).fit(X)
-    model.set_params(standardize=False, n_components=3).fit(X)
+    model = PCA(2, scale=True).fit(X)
+    model.set_params(scale=False, n_components=3).fit(X)
     assert model.scale_ is None
     assert_same(model, PCA(3).fit(X), condition=1)
 
@@ -195,7 +197,7 @@ def test_fit_summary_leaves_the_summary_as_it_was():
     for kind in (Moments, Triangle):
         summary = summarize(X, kind)
         scatter = np.array(summary.scatter)
-        PCA(2, standardize=True).fit_summary(summary)
+        PCA(2, scale=True).fit_summary(summary)
         np.testing.assert_array_equal(summary.scatter, scatter)
         assert summary.n_rows == 24
 
@@ -224,7 +226,7 @@ def test_from_a_covariance_alone():
 
 def test_a_correlation_matrix_is_a_standardized_fit():
     R = np.corrcoef(X.T)
-    a, b = PCA(2).fit_summary(Moments.from_covariance(R, 24)), PCA(2, standardize=True).fit(X)
+    a, b = PCA(2).fit_summary(Moments.from_covariance(R, 24)), PCA(2, scale=True).fit(X)
     np.testing.assert_allclose(a.components_, b.components_, atol=1e-9)
     np.testing.assert_allclose(a.explained_variance_, b.explained_variance_, rtol=1e-9)
 

@@ -12,11 +12,11 @@ def rows(dtype=float):
     return sparse.random_array((200, 40), density=0.1, format="csr", rng=rng).astype(dtype)
 
 
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_sparse_rows_have_the_residuals_of_dense_ones(standardize, dtype):
+def test_sparse_rows_have_the_residuals_of_dense_ones(scale, dtype):
     X = rows(dtype)
-    pca = PCA(4, standardize=standardize).fit(X)
+    pca = PCA(4, scale=scale).fit(X)
     tolerance = 1e-10 if dtype == np.float64 else 1e-3
     for scaled in (False, True):
         found = pca.reconstruction_error(X, scaled=scaled)

@@ -7,9 +7,11 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 
 from examples import FINDS_ALL
 from inputs import INPUTS, to_numpy
-from lowdim import PCA, FourthMoments, Moments, Triangle, Whitening, summarize
+from lowdim import PCA, Whitening
 from lowdim.errors import RankWarning
+from lowdim.reading import summarize
 from lowdim.solvers import Krylov
+from lowdim.summaries import FourthMoments, Moments, Triangle
 from oracles import signed, tolerance
 
 KINDS = ["pca", "zca", "cholesky", "pca-cor", "zca-cor"]

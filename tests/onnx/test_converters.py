@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 
 #: Rows by their number of columns.
 ROWS = {table.shape[1]: table[:20] for table in (X, Y, X[:, :2] ** 2, WIDE, WIDE_Y, FLAT)}
-ROWS |= {90: kernels.Gaussian(3.0)(X)[:20], 1: Y[:20, :1]}
+ROWS |= {90: kernels.Gaussian(1 / 18)(X)[:20], 1: Y[:20, :1]}
 
 
 def rows_of(model, method, table):

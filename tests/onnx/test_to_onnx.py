@@ -25,7 +25,7 @@ TABLES = {
 #: Models of one table that all of these can be fitted to.
 OF_ONE_TABLE = {
     "PCA": PCA(3),
-    "PCA-whiten": PCA(3, whiten=True, standardize=True),
+    "PCA-whiten": PCA(3, whiten=True, scale=True),
     "Whitening": Whitening(regularization=1e-3, relative=True),
     "PPCA": lowdim.PPCA(2),
     "FactorAnalysis": lowdim.FactorAnalysis(1),
@@ -103,7 +103,7 @@ def test_one_session_takes_blocks_of_any_size_and_order_in_memory():
 def test_one_column_and_one_component(shape, arithmetic):
     """onnxruntime merges single factors into products beside them in float32, so that none must be single."""
     rows = X[: shape[0], : shape[1]]
-    kinds = [PCA(1, whiten=True, standardize=True), lowdim.PPCA(1, standardize=True), lowdim.FeatureMapPCA(1)]
+    kinds = [PCA(1, whiten=True, scale=True), lowdim.PPCA(1, scale=True), lowdim.FeatureMapPCA(1)]
     kinds += [KernelPCA(1, kernel=name, solver="dense") for name in ("linear", "poly", "rbf", "laplacian", "cosine")]
     for model in kinds:
         if shape[1] == 1 and getattr(model, "kernel", "") == "cosine":

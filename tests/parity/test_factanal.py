@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.decomposition import FactorAnalysis as TheirFactorAnalysis
 
-from lowdim import FactorAnalysis, Moments, inspect
+from lowdim import FactorAnalysis, inspect
 from lowdim.solvers import Newton, Oblimin, Promax, Quartimax, Varimax
+from lowdim.summaries import Moments
 from parity.reference import data, results
 
 # Heywood cases are a property of the rows, and these have some.
@@ -32,7 +33,7 @@ def expected(name, case):
 
 def fitted(name, case, **options):
     r = expected(name, case)
-    options = {"standardize": True, "solver": Newton(floor=r["lower_bound"])} | options
+    options = {"scale": True, "solver": Newton(floor=r["lower_bound"])} | options
     model = FactorAnalysis(int(r["factors"]), **options)
     if name == "ability_cov":
         return model.fit_summary(Moments.from_covariance(data(name), int(r["n_obs"])))
@@ -150,7 +151,7 @@ def test_never_a_lower_likelihood_than_scikit_learn(name, case):
 def test_the_better_of_two_boundary_optima():
     """swiss with two factors: Education at zero is better than Fertility at zero."""
     r = results("factanal_swiss")
-    fa = FactorAnalysis(2, standardize=True).fit(data("swiss"))
+    fa = FactorAnalysis(2, scale=True).fit(data("swiss"))
     F = discrepancy(fa, correlation("swiss"))
     assert r["q2_other_local_optimum_lower_1e_6"]["objective"] - 0.05 > F
     np.testing.assert_allclose(F, r["q2_heywood_lower_1e_6"]["objective"], atol=1e-6)

@@ -45,7 +45,7 @@ def value_condition(r, rank, solver):
 
 
 def fitted(name, kind, solver, **options):
-    return PCA(standardize=kind == "centred_scaled", solver=solver, **options).fit(data(name))
+    return PCA(scale=kind == "centred_scaled", solver=solver, **options).fit(data(name))
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -16,11 +16,11 @@ SETS = {name: name for name in ("usarrests", "iris", "swiss", "crabs")} | {"meta
 def test_parallel_analysis_is_psychs(name):
     """The same K, and thresholds that differ by chance only: R's are means of 500 simulations."""
     r, X = results("parallel")[name], data(SETS[name])
-    choices = choose_n_components(X, ["parallel"], standardize=True, n_draws=500)
+    choices = choose_n_components(X, ["parallel"], scale=True, n_resamples=500)
     found = choices.eigenvalues.values
     np.testing.assert_allclose(found, r["eigenvalues"][: len(found)], atol=1e-10)
     assert choices["parallel"].k == r["n_components"]
-    means = choose_n_components(X, ["parallel"], standardize=True, n_draws=500, quantile="mean")["parallel"].curve
+    means = choose_n_components(X, ["parallel"], scale=True, n_resamples=500, quantile="mean")["parallel"].curve
     np.testing.assert_allclose(means, r["mean_of_simulated"][: len(means)], atol=0.03)
 
 
@@ -28,7 +28,7 @@ def test_parallel_analysis_is_psychs(name):
 def test_map_is_psychs(name):
     """`vss` gives 1, 2, ... components; where all but one are removed, what is left is rounding."""
     r = results("parallel")[name]["map"]
-    curve = choose_n_components(data(SETS[name]), ["map"], standardize=True)["map"].curve
+    curve = choose_n_components(data(SETS[name]), ["map"], scale=True)["map"].curve
     n = min(len(r), len(curve) - 1, data(SETS[name]).shape[1] - 2)
     np.testing.assert_allclose(curve[1 : n + 1], r[:n], rtol=1e-6)
 

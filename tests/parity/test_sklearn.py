@@ -5,6 +5,7 @@ import pytest
 from sklearn import decomposition
 from sklearn.base import clone
 
+import lowdim
 from lowdim import PCA
 from oracles import (
     exact_spectrum,
@@ -115,7 +116,7 @@ def test_share_of_variance_as_n_components(name, share):
 @pytest.mark.parametrize("svd_solver", ["auto", "full", "covariance_eigh", "arpack", "randomized"])
 def test_sklearn_solver_names(svd_solver):
     X = data("digits")
-    ours = PCA(5, svd_solver=svd_solver, random_state=0).fit(X)
+    ours = lowdim.sklearn.PCA(5, svd_solver=svd_solver, random_state=0).fit(X)
     values = long_spectrum(X).values
     # The last two are iterative here as there: they stop at a tolerance of 1e-6.
     rtol = 1e-6 if svd_solver in ("arpack", "randomized") else tolerance()

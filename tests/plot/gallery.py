@@ -44,7 +44,7 @@ AWKWARD = ["$x^2$", "line\nbreak", "<b>bold</b>", "\N{SLIGHTLY SMILING FACE} smi
 
 @cache
 def pca(k: int = 5) -> PCA:
-    return PCA(k, standardize=True).fit(WINE)
+    return PCA(k, scale=True).fit(WINE)
 
 
 @cache
@@ -56,6 +56,11 @@ def labelled() -> pd.DataFrame:
 def awkward() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     return pd.DataFrame(rng.standard_normal((30, 6)) @ rng.standard_normal((6, 6)), columns=AWKWARD, index=AWKWARD * 5)
+
+
+@cache
+def two_columns() -> pd.DataFrame:
+    return WINE[["alcohol", "color_intensity"]]
 
 
 @cache
@@ -76,27 +81,27 @@ def digits() -> tuple[PCA, np.ndarray]:
 
 @cache
 def choices() -> Choices:
-    return choose_n_components(WINE, standardize=True)
+    return choose_n_components(WINE, scale=True)
 
 
 @cache
 def cca_test() -> PermutationTest:
-    return permutation_test(CCA(), LEFT, RIGHT, n_permutations=99, random_state=0)
+    return permutation_test(CCA(), LEFT, RIGHT, n_resamples=99, random_state=0)
 
 
 @cache
 def proline() -> tuple[PLSRegression, Bootstrap]:
     """A regression of one column, and its bootstrap."""
     model = PLSRegression(2)
-    return model.fit(LEFT, RIGHT["proline"]), bootstrap(model, LEFT, RIGHT["proline"], n_boot=50, random_state=0)
+    return model.fit(LEFT, RIGHT["proline"]), bootstrap(model, LEFT, RIGHT["proline"], n_resamples=50, random_state=0)
 
 
 @cache
 def draws_of(name: str) -> Bootstrap:
     """Bootstraps of the wines and of the spectra."""
     if name == "wine":
-        return bootstrap(pca(), WINE, n_boot=50, random_state=0)
-    return bootstrap(pls(), *spectra(), n_boot=30, random_state=0)
+        return bootstrap(pca(), WINE, n_resamples=50, random_state=0)
+    return bootstrap(pls(), *spectra(), n_resamples=30, random_state=0)
 
 
 @cache
@@ -137,7 +142,7 @@ def signals() -> tuple[ICA, np.ndarray]:
 @cache
 def incomplete() -> tuple[PPCA, pd.DataFrame]:
     X = WINE.mask(np.random.default_rng(4).random(WINE.shape) < 0.1)
-    return PPCA(3, standardize=True).fit(X), X
+    return PPCA(3, scale=True).fit(X), X
 
 
 #: Functions of the axes, None for new ones, that draw one picture each.
@@ -147,14 +152,14 @@ EXAMPLES = {
     "scree_of_many": lambda ax=None: plot.scree(choose_n_components(wide(), ["kaiser", "proportion"]), ax=ax),
     "cumulative": lambda ax=None: pca(13).plot.cumulative(ax=ax),
     "cumulative_of_pls": lambda ax=None: pls().plot.cumulative(ax=ax),
-    "scores": lambda ax=None: pca().plot.scores(WINE, groups=CULTIVAR, ax=ax),
-    "scores_hulls": lambda ax=None: pca().plot.scores(WINE, groups=CULTIVAR, outline="hull", ax=ax),
+    "scores": lambda ax=None: pca().plot.scores(WINE, hue=CULTIVAR, ax=ax),
+    "scores_hulls": lambda ax=None: pca().plot.scores(WINE, hue=CULTIVAR, outline="hull", ax=ax),
     "scores_labels": lambda ax=None: pca().plot.scores(labelled(), ax=ax),
-    "scores_awkward": lambda ax=None: PCA(2).fit(awkward()).plot.scores(awkward(), groups=AWKWARD * 5, ax=ax),
+    "scores_awkward": lambda ax=None: PCA(2).fit(awkward()).plot.scores(awkward(), hue=AWKWARD * 5, ax=ax),
     "scores_1d": lambda ax=None: pca().plot.scores(WINE, [1], ax=ax),
-    "scores_1d_groups": lambda ax=None: pca().plot.scores(WINE, "PC1", groups=CULTIVAR, ax=ax),
-    "scores_3d": lambda ax=None: pca().plot.scores(labelled(), (1, 2, 3), groups=CULTIVAR[:60], ax=ax),
-    "biplot": lambda ax=None: pca().plot.biplot(WINE, groups=CULTIVAR, ax=ax),
+    "scores_1d_groups": lambda ax=None: pca().plot.scores(WINE, "PC1", hue=CULTIVAR, ax=ax),
+    "scores_3d": lambda ax=None: pca().plot.scores(labelled(), (1, 2, 3), hue=CULTIVAR[:60], ax=ax),
+    "biplot": lambda ax=None: pca().plot.biplot(WINE, hue=CULTIVAR, ax=ax),
     "biplot_of_many": lambda ax=None: wide_pca().plot.biplot(wide(), ax=ax),
     "correlation_circle": lambda ax=None: pca().plot.correlation_circle(
         WINE, pd.DataFrame({"is Barolo": CULTIVAR == "Barolo"}), ax=ax
@@ -168,19 +173,22 @@ EXAMPLES = {
         digits()[1], (8, 8), n_components=[0, 2, 5, 10, 20, 40], ax=ax
     ),
     "outliers": lambda ax=None: pca(2).plot.outliers(WINE, ax=ax),
-    "variates": lambda ax=None: cca().plot.variates(LEFT, RIGHT, groups=CULTIVAR, ax=ax),
+    "variates": lambda ax=None: cca().plot.variates(LEFT, RIGHT, hue=CULTIVAR, ax=ax),
     "correlations": lambda ax=None: cca().plot.correlations(cca_test(), ax=ax),
     "structure": lambda ax=None: cca().plot.structure(ax=ax),
     "structure_bars": lambda ax=None: cca().plot.structure([1], ax=ax),
-    "validation": lambda ax=None: plot.validation(cross_validate(PLSRegression(8), *spectra(), cv=5), ax=ax),
+    "validation": lambda ax=None: plot.validation(
+        cross_validate(PLSRegression(), *spectra(), n_components=range(1, 21)), ax=ax
+    ),
     "vip": lambda ax=None: proline()[0].plot.vip(ax=ax),
     "vip_of_spectra": lambda ax=None: pls().plot.vip(ax=ax),
     "coefficients": lambda ax=None: proline()[0].plot.coefficients(bootstrap=proline()[1], ax=ax),
     "coefficients_of_spectra": lambda ax=None: pls().plot.coefficients("acid", bootstrap=draws_of("spectra"), ax=ax),
     "predictions": lambda ax=None: pls().plot.predictions(*spectra(), ax=ax),
     "contours": lambda ax=None: (
-        KernelPCA(2, kernel="rbf", gamma=2.0).fit(circles()[0]).plot.contours(circles()[0], groups=circles()[1], ax=ax)
+        KernelPCA(2, kernel="rbf", gamma=2.0).fit(circles()[0]).plot.contours(circles()[0], hue=circles()[1], ax=ax)
     ),
+    "principal_axes": lambda ax=None: PCA(2).fit(two_columns()).plot.principal_axes(two_columns(), ax=ax),
     "densities": lambda ax=None: signals()[0].plot.densities(signals()[1], ax=ax),
     "sources": lambda ax=None: signals()[0].plot.sources(signals()[1], ax=ax),
     "missing": lambda ax=None: incomplete()[0].plot.missing(incomplete()[1], ax=ax),

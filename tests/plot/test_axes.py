@@ -53,7 +53,7 @@ def test_thinning_keeps_what_it_is_told():
 def test_a_million_rows_are_thinned_out_and_the_picture_says_so():
     X = np.random.default_rng(0).standard_normal((10**6, 3)).astype(np.float32) * [3, 2, 1]
     pca = PCA(2).fit(X)
-    ax = pca.plot.scores(X, groups=np.arange(10**6) % 2)
+    ax = pca.plot.scores(X, hue=np.arange(10**6) % 2)
     assert sum(len(points.get_offsets()) for points in ax.collections) == MOST_POINTS
     assert ax.get_title(loc="right") == "10,000 of 1,000,000 rows, drawn at random"
     ax = pca.plot.outliers(X)

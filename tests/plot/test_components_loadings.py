@@ -59,7 +59,7 @@ def test_many_columns_and_components_show_the_largest_and_say_so():
 
 def test_bars_are_sorted_by_magnitude_with_intervals():
     pca = PCA(2).fit(X)
-    draws = bootstrap(PCA(2), X, n_boot=50, random_state=0)
+    draws = bootstrap(PCA(2), X, n_resamples=50, random_state=0)
     ax = pca.plot.loading_bars("PC2", bootstrap=draws)
     order = np.argsort(-np.abs(pca.loadings_[:, 1]))
     np.testing.assert_allclose([bar.get_width() for bar in ax.patches], pca.loadings_[order, 1])
@@ -83,7 +83,7 @@ def test_bars_of_many_columns():
 
 
 def test_a_bootstrap_of_something_else():
-    draws = bootstrap(CCA(1), X, Y, n_boot=5, random_state=0)
+    draws = bootstrap(CCA(1), X, Y, n_resamples=5, random_state=0)
     with pytest.raises(ValueError, match="'loadings' is not one of 'correlations'"):
         PCA(1).fit(X).plot.loading_bars(bootstrap=draws)
 

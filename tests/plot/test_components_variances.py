@@ -77,16 +77,16 @@ def test_scree_of_many_components_says_how_many_it_shows():
     assert len(curve(plot.scree(choices))) == max(40, choices["proportion"].k)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.9, 1.0])
-def test_cumulative_marks_the_first_number_that_reaches_the_level(level):
+@pytest.mark.parametrize("proportion", [0.5, 0.9, 1.0])
+def test_cumulative_marks_the_first_number_that_reaches_the_level(proportion):
     pca = PCA().fit(X)
-    ax = pca.plot.cumulative(level=level)
+    ax = pca.plot.cumulative(proportion=proportion)
     sums = np.cumsum(EIGENVALUES) / EIGENVALUES.sum()
     np.testing.assert_allclose(curve(ax)[:, 1], sums)
-    k = int(np.argmax(sums >= level - 1e-12)) + 1
+    k = int(np.argmax(sums >= proportion - 1e-12)) + 1
     assert curve(ax, 1)[:, 0].tolist() == [k, k]
-    assert ax.texts[0].get_text() == f"{level:.0%} with {k} component{'s' if k > 1 else ''}"
-    assert any(np.allclose(line.get_ydata(), level) for line in ax.lines)
+    assert ax.texts[0].get_text() == f"{proportion:.0%} with {k} component{'s' if k > 1 else ''}"
+    assert any(np.allclose(line.get_ydata(), proportion) for line in ax.lines)
 
 
 def test_cumulative_that_does_not_reach_the_level():
@@ -95,7 +95,7 @@ def test_cumulative_that_does_not_reach_the_level():
 
 def test_cumulative_of_a_regression_has_both_tables():
     pls = PLSRegression(3).fit(X, X[:, :2] + RNG.standard_normal((80, 2)))
-    ax = pls.plot.cumulative(level=0.99)
+    ax = pls.plot.cumulative(proportion=0.99)
     found = {line.get_label(): line.get_ydata() for line in ax.lines}
     assert ax.texts[0].get_text().startswith("99% of X")
     np.testing.assert_allclose(found["variance of X"], np.cumsum(pls.explained_variance_ratio_))
@@ -103,5 +103,5 @@ def test_cumulative_of_a_regression_has_both_tables():
 
 
 def test_cumulative_refuses_a_level_that_is_no_proportion():
-    with pytest.raises(ValueError, match=r"level=90 must be a proportion"):
-        PCA().fit(X).plot.cumulative(level=90)
+    with pytest.raises(ValueError, match=r"proportion=90 must be a proportion"):
+        PCA().fit(X).plot.cumulative(proportion=90)

@@ -53,7 +53,7 @@ def test_every_plot_and_every_table(table, name):
         X = X.mask(X > 1.5) if isinstance(X, pd.DataFrame) else np.where(X > 1.5, np.nan, X)
     model = clone(MODELS[name])
     model = model.fit(X, y) if name in ("PLSRegression", "CCA") else model.fit(X)
-    needed = {"X": X, "y": y, "shape": (1, X.shape[1])}
+    needed = {"X": X, "y": y, "shape": (1, X.shape[1]), "other": model}
     # Factors need missing entries for a picture of them, and tests need correlations without regularization.
     unwanted = {"canonical_tests"} if name == "PPCA" else {"canonical_tests", "missing"}
     for each in set(dir(model.plot)) - unwanted:

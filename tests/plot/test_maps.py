@@ -52,21 +52,21 @@ def test_too_many_components():
 
 
 def test_groups_have_points_outlines_and_a_legend():
-    ax = PCA3.plot.scores(X, groups=GROUPS)
+    ax = PCA3.plot.scores(X, hue=GROUPS)
     np.testing.assert_allclose(np.asarray(ax.collections[0].get_offsets()), Z[GROUPS == "a", :2])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
     assert len(ax.patches) == 2
-    assert len(PCA3.plot.scores(X, groups=GROUPS, outline=None).patches) == 0
-    hulls = PCA3.plot.scores(X, groups=GROUPS, outline="hull").patches
+    assert len(PCA3.plot.scores(X, hue=GROUPS, outline=None).patches) == 0
+    hulls = PCA3.plot.scores(X, hue=GROUPS, outline="hull").patches
     corners = hulls[0].get_xy()
     assert all(any(np.allclose(corner, row) for row in Z[GROUPS == "a", :2]) for corner in corners)
     with pytest.raises(ValueError, match="outline='box' is not one of 'ellipse', 'hull'"):
-        PCA3.plot.scores(X, groups=GROUPS, outline="box")
+        PCA3.plot.scores(X, hue=GROUPS, outline="box")
 
 
 def groups_of(values):
     """The groups in the order of the legend, with the numbers of their rows; and their colours and markers."""
-    ax = PCA3.plot.scores(X[: len(values)], groups=np.asarray(values))
+    ax = PCA3.plot.scores(X[: len(values)], hue=np.asarray(values))
     found = {}
     for points in ax.collections:
         offsets = np.asarray(points.get_offsets())
@@ -123,7 +123,7 @@ def many_groups(g):
 @pytest.mark.parametrize("draw", ["scores", "biplot"])
 def test_thirty_groups_are_named_at_their_means(draw):
     model, X, names = many_groups(30)
-    ax = getattr(model.plot, draw)(X, groups=names)
+    ax = getattr(model.plot, draw)(X, hue=names)
     assert ax.get_legend() is None
     where = {text.get_text(): text.xy for text in ax.texts if text.get_text().startswith("breed")}
     assert set(where) == set(names)
@@ -137,7 +137,7 @@ def test_thirty_groups_are_named_at_their_means(draw):
 @pytest.mark.parametrize("components", [[1], [1, 2], [1, 2, 3]])
 def test_the_names_of_two_hundred_groups_do_not_fill_the_picture(components):
     model, X, names = many_groups(200)
-    ax = model.plot.scores(X, components, groups=names)
+    ax = model.plot.scores(X, components, hue=names)
     assert ax.get_legend() is None
     assert "of 200 names of groups" in ax.get_title(loc="right")
     boxes = [text.get_window_extent() for text in ax.texts if text.get_text().startswith("breed")]
@@ -148,7 +148,7 @@ def test_the_names_of_two_hundred_groups_do_not_fill_the_picture(components):
 
 def test_thirty_groups_in_space_have_a_legend():
     model, X, names = many_groups(30)
-    legend = model.plot.scores(X, [1, 2, 3], groups=names).get_legend()
+    legend = model.plot.scores(X, [1, 2, 3], hue=names).get_legend()
     assert {text.get_text() for text in legend.get_texts()} == set(names)
 
 
@@ -159,20 +159,20 @@ def outlines(points, **options):
     """The outlines of a group of points in the plane."""
     identity = PCA(2).fit(POINTS)
     rows = identity.inverse_transform(np.asarray(points, dtype=float))
-    return [patch.get_xy() for patch in identity.plot.scores(rows, groups=["one"] * len(rows), **options).patches]
+    return [patch.get_xy() for patch in identity.plot.scores(rows, hue=["one"] * len(rows), **options).patches]
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95])
-def test_all_points_of_an_ellipse_have_the_same_distance(level):
+@pytest.mark.parametrize("confidence_level", [0.5, 0.95])
+def test_all_points_of_an_ellipse_have_the_same_distance(confidence_level):
     """The squared Mahalanobis distance is the quantile of chi-square with two degrees of freedom."""
-    (found,) = outlines(POINTS, level=level)
+    (found,) = outlines(POINTS, confidence_level=confidence_level)
     away, inverse = found - POINTS.mean(axis=0), np.linalg.inv(np.cov(POINTS.T))
     distances = np.einsum("ij,jk,ik->i", away, inverse, away)
-    np.testing.assert_allclose(distances, stats.chi2(2).ppf(level))
+    np.testing.assert_allclose(distances, stats.chi2(2).ppf(confidence_level))
     # So an ellipse holds its fraction of Gaussian points.
     away = POINTS - POINTS.mean(axis=0)
     inside = np.einsum("ij,jk,ik->i", away, inverse, away) < distances.mean()
-    assert abs(np.mean(inside) - level) < 0.05
+    assert abs(np.mean(inside) - confidence_level) < 0.05
 
 
 def test_all_points_are_on_one_side_of_every_edge_of_a_hull():
@@ -190,7 +190,7 @@ def test_no_outline_of_few_points_or_points_on_a_line(outline, points):
 
 
 def test_groups_of_one_row_have_no_outline():
-    assert len(PCA3.plot.scores(X, groups=np.arange(40)).patches) == 0
+    assert len(PCA3.plot.scores(X, hue=np.arange(40)).patches) == 0
 
 
 def test_labels_of_the_index():
@@ -215,13 +215,13 @@ def test_groups_and_labels_by_the_names_of_columns(frame):
     columns = {name: X[:6, j] for j, name in enumerate(names)}
     table = frame({**columns, "kind": GROUPS[:6].tolist(), "who": list("uvwxyz")})
     pca = PCA(2).fit(frame(columns))
-    ax = pca.plot.scores(table, groups="kind", labels="who")
+    ax = pca.plot.scores(table, hue="kind", labels="who")
     np.testing.assert_allclose(np.sort(points_of(ax)[:, 0]), np.sort(np.asarray(pca.transform(frame(columns)))[:, 0]))
     assert sorted(texts_of(ax)) == list("uvwxyz")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
 
 
-@pytest.mark.parametrize("name", ["groups", "labels"])
+@pytest.mark.parametrize("name", ["hue", "labels"])
 def test_one_entry_for_each_row(name):
     with pytest.raises(ValueError, match=f"{name} has 3 entries, X has 40 rows; pass one entry for each row"):
         PCA3.plot.scores(X, **{name: ["a", "b", "c"]})
@@ -234,7 +234,7 @@ def test_one_component_is_a_histogram_or_strips():
     ax = pca.plot.scores(X)
     assert sum(bar.get_height() for bar in ax.patches) == 40
     np.testing.assert_allclose(np.sort(points_of(ax)[:, 0]), np.sort(pca.transform(X)[:, 0]))
-    ax = pca.plot.scores(X, groups=GROUPS)
+    ax = pca.plot.scores(X, hue=GROUPS)
     for i, (name, points) in enumerate(zip("ab", ax.collections, strict=True)):
         found = np.asarray(points.get_offsets())
         np.testing.assert_allclose(found[:, 0], pca.transform(X)[name == GROUPS, 0])
@@ -253,7 +253,7 @@ def test_constant_columns():
     flat = X.copy()
     flat[:, 2:] = 1.0
     model = PCA(3).fit(flat)
-    ax = model.plot.scores(flat, (1, 3), groups=GROUPS)
+    ax = model.plot.scores(flat, (1, 3), hue=GROUPS)
     np.testing.assert_allclose(points_of(ax)[:, 1], 0.0, atol=1e-9)
     assert len(ax.patches) == 0
 
@@ -288,8 +288,8 @@ def test_a_model_that_is_not_fitted():
         plot.scores(PCA(), X)
 
 
-@pytest.mark.parametrize("level", [0, 1.0, 1.5, "high"])
-def test_a_level_that_is_no_probability(level):
+@pytest.mark.parametrize("confidence_level", [0, 1.0, 1.5, "high"])
+def test_a_level_that_is_no_probability(confidence_level):
     for draw in (PCA3.plot.scores, PCA3.plot.biplot):
-        with pytest.raises(ValueError, match=r"level=.* must lie strictly between 0 and 1"):
-            draw(X, groups=GROUPS, level=level)
+        with pytest.raises(ValueError, match=r"confidence_level=.* must lie strictly between 0 and 1"):
+            draw(X, hue=GROUPS, confidence_level=confidence_level)

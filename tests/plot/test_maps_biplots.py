@@ -63,7 +63,7 @@ def test_many_columns_show_the_longest_arrows_and_say_so():
 
 def test_labels_and_groups_of_rows():
     named = X.set_index(pd.Index([f"r{i}" for i in range(60)]))
-    ax = PCA(2).fit(X).plot.biplot(named, groups=np.arange(60) % 3, outline="ellipse")
+    ax = PCA(2).fit(X).plot.biplot(named, hue=np.arange(60) % 3, outline="ellipse")
     assert len(ax.collections) >= 3 and len(ax.patches) == 3
     assert any(name.startswith("r") for name in names_of(ax))
 

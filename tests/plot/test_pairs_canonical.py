@@ -26,7 +26,7 @@ def test_variates_and_their_correlation(model):
 
 
 def test_variates_with_groups_and_labels():
-    ax = CCA(1).fit(X, Y).plot.variates(X[:5], Y[:5], groups=list("ababa"), labels=list("ABCDE"))
+    ax = CCA(1).fit(X, Y).plot.variates(X[:5], Y[:5], hue=list("ababa"), labels=list("ABCDE"))
     assert set(texts_of(ax)) == set("ABCDE")
     assert len(ax.get_legend().get_texts()) == 2
 
@@ -35,7 +35,7 @@ def test_variates_of_one_table_with_named_columns():
     """The second table, groups and labels are columns of the table that holds the rows."""
     both = pd.concat([X, Y], axis=1).assign(group=list("ab") * 35, name=[f"row {i}" for i in range(70)])
     cca = CCA(1).fit(X, Y)
-    ax = cca.plot.variates(both, list("uvwz"), groups="group", labels="name")
+    ax = cca.plot.variates(both, list("uvwz"), hue="group", labels="name")
     points = np.column_stack([np.asarray(side)[:, 0] for side in cca.transform(X, Y)])
     for i, group in enumerate(ax.collections[:2]):
         np.testing.assert_allclose(np.asarray(group.get_offsets()), points[i::2])
@@ -51,7 +51,7 @@ def test_correlations_without_a_test():
 
 def test_the_band_holds_the_shuffles():
     cca = CCA().fit(X, Y)
-    test = permutation_test(CCA(), X, Y, n_permutations=99, random_state=0)
+    test = permutation_test(CCA(), X, Y, n_resamples=99, random_state=0)
     ax = cca.plot.correlations(test)
     np.testing.assert_allclose(sorted(bar.get_height() for bar in ax.patches), np.sort(cca.correlations_))
     for k, band in enumerate(ax.collections):
@@ -64,7 +64,7 @@ def test_the_band_holds_the_shuffles():
 
 def test_with_regularization_the_singular_values_are_drawn():
     model = CCA(2, regularization=0.3).fit(X, Y)
-    test = permutation_test(CCA(regularization=0.3), X, Y, n_permutations=19, random_state=0)
+    test = permutation_test(CCA(regularization=0.3), X, Y, n_resamples=19, random_state=0)
     ax = model.plot.correlations(test)
     assert ax.get_ylabel() == "singular value"
     np.testing.assert_allclose(sorted(bar.get_height() for bar in ax.patches), np.sort(model.singular_values_))
@@ -92,14 +92,14 @@ def test_structure_of_one_pair_as_bars():
 
 
 def test_a_test_of_something_else():
-    test = permutation_test(PCA(), X, n_permutations=19)
+    test = permutation_test(PCA(), X, n_resamples=19)
     with pytest.raises(ValueError, match="the permutation test is of PCA"):
         CCA(1).fit(X, Y).plot.correlations(test)
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_structure_of_factors_and_of_several_tables():
-    fa = FactorAnalysis(1, standardize=True).fit(X)
+    fa = FactorAnalysis(1, scale=True).fit(X)
     ax = fa.plot.structure()
     np.testing.assert_allclose(
         sorted(abs(bar.get_width()) for bar in ax.patches), np.sort(np.abs(inspect.structure(fa).values[:, 0]))

@@ -70,7 +70,7 @@ def test_spectra_are_curves_over_their_columns(names, numeric):
     S = pd.DataFrame(RNG.standard_normal((30, 100)), columns=names)
     S = S if numeric else S.to_numpy()
     pls = PLSRegression(2).fit(S, Y[:30])
-    draws = bootstrap(PLSRegression(2), S, Y[:30], n_boot=10, random_state=0)
+    draws = bootstrap(PLSRegression(2), S, Y[:30], n_resamples=10, random_state=0)
     for ax, values in ((pls.plot.vip(), pls.vip_), (pls.plot.coefficients("v", bootstrap=draws), pls.coef_[1])):
         x, y = ax.lines[0].get_data()
         np.testing.assert_allclose(y, values)
@@ -87,7 +87,7 @@ def test_spectra_are_curves_over_their_columns(names, numeric):
 
 @pytest.mark.parametrize("response", ["v", 2])
 def test_coefficients_of_a_response_with_intervals(response):
-    draws = bootstrap(PLSRegression(3), X, Y, n_boot=30, random_state=0)
+    draws = bootstrap(PLSRegression(3), X, Y, n_resamples=30, random_state=0)
     ax = PLS.plot.coefficients(response, bootstrap=draws)
     order = np.argsort(-np.abs(PLS.coef_[1]))
     np.testing.assert_allclose([bar.get_width() for bar in ax.patches], PLS.coef_[1][order])

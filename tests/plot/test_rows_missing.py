@@ -18,7 +18,7 @@ X = FULL.mask(np.arange(200).reshape(50, 4) % 7 == 0)
 @pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_imputed_entries_of_one_column_in_its_own_units(model):
     model.fit(X)
-    ax = model.plot.missing(X, "b", level=0.8)
+    ax = model.plot.missing(X, "b", confidence_level=0.8)
     filled, deviation = (np.asarray(table)[:, 1] for table in model.impute(X, return_std=True))
     missing = X["b"].isna().to_numpy()
     (container,) = ax.containers
@@ -70,5 +70,5 @@ def test_nothing_to_draw_and_unknown_columns():
         model.plot.missing(FULL)
     with pytest.raises(ValueError, match="there is no column 'z'; the columns are 'a', 'b', 'c', 'd'"):
         model.plot.missing(X, "z")
-    with pytest.raises(ValueError, match="level=95"):
-        model.plot.missing(X, level=95)
+    with pytest.raises(ValueError, match="confidence_level=95"):
+        model.plot.missing(X, confidence_level=95)

@@ -16,9 +16,11 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lowdim import Checkpoint, Moments, scan, summarize
+from lowdim import scan
 from lowdim._core import container
+from lowdim.reading import Checkpoint, summarize
 from lowdim.reading import checkpoint as checkpoints
+from lowdim.summaries import Moments
 
 CASES = ("stream", "array", "parquet")
 KILLS = 2

@@ -15,11 +15,12 @@ from threadpoolctl import threadpool_limits
 
 from examples import MODELS, make, tables
 from laws.summaries_drawn import CASES, ROW_WEIGHTED, empty, rows_of
-from lowdim import PCA, PPCA, Checkpoint, FeatureMapPCA, Moments, PLSRegression, scan, summarize
+from lowdim import PCA, PPCA, FeatureMapPCA, PLSRegression, scan
 from lowdim._core import container
 from lowdim.features import Fourier
+from lowdim.reading import Checkpoint, summarize
 from lowdim.reading import checkpoint as checkpoints
-from lowdim.summaries import Columns, Labelled, Triangle
+from lowdim.summaries import Columns, Labelled, Moments, Triangle
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2000, 4)) @ RNG.standard_normal((4, 4)) + 3.0
@@ -102,8 +103,8 @@ def test_every_summary_of_a_stream_ends_with_the_same_bits(label, n_threads, pat
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_parts_of_an_array_go_on_each_where_it_was(dtype, n_threads, path, monkeypatch):
-    monkeypatch.setattr("lowdim.reading.summarize._PARALLEL_BYTES", 1 << 10)
-    monkeypatch.setattr("lowdim.reading.summarize._PART_BYTES", 1 << 10)
+    monkeypatch.setattr("lowdim.reading.summarizing._PARALLEL_BYTES", 1 << 10)
+    monkeypatch.setattr("lowdim.reading.summarizing._PART_BYTES", 1 << 10)
     small_blocks(monkeypatch, Moments, rows=37)
     rows, kept = X.astype(dtype), []
     with threadpool_limits(n_threads):

@@ -10,10 +10,11 @@ from threadpoolctl import threadpool_limits
 
 from fresh_process import run_fresh
 from inputs import INPUTS, namespace
-from lowdim import PCA, FeatureMapPCA, open_source, scan
+from lowdim import PCA, FeatureMapPCA, scan
 from lowdim.features import Polynomial
 from lowdim.reading import map as module
 from lowdim.reading.map import RowMap, map_rows, write_rows
+from lowdim.sources import open_source
 
 rng = np.random.default_rng(0)
 X = np.round(8 * rng.standard_normal((300, 4)))

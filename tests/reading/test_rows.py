@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from inputs import FLOAT_INPUTS, INPUTS, blocks
-from lowdim import open_source, summarize
+from lowdim.reading import summarize
 from lowdim.reading.rows import Rows
+from lowdim.sources import open_source
 from lowdim.sources.beside import BesideSource
 from lowdim.summaries import Observed
 from recorder import RecordedProgress

@@ -8,8 +8,10 @@ import pytest
 from scipy import sparse
 
 from inputs import INPUTS
-from lowdim import Moments, Triangle, open_source, scan, summarize
-from lowdim.summaries import Columns
+from lowdim import scan
+from lowdim.reading import summarize
+from lowdim.sources import open_source
+from lowdim.summaries import Columns, Moments, Triangle
 from oracles import tolerance
 from recorder import RecordedProgress
 
@@ -38,7 +40,7 @@ class Blocks(Columns):
 @pytest.fixture
 def small_source_on_devices(monkeypatch):
     """Otherwise blocks of arrays that may lie on a device are large, whatever a summary asks for."""
-    monkeypatch.setattr(sys.modules["lowdim.reading.summarize"], "_DEVICE_BYTES", 0)
+    monkeypatch.setattr(sys.modules["lowdim.reading.summarizing"], "_DEVICE_BYTES", 0)
 
 
 # ---- summarize

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim import FourthMoments, Moments, open_source, summarize
 from lowdim._core.arrays import Beside
 from lowdim.features import Polynomial
-from lowdim.reading.summarize import rows_to_sum
+from lowdim.reading import summarize
+from lowdim.reading.summarizing import rows_to_sum
+from lowdim.sources import open_source
 from lowdim.sources.beside import BesideSource
 from lowdim.sources.derived import MappedSource
+from lowdim.summaries import FourthMoments, Moments
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
 X = strict.asarray(np.random.default_rng(0).normal(size=(40, 8)))

@@ -10,10 +10,11 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from examples import SUMMARIZES
-from lowdim import PCA, Moments, Whitening, summarize
+from lowdim import PCA, Whitening
 from lowdim._core import threads as _blas
+from lowdim.reading import summarize
 from lowdim.solvers import Krylov
-from lowdim.summaries import SUMMARIES
+from lowdim.summaries import SUMMARIES, Moments
 from oracles import tolerance
 from recorder import RecordedProgress
 
@@ -39,7 +40,7 @@ def sparse_rows():
 @pytest.fixture
 def counted(monkeypatch):
     """The numbers of threads that have read rows side by side."""
-    module = sys.modules["lowdim.reading.summarize"].threads
+    module = sys.modules["lowdim.reading.summarizing"].threads
     calls = []
     original = module.run_in_parallel
 
@@ -65,7 +66,7 @@ def same_to_rounding(a, b, loosest=1e-9):
 MODELS = {
     "PCA covariance": lambda: PCA(K, solver="covariance"),
     "PCA krylov": lambda: PCA(K, solver=Krylov(tol=1e-9)),
-    "PCA standardize": lambda: PCA(K, solver="covariance", standardize=True, whiten=True),
+    "PCA scale": lambda: PCA(K, solver="covariance", scale=True, whiten=True),
     "Whitening": lambda: Whitening("zca"),
     "Whitening ledoit-wolf": lambda: Whitening("pca", regularization="ledoit-wolf"),
 }
@@ -215,7 +216,7 @@ class Slow(Moments):
 @pytest.fixture
 def small_parts(monkeypatch):
     """48 parts."""
-    module = sys.modules["lowdim.reading.summarize"]
+    module = sys.modules["lowdim.reading.summarizing"]
     monkeypatch.setattr(module, "_PARTS_PER_THREAD", 24)
     monkeypatch.setattr(module, "_PART_BYTES", 1 << 10)
 

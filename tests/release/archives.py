@@ -75,7 +75,8 @@ def check_installed(archive: Path) -> None:
             install = ["-m", "pip", "--disable-pip-version-check", "install", "-q", f"{archive}{extras}"]
             subprocess.run([python, *install], cwd=folder, check=True)
             subprocess.run([python, "-I", "smoke.py", kind], cwd=folder, check=True)
-        # The first example that a new user tries runs with what the page says is needed.
+        # The first example that a new user tries runs with what the page says is needed, which includes pandas.
+        subprocess.run([python, "-m", "pip", "--disable-pip-version-check", "install", "-q", "pandas"], check=True)
         shutil.copy(README, folder)
         subprocess.run([python, "-I", "-m", "doctest", README.name], cwd=folder, check=True)
 

@@ -35,7 +35,7 @@ def check_models() -> None:
     streamed = lowdim.PCA(3).fit(block for block in np.array_split(X, 5))
     assert np.allclose(streamed.components_, pca.components_)
     incomplete = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
-    filled = lowdim.PPCA(2, standardize=True).fit(incomplete).impute(incomplete)
+    filled = lowdim.PPCA(2, scale=True).fit(incomplete).impute(incomplete)
     assert np.array_equal(filled[~np.isnan(incomplete)], X[~np.isnan(incomplete)]) and np.isfinite(filled).all()
     factors = lowdim.FactorAnalysis(3).fit(X)
     assert np.allclose(np.diag(factors.get_covariance()), X.var(axis=0))
@@ -48,7 +48,7 @@ def check_models() -> None:
     digits = load_digits().data[:200]
     kernel = lowdim.KernelPCA(5, kernel="rbf").fit(digits)
     assert np.isfinite(kernel.inverse_transform(kernel.transform(digits))).all()
-    print(lowdim.choose_n_components(X, standardize=True))
+    print(lowdim.choose_n_components(X, scale=True))
 
 
 def check_files() -> None:
@@ -82,7 +82,7 @@ def check_extras() -> None:
     for line in (
         "fit pca wine.csv --columns alcohol --columns ash --columns hue -k 2 -o wine.model",
         "plot scree wine.model -o scree.png",
-        "report wine.csv --label kind -o report.html",
+        "report wine.csv --hue kind -o report.html",
     ):
         subprocess.run([command, *line.split()], check=True)
     assert Path("scree.png").read_bytes().startswith(b"\x89PNG")

@@ -69,9 +69,9 @@ def values(section):
     return found
 
 
-def analysis(X, *, labels=None, ids=None, sample_weight=None, supplementary=None, **request):
+def analysis(X, *, hue=None, labels=None, sample_weight=None, supplementary=None, **request):
     """The analysis of a table."""
-    opened = OpenedTable(X, labels=labels, ids=ids, sample_weight=sample_weight, supplementary=supplementary)
+    opened = OpenedTable(X, hue=hue, labels=labels, sample_weight=sample_weight, supplementary=supplementary)
     return Analysis(opened, ReportOptions(**request))
 
 

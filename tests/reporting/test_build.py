@@ -3,6 +3,7 @@ section: versions, the model as a file, what the page holds, and references."""
 
 import os
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import sklearn
 from sklearn.datasets import load_iris
 
 import lowdim
+from lowdim.reporting import page
 from reporting.tables import listings, only, prose, report_of, values
 
 IRIS = load_iris(as_frame=True)
@@ -40,7 +42,7 @@ def short():
 
 def test_the_result_says_what_was_written(short, tmp_path):
     path = tmp_path / "iris.html"
-    made = lowdim.report(NAMED, path, labels="species", title="Iris")
+    made = lowdim.report(NAMED, path, hue="species", title="Iris")
     said = "The report is about 150 rows and 4 columns of numbers; no entry is missing."
     assert made.path == str(path) and made.n_bytes == path.stat().st_size
     assert [section.key for section in made.sections] == ["data", "computed"]
@@ -53,7 +55,7 @@ def test_the_result_says_what_was_written(short, tmp_path):
 
 
 def test_a_whole_report(tmp_path):
-    made = lowdim.report(NAMED, tmp_path / "iris.html", labels="species", response="sepal length (cm)")
+    made = lowdim.report(NAMED, tmp_path / "iris.html", hue="species", y="sepal length (cm)")
     keys = [section.key for section in made.sections]
     assert keys == [key for key in KEYS if key in keys]
     assert {"map", "two-tables", "beyond", "computed"} <= set(keys) and made.summary
@@ -64,7 +66,7 @@ def test_a_whole_report(tmp_path):
 def test_a_table_of_any_scale(scale, tmp_path):
     X = IRIS.data * scale
     X.iloc[::20, 1] = np.nan
-    made = lowdim.report(X, tmp_path / "a.html", response=X.columns[0], other=scale * IRIS.data.iloc[:, 1:3].to_numpy())
+    made = lowdim.report(X, tmp_path / "a.html", y=X.columns[0], Y=scale * IRIS.data.iloc[:, 1:3].to_numpy())
     assert [section.key for section in made.sections] == KEYS
     # The methods of all sections are described somewhere.
     text = prose(made.sections[-1])
@@ -86,10 +88,10 @@ def test_a_table_of_any_scale(scale, tmp_path):
         assert author in text
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_a_model_that_was_fitted_to_a_constant_column(standardize, tmp_path):
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_model_that_was_fitted_to_a_constant_column(scale, tmp_path):
     X = np.column_stack([IRIS.data, np.full(150, 3.0)])
-    made = lowdim.PCA(2, standardize=standardize).fit(X).report(X, tmp_path / "a.html")
+    made = lowdim.PCA(2, scale=scale).fit(X).report(X, tmp_path / "a.html")
     assert "1 holds one number only" in made.sections[0].blocks[0].text
     with pytest.raises(ValueError, match="at least 2 columns of numbers that vary, and the table has none"):
         made.model.report(np.ones((20, 5)), tmp_path / "b.html")
@@ -133,8 +135,8 @@ def test_places_that_cannot_be_written(unread, tmp_path, monkeypatch, path, erro
         ({"model": "pca"}, TypeError, "model must be a model of lowdim"),
         ({"model": lowdim.GCCA()}, TypeError, "GCCA"),
         ({"model": lowdim.PCA(2), "n_components": 3}, ValueError, "leave n_components out"),
-        ({"model": lowdim.PCA(2), "standardize": True}, ValueError, "leave standardize out"),
-        ({"standardize": "yes"}, ValueError, "standardize='yes'"),
+        ({"model": lowdim.PCA(2), "scale": True}, ValueError, "leave scale out"),
+        ({"scale": "yes"}, ValueError, "scale='yes'"),
     ],
 )
 def test_arguments_that_are_wrong_for_any_table(unread, tmp_path, options, error, message):
@@ -149,15 +151,15 @@ def test_arguments_that_are_wrong_for_any_table(unread, tmp_path, options, error
         (NAMED.head(2), {}, "at least 3 rows, and the table has 2"),
         (NAMED[["species", "sepal length (cm)"]], {}, "at least 2 columns"),
         (NAMED.assign(**dict.fromkeys(IRIS.data.columns[1:], 1.0)), {}, "at least 2 columns"),
-        (NAMED, {"labels": "specie"}, "Did you mean 'species'"),
-        (NAMED, {"labels": np.arange(9)}, "labels has 9 entries, X has 150 rows"),
-        (NAMED, {"ids": np.arange(9)}, "ids has 9 entries"),
+        (NAMED, {"hue": "specie"}, "Did you mean 'species'"),
+        (NAMED, {"hue": np.arange(9)}, "hue has 9 entries, X has 150 rows"),
+        (NAMED, {"labels": np.arange(9)}, "labels has 9 entries"),
         (NAMED, {"sample_weight": np.ones(9)}, "sample_weight has 9 entries"),
-        (NAMED, {"response": np.ones(9)}, "response has 9 rows, X has 150"),
-        (NAMED, {"other": np.ones((9, 2))}, "other has 9 rows, X has 150"),
+        (NAMED, {"y": np.ones(9)}, "y has 9 rows, X has 150"),
+        (NAMED, {"Y": np.ones((9, 2))}, "Y has 9 rows, X has 150"),
         (NAMED, {"model": lowdim.PCA(2).fit(IRIS.data.rename(columns=str.upper))}, "SEPAL LENGTH"),
         (IRIS.data.to_numpy(), {"model": lowdim.PCA(2).fit(np.eye(5))}, "was fitted to 5 columns, and 4 of the table"),
-        (NAMED, {"model": lowdim.PLSRegression(2)}, "pass it as response or other"),
+        (NAMED, {"model": lowdim.PLSRegression(2)}, "pass it as y or Y"),
     ],
 )
 def test_what_does_not_go_with_the_table(tmp_path, table, options, message):
@@ -187,13 +189,13 @@ def test_a_model_reports_itself(short, tmp_path):
     pca = lowdim.PCA(3).fit(IRIS.data.iloc[:, 1:])
     made = pca.report(NAMED, tmp_path / "a.html")
     assert made.model is pca
-    again = lowdim.PCA(3).report(NAMED, tmp_path / "b.html", labels="species")
+    again = lowdim.PCA(3).report(NAMED, tmp_path / "b.html", hue="species")
     assert again.model.n_features_in_ == 4 and again.model.n_components_ == 3
     assert lowdim.PCA.report is lowdim.reporting.of_model and "X" in str(lowdim.PCA(1).report.__doc__)
 
 
 def test_a_model_of_two_tables_is_fitted_to_the_response():
-    made = report_of(NAMED, model=lowdim.PLSRegression(2), response="petal width (cm)")
+    made = report_of(NAMED, model=lowdim.PLSRegression(2), y="petal width (cm)")
     expected = lowdim.PLSRegression(2).fit(IRIS.data.iloc[:, :3], IRIS.data.iloc[:, 3])
     assert np.allclose(made.model.coef_, expected.coef_)
 
@@ -214,10 +216,8 @@ def test_the_call_is_written_down(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     NAMED.rename(columns={"petal width (cm)": "w", "sepal width (cm)": "v"}).to_csv("t.csv", index=False)
     with only():
-        made = lowdim.report("t.csv", "r.html", labels=["species", "w"], n_components=3, response=np.arange(150.0))
-        assert _call(made) == (
-            "lowdim.report('t.csv', 'r.html', labels=['species', 'w'], n_components=3, response=response)"
-        )
+        made = lowdim.report("t.csv", "r.html", hue=["species", "w"], n_components=3, y=np.arange(150.0))
+        assert _call(made) == ("lowdim.report('t.csv', 'r.html', hue=['species', 'w'], n_components=3, y=y)")
         made = lowdim.report(IRIS.data.to_numpy(), Path("r.html"), overwrite=True)
         assert _call(made) == "lowdim.report(X, 'r.html')"
         scan = lowdim.scan("t.csv", columns="numeric", exclude=["w"])
@@ -229,13 +229,51 @@ def test_the_call_is_written_down(tmp_path, monkeypatch):
 def test_the_call_in_the_report_makes_the_same_report(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     NAMED.to_csv("iris.csv", index=False)
-    first = lowdim.report("iris.csv", "first.html", labels="species", n_components=3, random_state=5)
+    first = lowdim.report("iris.csv", "first.html", hue="species", n_components=3, random_state=5)
     call = _call(first)
-    assert call == "lowdim.report('iris.csv', 'first.html', labels='species', n_components=3, random_state=5)"
+    assert call == "lowdim.report('iris.csv', 'first.html', hue='species', n_components=3, random_state=5)"
     again = eval(call.replace("first.html", "again.html"), {"lowdim": lowdim})
     assert again.summary == first.summary
     for one, two in zip(first.sections[:-1], again.sections[:-1], strict=True):
         assert one.lead == two.lead and [str(b) for b in one.blocks] == [str(b) for b in two.blocks]
+
+
+def test_a_brief_report_has_the_sentences_and_the_map():
+    keys = ("data", "how-many", "map", "meaning", "misfits")
+    whole = report_of(NAMED, *keys, hue="species", n_components=2)
+    brief = report_of(NAMED, *keys, hue="species", n_components=2, brief=True)
+    (drawn,) = brief.sections
+    assert drawn.key == "map" and [type(block).__name__ for block in drawn.blocks] == ["Widget"]
+    meaning = next(section for section in whole.sections if section.key == "meaning")
+    assert meaning.summary.startswith("PC1 (") and meaning.summary in brief.summary
+    assert brief.summary == whole.summary
+    # No entries of columns are in the file.
+    assert values(drawn)["columns"] == [] and len(values(drawn)["numbers"]) == 150
+
+
+class _Frame(HTMLParser):
+    """The document in the frame of a text of HTML."""
+
+    page = None
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "iframe":
+            self.page = dict(attributes)["srcdoc"]
+
+
+def test_a_notebook_shows_the_page(tmp_path, monkeypatch):
+    path = tmp_path / "a & b.html"
+    with only("data", "map"):
+        made = lowdim.report(NAMED.rename(columns={"sepal length (cm)": "<i>"}), path, n_components=2)
+    frame = _Frame()
+    frame.feed(made._repr_html_())
+    assert frame.page == path.read_text(encoding="utf-8")
+    monkeypatch.setattr(page, "_LARGEST_FRAME", 1000)
+    text = made._repr_html_()
+    assert "iframe" not in text and "a%20%26%20b.html" in text and "a &amp; b.html" in text
+    assert text.count("<li>") == len(made.summary)
+    path.unlink()
+    assert "href" not in made._repr_html_() and "<li>" in made._repr_html_()
 
 
 # The last section.
@@ -246,7 +284,7 @@ def _computed(X=IRIS.data, *keys, **options):
 
 
 def test_what_was_used():
-    section = _computed(IRIS.data, "data", random_state=7, command="lowdim report iris.csv")
+    section = _computed(IRIS.data, "data", random_state=7)
     facts, times = listings(section)
     found = dict(zip(facts.rows, facts["value"], strict=True))
     assert facts.title == "What was used" and times.title == "How long the parts took"
@@ -256,7 +294,7 @@ def test_what_was_used():
     assert int(found["plotly.js"].split(".")[0]) >= 3
     text = prose(section)
     assert "PCA with 2 components, of 4 columns." in text and "solved directly, to rounding" in text
-    assert "The same page is made by: lowdim report iris.csv" in text
+    assert "The same page is made by: lowdim.report(X, " in text
     assert times.rows == ["reading the table", "The data"] and np.all(times["seconds"] >= 0)
 
 
@@ -288,11 +326,11 @@ def test_a_model_that_cannot_be_stored():
 def test_what_the_page_holds_of_the_table():
     labels = np.repeat(["u", "v"], 75)
     assert (
-        "For all 150 rows it holds their positions on the map, their entries in 4 columns and their category (label)."
-        in prose(_computed(IRIS.data, "map", labels=labels))
+        "For all 150 rows it holds their positions on the map, their entries in 4 columns and their category (group)."
+        in prose(_computed(IRIS.data, "map", hue=labels))
     )
     many = pd.DataFrame(np.random.default_rng(0).standard_normal((7000, 2)), columns=["a", "b"])
-    made = report_of(many, "map", ids=np.arange(7000), n_components=2)
+    made = report_of(many, "map", labels=np.arange(7000), n_components=2)
     shown = len(values(made.sections[0])["numbers"])
     assert shown < 7000
     assert (
@@ -303,8 +341,8 @@ def test_what_the_page_holds_of_the_table():
 
 def test_references_are_those_of_what_was_used():
     other = IRIS.data.iloc[:, 2:].to_numpy()
-    assert "Hotelling" in prose(_computed(IRIS.data.iloc[:, :2], other=other))
-    assert "Hotelling" not in prose(_computed(IRIS.data.iloc[:, :2], response=other))
+    assert "Hotelling" in prose(_computed(IRIS.data.iloc[:, :2], Y=other))
+    assert "Hotelling" not in prose(_computed(IRIS.data.iloc[:, :2], y=other))
     X = IRIS.data.mask(np.random.default_rng(0).random(IRIS.data.shape) < 0.05)
     # The model and the section on missing entries have the same reference.
     text = prose(_computed(X, "missing", model=lowdim.PPCA(2)))

@@ -1,8 +1,11 @@
 """The section on the number of components: its sentences, charts and the number that the report uses, against
 `choose_n_components`."""
 
+import re
+
 import numpy as np
 import pytest
+from sklearn.datasets import load_linnerud
 
 from lowdim import PCA, PPCA, choose_n_components
 from lowdim.selection import RULES
@@ -29,12 +32,13 @@ def test_sentences_and_the_table_of_rules(section, expected):
     variances = np.linalg.eigvalsh(np.cov(X, rowvar=False))[::-1]
     reached = 100 * np.cumsum(variances) / variances.sum()
     assert "The report uses 3 components, as parallel analysis says" in text
-    assert section.summary == f"The report uses 3 components, which together hold {reached[2]:.1f}% of the variance."
+    held = f"together they hold {reached[2]:.1f}% of the variance."
+    assert section.summary == f"The report uses 3 components, as parallel analysis says; {held}"
     assert f"The first component holds {reached[0]:.1f}% of the variance, the first two {reached[1]:.1f}%" in text
     needed = [int(np.argmax(reached >= level)) + 1 for level in (80, 90, 95)]
     assert "80% takes {}, 90% takes {} and 95% takes {}".format(*needed) in text
-    agree = sum(expected[rule].k == 3 for rule in expected)
-    assert f"Of 12 rules, {agree} say 3 (" in text
+    asked = "Which components stand out from noise? 3 by parallel analysis"
+    assert asked in text and f"How many keep 90% of the variance? {needed[1]}." in text
     (table,) = listings(section)
     assert list(expected) == list(RULES)
     assert table["components"].tolist() == [expected[rule].k for rule in RULES]
@@ -63,6 +67,20 @@ def test_cross_validated_curve_with_errors(section, expected):
     assert f"described best with {result.best} components" in prose(section)
 
 
+def test_each_rule_answers_one_question(section, expected):
+    text = prose(section)
+    (line,) = (line for line in text.splitlines() if "Which components" in line)
+    answers = dict(re.findall(r"(Which components|How many|With how many)[^?]*\? ([^.]*)\.", line))
+    of_models = answers["With how many"]
+    for rule, name in {"cv": "cross-validation", "bic": "BIC", "aic": "AIC", "minka": "Minka's evidence"}.items():
+        (said,) = (part for part in of_models.split("; ") if name in part)
+        assert said.startswith(f"{expected[rule].k} by ")
+    # All other rules but the share of the variance answer the first question.
+    said = re.findall(r"(\d+) by ([^;]*)", answers["Which components"])
+    others = set(RULES) - {"cv", "bic", "aic", "minka", "proportion"}
+    assert {int(k) for k, _ in said} == {expected[rule].k for rule in others}
+
+
 def test_shares_of_the_variance(section):
     bars, line = charts(section)["variance"].data
     expected = PCA().fit(X).explained_variance_ratio_
@@ -74,9 +92,18 @@ def test_no_component_stands_out_and_there_is_always_one():
     made = report_of(RANDOM.normal(size=(200, 6)), "how-many")
     section = made.sections[0]
     assert prose(section).startswith("No component stands out: by parallel analysis")
-    assert "although no component stands out from noise" in section.summary
+    assert "although by parallel analysis none stands out from noise" in section.summary
     assert listings(section)[0].row("parallel analysis")["components"] == 0
     assert made.model.n_components_ == 1
+
+
+def test_cross_validation_that_is_not_certain_is_said_to_be_so():
+    rows = load_linnerud().data
+    result = choose_n_components(rows, "cv", scale=True)["cv"].cross_validation
+    assert result.best > result.one_standard_error == 0
+    said = f"described best with {result.best} component"
+    text = prose(section_of(rows, "how-many"))
+    assert said in text and "but hardly better than with none (by less than one standard error)" in text
 
 
 def test_what_was_asked_for_comes_first():
@@ -131,8 +158,8 @@ def test_one_column_has_no_report():
 @pytest.mark.parametrize("table", [X, UNITS], ids=["same units", "different units"])
 def test_rows_and_pieces_give_the_answers_of_the_rules(held, table):
     made = report_of(table, "how-many")
-    assert made.model.standardize == (table is UNITS) and made.model.n_components_ == 3
-    expected = choose_n_components(table, standardize=made.model.standardize, random_state=0)
+    assert made.model.scale == (table is UNITS) and made.model.n_components_ == 3
+    expected = choose_n_components(table, scale=made.model.scale, random_state=0)
     section = made.sections[0]
     # Folds of rows that are not in memory are others.
     compared = [rule for rule in RULES if held or rule != "cv"]

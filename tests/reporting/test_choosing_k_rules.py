@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from lowdim import PPCA, Moments, choose_n_components, summarize
+from lowdim import PPCA, choose_n_components
+from lowdim.reading import summarize
 from lowdim.reporting import choosing_k
 from lowdim.selection import RULES
+from lowdim.summaries import Moments
 from reporting.tables import analysis
 
 RANDOM = np.random.default_rng(8)
@@ -18,7 +20,7 @@ UNITS = X * 10.0 ** np.arange(-2, 8)
 @pytest.mark.parametrize("table", [X, UNITS], ids=["same units", "different units"])
 def test_pieces_give_the_answers_of_the_rows(not_held, table):
     a = analysis(table)
-    expected = choose_n_components(table, standardize=a.standardize, random_state=0)
+    expected = choose_n_components(table, scale=a.scale, random_state=0)
     np.testing.assert_allclose(a.choices.eigenvalues.values, expected.eigenvalues.values, rtol=1e-8)
     for rule in set(RULES) - {"cv"}:
         assert a.choices[rule].k == expected[rule].k
@@ -26,17 +28,17 @@ def test_pieces_give_the_answers_of_the_rows(not_held, table):
     assert list(a.choices) == list(RULES)
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_cross_validation_of_pieces_is_that_of_their_rows(standardize):
+@pytest.mark.parametrize("scale", [False, True])
+def test_cross_validation_of_pieces_is_that_of_their_rows(scale):
     """Pieces are made by hand, so that the rows of each fold are known and can be scored by fits of PPCA."""
     labels = RANDOM.integers(0, 20, len(X))
     pieces = [summarize(X[labels == i], Moments(10)) for i in range(20)]
-    result = choosing_k.cross_validated(pieces, standardize)
+    result = choosing_k.cross_validated(pieces, scale)
     assert result.n_components.tolist() == list(range(10))
     for fold in range(5):
         held_out = labels % 5 == fold
         for k in (1, 3, 7):
-            model = PPCA(k, standardize=standardize).fit(X[~held_out])
+            model = PPCA(k, scale=scale).fit(X[~held_out])
             assert result.per_split[fold, 0, k] == pytest.approx(model.score(X[held_out]), rel=1e-9)
     np.testing.assert_array_equal(result.weights, np.bincount(labels % 5))
     assert result.n_samples == 600

@@ -1,4 +1,4 @@
-"""The table of a report: columns of every kind of input, labels, ids, and what is refused."""
+"""The table of a report: columns of every kind of input, categories and names of rows, and what is refused."""
 
 from pathlib import Path
 
@@ -23,14 +23,14 @@ def csv(tmp_path):
 
 
 def _shown(X, **options):
-    """What a report makes of a table: names and rows of its columns, labels by their names, ids, and its prose."""
-    data, drawn, computed = report_of(X, "data", "map", n_components=2, standardize=False, **options).sections
+    """What a report makes of a table: columns, rows, categories, names of rows, and its prose."""
+    data, drawn, computed = report_of(X, "data", "map", n_components=2, scale=False, **options).sections
     points = values(drawn)
     names = listings(data)[0].rows
-    labels = {each["name"]: np.array([*each["levels"], None])[each["codes"]].tolist() for each in points["groups"]}
+    hue = {each["name"]: np.array([*each["levels"], None])[each["codes"]].tolist() for each in points["groups"]}
     rows = np.column_stack([column["values"] for column in points["columns"][: len(names)]])
     held = listings(computed)[0].row("rows in memory")["value"]
-    return names, rows, labels, points["ids"], f"{prose(data)}\nrows in memory: {held}"
+    return names, rows, hue, points["labels"], f"{prose(data)}\nrows in memory: {held}"
 
 
 HELD, NOT_HELD = "rows in memory: yes", "rows in memory: no"
@@ -43,33 +43,33 @@ def _inputs(csv):
 
 @pytest.mark.parametrize("kind", ["csv", "text path", "pandas", "polars"])
 def test_numbers_are_rows_and_text_names_or_colours_them(csv, kind):
-    names, rows, labels, ids, text = _shown(_inputs(csv)[kind])
+    names, rows, hue, labels, text = _shown(_inputs(csv)[kind])
     assert names == list(NUMBERS) and "12 rows and 6 columns, of which 3 are analysed" in text and HELD in text
     np.testing.assert_allclose(rows, np.column_stack(list(NUMBERS.values())), rtol=1e-6)
     # The map has fewer digits than the table.
     facts = listings(section_of(_inputs(csv)[kind], "data"))[0]
     for fact, of_column in (("lowest", np.min), ("highest", np.max), ("mean", np.mean)):
         np.testing.assert_allclose(facts[fact], [of_column(column) for column in NUMBERS.values()], rtol=1e-14)
-    assert labels == {"kind": TEXT["kind"]} and ids == TEXT["who"]
+    assert hue == {"kind": TEXT["kind"]} and labels == TEXT["who"]
     assert "kind is not analysed: its entries are not numbers, but they tell groups of rows apart." in text
-    assert "who and note are not analysed: for each of them, its entries are not numbers." in text
+    assert "who and note are not analysed: their entries are not numbers." in text
 
 
 def test_dask():
     dask = pytest.importorskip("dask.dataframe")
     frame = dask.from_pandas(pd.DataFrame({**TEXT, **NUMBERS}), npartitions=3)
-    names, rows, labels, _, _ = _shown(frame, labels="kind")
-    assert names == list(NUMBERS) and labels == {"kind": TEXT["kind"]}
+    names, rows, hue, _, _ = _shown(frame, hue="kind")
+    assert names == list(NUMBERS) and hue == {"kind": TEXT["kind"]}
     np.testing.assert_allclose(rows, np.column_stack(list(NUMBERS.values())), rtol=1e-6)
 
 
-def test_an_array_has_numbered_columns_and_vectors_for_labels():
+def test_an_array_has_numbered_columns_and_vectors_for_categories():
     X = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
-    made = report_of(X, "map", labels=TEXT["kind"], ids=TEXT["who"], sample_weight=np.arange(N), n_components=2)
+    made = report_of(X, "map", hue=TEXT["kind"], labels=TEXT["who"], sample_weight=np.arange(N), n_components=2)
     # The first row has no weight, and is not seen.
-    names, rows, labels, ids, _ = _shown(X, labels=TEXT["kind"], ids=TEXT["who"], sample_weight=np.arange(N))
+    names, rows, hue, labels, _ = _shown(X, hue=TEXT["kind"], labels=TEXT["who"], sample_weight=np.arange(N))
     assert names == ["x1", "x2", "x3"]
-    assert labels == {"label": TEXT["kind"][1:]} and ids == TEXT["who"][1:]
+    assert hue == {"group": TEXT["kind"][1:]} and labels == TEXT["who"][1:]
     np.testing.assert_array_equal(rows, X[1:])
     expected = PCA(2).fit(np.repeat(X.astype(float), np.arange(N), axis=0))
     np.testing.assert_allclose(made.model.mean_, expected.mean_)
@@ -85,17 +85,15 @@ def test_the_page_is_called_like_the_file(csv, tmp_path):
 
 def test_columns_that_are_named_for_a_purpose_are_no_rows(csv):
     frame = pd.read_csv(csv).assign(d=np.sin(np.arange(N)))
-    names, _, labels, ids, text = _shown(frame, labels=["kind", "c"], ids="note", sample_weight="a")
+    names, _, hue, labels, text = _shown(frame, hue=["kind", "c"], labels="note", sample_weight="a")
     assert names == ["b", "d"] and "Rows are counted by their weights." in text
-    assert labels == {"kind": TEXT["kind"][1:], "c": [str(c) for c in NUMBERS["c"][1:]]}
-    assert ids == TEXT["note"][1:]
+    assert hue == {"kind": TEXT["kind"][1:], "c": [str(c) for c in NUMBERS["c"][1:]]}
+    assert labels == TEXT["note"][1:]
 
 
 def test_a_response_and_another_table_are_read_from_columns_or_files(csv):
     frame = pd.read_csv(csv).assign(d=np.sin(np.arange(N)))
-    made = report_of(
-        frame, "data", "two-tables", response=["b", "c"], other=np.column_stack([NUMBERS["b"], NUMBERS["c"]])
-    )
+    made = report_of(frame, "data", "two-tables", y=["b", "c"], Y=np.column_stack([NUMBERS["b"], NUMBERS["c"]]))
     data, two, _ = made.sections
     assert listings(data)[0].rows == ["a", "d"]
     responses, pairs = listings(two)
@@ -106,8 +104,8 @@ def test_a_response_and_another_table_are_read_from_columns_or_files(csv):
 
 
 def test_the_choice_of_a_scan_is_kept(csv):
-    names, _, labels, _, _ = _shown(scan(csv, columns=["b", "kind", "a"]))
-    assert names == ["b", "a"] and list(labels) == ["kind"]
+    names, _, hue, _, _ = _shown(scan(csv, columns=["b", "kind", "a"]))
+    assert names == ["b", "a"] and list(hue) == ["kind"]
 
 
 def test_columns_that_are_nearly_numbers_say_why(tmp_path):
@@ -140,19 +138,19 @@ def test_a_large_file_is_not_held(csv, not_held):
 
 def test_supplementary_rows_are_found_by_name(csv):
     more = pd.DataFrame({"c": [1.0, 2.0], "a": [3.0, 4.0], "b": [5.0, 6.0], "further": [0, 0]})
-    _, rows, _, ids, _ = _shown(csv, supplementary=more)
+    _, rows, _, labels, _ = _shown(csv, supplementary=more)
     np.testing.assert_array_equal(rows[-2:], [[3, 5, 1], [4, 6, 2]])
-    assert ids[-2:] == ["supplementary 0", "supplementary 1"]
+    assert labels[-2:] == ["supplementary 1", "supplementary 2"]
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"hue": "sort"}, "sort"),
         ({"labels": "sort"}, "sort"),
-        ({"ids": "sort"}, "sort"),
-        ({"response": "sort"}, "sort"),
+        ({"y": "sort"}, "sort"),
+        ({"hue": ["x"] * 3}, "hue"),
         ({"labels": ["x"] * 3}, "labels"),
-        ({"ids": ["x"] * 3}, "ids"),
         ({"sample_weight": np.ones(3)}, "sample_weight"),
         ({"supplementary": pd.DataFrame({"a": [1.0]})}, "'b'"),
         ({"supplementary": np.ones((2, 5))}, "5 columns"),
@@ -163,10 +161,36 @@ def test_what_does_not_fit_is_refused_with_its_name(csv, options, said):
         report_of(csv, **options)
 
 
-@pytest.mark.parametrize("argument", ["labels", "ids", "response", "other"])
+@pytest.mark.parametrize("argument", ["hue", "labels", "y", "Y"])
 def test_names_without_columns_are_refused(argument):
     with pytest.raises(ValueError, match=f"{argument}='kind' names a column, and the columns of X have no names"):
         report_of(np.ones((3, 2)), **{argument: "kind"})
+
+
+@pytest.mark.parametrize("kind", ["csv", "pandas", "polars", "scan"])
+def test_columns_that_are_analysed_can_be_chosen(csv, kind):
+    X = scan(csv) if kind == "scan" else _inputs(csv)[kind]
+    names, _, hue, _, _ = _shown(X, columns=["c", "a"], hue="kind")
+    assert names == ["c", "a"] and list(hue) == ["kind"]
+    names, _, hue, labels, _ = _shown(X, exclude="b*")
+    assert names == ["a", "c"] and list(hue) == ["kind"] and labels == TEXT["who"]
+    assert _shown(X, columns="numeric", exclude=["a"])[0] == ["b", "c"]
+    with pytest.raises(ValueError, match="has no column 'aa'"):
+        report_of(X, columns=["aa", "b"])
+
+
+def test_columns_of_an_array_are_chosen_by_their_numbered_names():
+    X = np.column_stack(list(NUMBERS.values()))
+    names, rows, *_ = _shown(X, columns=["x3", "x1"])
+    assert names == ["x3", "x1"]
+    np.testing.assert_allclose(rows, X[:, [2, 0]], rtol=1e-6)
+    assert _shown(X, exclude="x2")[0] == ["x1", "x3"]
+
+
+def test_what_is_excluded_is_left_out_of_the_choice_of_a_scan(csv):
+    chosen = scan(csv, columns=["c", "b", "kind"])
+    assert _shown(chosen, exclude="kind")[0] == ["c", "b"]
+    assert _shown(chosen, columns=["a", "b"])[0] == ["a", "b"]
 
 
 def test_a_table_without_numbers_is_refused():
@@ -174,33 +198,33 @@ def test_a_table_without_numbers_is_refused():
         report_of(pd.DataFrame(TEXT))
 
 
-def test_labels_that_are_called_like_columns_are_still_labels():
+def test_categories_that_are_called_like_columns_are_still_categories():
     frame = pd.DataFrame({"a": [1.5, 2.0, 3.0], "b": [4.0, 5.0, 7.0]})
-    names, _, labels, _, _ = _shown(frame, labels=["a", "b", "a"])
-    assert names == ["a", "b"] and labels == {"label": ["a", "b", "a"]}
+    names, _, hue, _, _ = _shown(frame, hue=["a", "b", "a"])
+    assert names == ["a", "b"] and hue == {"group": ["a", "b", "a"]}
 
 
 @pytest.mark.parametrize(
-    ("labels", "error", "message"),
+    ("given", "error", "message"),
     [
         (np.ones((3, 2)), ValueError, r"must be a vector, with one entry for each row; got shape \(3, 2\)"),
         ([[1], [2], [3]], TypeError, "must hold text or numbers; entry 0 is of type list"),
     ],
 )
-def test_labels_must_be_a_vector_of_categories(labels, error, message):
-    for name in ("labels", "ids"):
+def test_categories_and_names_must_be_a_vector(given, error, message):
+    for name in ("hue", "labels"):
         with pytest.raises(error, match=f"{name} {message}"):
-            report_of(np.eye(3), **{name: labels})
+            report_of(np.eye(3), **{name: given})
 
 
 def test_rows_without_a_name_are_called_by_their_numbers():
-    assert _shown(np.eye(4), ids=["a", None, np.nan, pd.NA])[3] == ["a", "row 1", "row 2", "row 3"]
+    assert _shown(np.eye(4), labels=["a", None, np.nan, pd.NA])[3] == ["a", "row 2", "row 3", "row 4"]
 
 
 def test_columns_of_lists_are_left_out():
     frame = pd.DataFrame(np.eye(4), columns=list("abcd")).assign(e=[[1]] * 4)
-    names, _, labels, ids, text = _shown(frame)
-    assert names == list("abcd") and "e is not analysed" in text and not labels and ids is None
+    names, _, hue, labels, text = _shown(frame)
+    assert names == list("abcd") and "e is not analysed" in text and not hue and labels is None
 
 
 @pytest.mark.parametrize(
@@ -222,20 +246,20 @@ def test_columns_of_the_same_name_are_refused(names):
     frame = pd.DataFrame(np.eye(3), columns=names)
     with pytest.raises(ValueError, match=r"X has several columns with the name '[a1]'"):
         report_of(frame)
-    with pytest.raises(ValueError, match="other has several columns"):
-        report_of(np.eye(3), other=frame)
+    with pytest.raises(ValueError, match="Y has several columns"):
+        report_of(np.eye(3), Y=frame)
 
 
 def _labelled(labels):
     """What the map has of labels: groups, and the columns behind those of the table."""
     X = np.random.default_rng(0).normal(size=(len(labels), 2))
-    shown = values(section_of(X, "map", labels=labels, n_components=2))
+    shown = values(section_of(X, "map", hue=labels, n_components=2))
     return shown["groups"], shown["columns"][2:]
 
 
 def test_categories_become_groups():
     (group,), _ = _labelled(np.array(["oak", None, "ash", "oak"], dtype=object))
-    assert (group["name"], group["levels"], group["codes"].tolist()) == ("label", ["ash", "oak"], [1, -1, 0, 1])
+    assert (group["name"], group["levels"], group["codes"].tolist()) == ("group", ["ash", "oak"], [1, -1, 0, 1])
 
 
 def test_rare_categories_become_one_group():
@@ -250,7 +274,7 @@ def test_rare_categories_become_one_group():
 def test_numbers_with_many_values_are_measured_and_form_no_groups():
     octane = np.array([*np.linspace(80, 90, 60), np.nan, None], dtype=object)
     groups, (column,) = _labelled(octane)
-    assert groups == [] and column["name"] == "label"
+    assert groups == [] and column["name"] == "group"
     np.testing.assert_allclose(column["values"][:60], np.linspace(80, 90, 60), rtol=1e-6)
     assert np.isnan(column["values"][60:]).all()
     (group,), columns = _labelled(np.array([3, 1, 3, 2] * 10, dtype=object))

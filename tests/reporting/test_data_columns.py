@@ -89,7 +89,7 @@ def test_a_logarithm_is_proposed_where_it_removes_the_skewness():
     text = prose(section_of(X, "data"))
     (said,) = (line for line in text.splitlines() if "strongly skewed" in line)
     assert said.startswith(("incomes and with zeros are never", "with zeros and incomes are never"))
-    assert "their logarithms (that of 1 + x, for the zeros)" in said
+    assert "take logarithms (of 1 + x, for the zeros)" in said
 
 
 def test_columns_that_identify_rows(held):

@@ -1,6 +1,7 @@
 """Correlations against NumPy, for rows in memory, in files and with weights; clusters, copies and chance."""
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from reporting.tables import charts, listings, prose, section_of
@@ -64,6 +65,51 @@ def test_copies_and_columns_that_are_the_same_up_to_shift_and_scale():
     assert "x2 and x6 are the same up to shift and scale" in text
     assert text.count("are equal in all rows") == text.count("up to shift and scale") == 1
     assert _strongest(section)[0][0] == (2, 6)
+
+
+def test_columns_that_depend_on_others_are_named(held):
+    random = np.random.default_rng(0)
+    parts = 100 * random.dirichlet([3, 3, 3, 3, 3], 400)
+    free = random.normal(size=(400, 10)) + 50
+    points = 1000 - 3 * free[:, 5] + 2 * free[:, 6] + free[:, 7] + 0.05 * random.normal(size=400)
+    table = np.column_stack([parts, free, free[:, :2].sum(axis=1), free[:, 2:5].mean(axis=1), points])
+    section = section_of(table, "data", scale=True)
+    lines = prose(section).splitlines()
+    # R2 of the points given the columns that they were made of.
+    A = np.column_stack([np.ones(400), free[:, 5:8]])
+    rest = points - A @ np.linalg.lstsq(A, points, rcond=None)[0]
+    R2 = 1 - rest.var() / points.var()
+    assert 0.9995 < R2 < 0.9999
+    said = [
+        "x16 is the sum of x6 and x7.",
+        "x17 is the mean of x8, x9 and x10.",
+        f"x18 is nearly a linear function of x11, x12 and x13 (R2 = {R2:.4f}",
+        "x1, x2, x3, x4 and x5 add up to 100 in all rows.",
+    ]
+    # They are said before anything else, also at the top of the page.
+    assert all(each in lines[1] and each in section.summary for each in said)
+    # Of parts that add up to 100, the one that varies most.
+    assert f"x{1 + np.argmax(parts.std(axis=0))}, x16, x17 and x18 can be left out." in lines[1]
+    # Without them, nothing of the kind is said.
+    kept = section_of(table[:, 1:15], "data", scale=True)
+    assert "can be left out" not in prose(kept) + kept.summary
+
+
+def test_a_column_that_depends_on_others_is_found_beside_missing_entries():
+    random = np.random.default_rng(1)
+    table = random.normal(size=(200, 5)) @ random.normal(size=(5, 5))
+    table = np.column_stack([table, table[:, 1] + table[:, 3]])
+    table[random.random(table.shape) < 0.05] = np.nan
+    text = prose(section_of(table, "data"))
+    assert "x6 is the sum of x2 and x4." in text and "exclude=['x6']" in text
+
+
+@pytest.mark.parametrize(("n", "p", "level"), [(12, 8, 0.0), (30, 40, 0.0), (60, 50, 3.0), (500, 60, 3.0)])
+def test_columns_that_are_only_correlated_do_not_depend_on_others(n, p, level):
+    random = np.random.default_rng(2)
+    for _ in range(5):
+        table = random.normal(size=(n, p)) + level * random.normal(size=(n, 3)) @ random.normal(size=(3, p))
+        assert "function of" not in prose(section_of(table, "data", n_components=1, image_shape=False))
 
 
 def test_of_many_columns_those_with_the_largest_correlations_are_shown():

@@ -58,13 +58,13 @@ def test_the_shape_of_pictures_is_found(shape):
 def test_digits_are_pictures_although_some_pixels_are_constant():
     shape, model = _layout(load_digits().data)
     assert shape == (8, 8) and model.n_features_in_ < 64
-    assert not model.standardize
+    assert not model.scale
 
 
 def test_spectra_are_curves_and_not_standardized():
     spectra = _spectra()
     found, model = _layout(spectra)
-    assert found == "curve" and not model.standardize
+    assert found == "curve" and not model.scale
     # A column of other units beside them is no point of the curve.
     assert _layout(np.column_stack([100 * RANDOM.standard_normal(len(spectra)), spectra]))[0] is None
     # The order of the columns is what makes a curve.

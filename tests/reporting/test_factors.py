@@ -40,7 +40,7 @@ def charts(section):
 
 @pytest.mark.parametrize("rotation", [None, "varimax", "oblimin"])
 def test_what_a_paper_quotes(rotation):
-    fa = fitted(FactorAnalysis(3, standardize=True, rotation=rotation))
+    fa = fitted(FactorAnalysis(3, scale=True, rotation=rotation))
     section = factors.section(analysis(fa))
     text, found, fit = text_of(section), tables(section), inspect.fit_report(fa)
     whole = 100 * np.mean(fa.communalities_)
@@ -63,16 +63,16 @@ def test_what_a_paper_quotes(rotation):
     assert ("Correlations of columns with factors" in found) == (rotation == "oblimin")
 
 
-@pytest.mark.parametrize("standardize", [True, False])
-def test_loadings_and_correlations_are_those_of_the_factors(standardize):
+@pytest.mark.parametrize("scale", [True, False])
+def test_loadings_and_correlations_are_those_of_the_factors(scale):
     """Not those of the estimated scores; and standardised loadings are not in the units of the columns."""
-    fa = fitted(FactorAnalysis(2, standardize=standardize, rotation="promax"))
+    fa = fitted(FactorAnalysis(2, scale=scale, rotation="promax"))
     a = analysis(fa)
     np.testing.assert_allclose(a.meaning.loadings, fa.loadings_)
     np.testing.assert_allclose(a.meaning.correlations, inspect.structure(fa).values)
     section = loadings.section(a)
     captions = {chart.key: chart.caption for chart in charts(section)}
-    assert ("in its standard deviations" if standardize else "in its own units") in captions["loadings-1"]
+    assert ("in its standard deviations" if scale else "in its own units") in captions["loadings-1"]
     assert "the other factors stay as they are" in captions["loadings-1"]
     assert "describe completely" not in captions["correlation-circle"]
     assert "weighted sum of them" in section.lead
@@ -80,7 +80,7 @@ def test_loadings_and_correlations_are_those_of_the_factors(standardize):
 
 def test_no_fit_without_degrees_of_freedom():
     three = X.iloc[:, 4:7]
-    section = factors.section(analysis(FactorAnalysis(1, standardize=True).fit(three), three))
+    section = factors.section(analysis(FactorAnalysis(1, scale=True).fit(three), three))
     assert "How well the factors fit is not known." in section.summary and "0 degrees of freedom" in section.summary
     assert factors.section(analysis(fitted(PCA(2)))) is None
 
@@ -89,9 +89,9 @@ def test_missing_entries_are_not_filled_in_before_factors_are_fitted():
     holes = X.copy()
     holes.iloc[::7, 2] = np.nan
     with without_warnings(LowdimWarning):
-        a = analysis(FactorAnalysis(2, standardize=True), holes)
+        a = analysis(FactorAnalysis(2, scale=True), holes)
         section = factors.section(a)
-        alone = FactorAnalysis(2, standardize=True).fit(holes)
+        alone = FactorAnalysis(2, scale=True).fit(holes)
     np.testing.assert_allclose(a.model.loadings_, alone.loadings_, atol=1e-6)
     fit = inspect.fit_report(alone, holes)
     assert f"RMSEA {fit.rmsea:.3f}" in section.summary and "without Bartlett's correction" in section.summary
@@ -99,7 +99,7 @@ def test_missing_entries_are_not_filled_in_before_factors_are_fitted():
 
 @pytest.mark.parametrize(
     "model",
-    [PPCA(2), ICA(2), FactorAnalysis(2), KernelPCA(2, kernel="rbf", sigma=30.0), FeatureMapPCA(2), Whitening()],
+    [PPCA(2), ICA(2), FactorAnalysis(2), KernelPCA(2, kernel="rbf", gamma=1 / 1800), FeatureMapPCA(2), Whitening()],
     ids=lambda model: type(model).__name__,
 )
 def test_sections_about_pca_say_that_they_are_not_about_the_model(model, tmp_path):
@@ -117,7 +117,7 @@ def test_sections_about_pca_say_that_they_are_not_about_the_model(model, tmp_pat
 
 
 def test_the_page_of_pca_is_about_the_model():
-    a = analysis(fitted(PCA(2, standardize=True)))
+    a = analysis(fitted(PCA(2, scale=True)))
     assert "not about" not in outliers.section(a).lead + reconstruction.section(a).lead
 
 

@@ -1,6 +1,8 @@
 """What components mean: sentences about columns that were put together on purpose, and charts of the loadings, against
 eigenvectors, correlations and the bootstrap."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,9 +29,9 @@ def _in_words(section, k):
     return next((line for line in prose(section).splitlines() if line.startswith(f"PC{k + 1} ")), "")
 
 
-def _first(rows, standardize=False):
+def _first(rows, scale=False):
     """What is said of the first component."""
-    return _in_words(_section(rows, n_components=2, standardize=standardize), 0)
+    return _in_words(_section(rows, n_components=2, scale=scale), 0)
 
 
 def _loadings(section, names):
@@ -52,7 +54,7 @@ def test_a_contrast():
 
 
 def test_an_overall_level():
-    text = _first(_common([1, 1.1, 1, 0.9]), standardize=True)
+    text = _first(_common([1, 1.1, 1, 0.9]), scale=True)
     assert "is an overall level: all 4 columns rise with it" in text
 
 
@@ -68,13 +70,13 @@ def test_many_columns():
 def test_signs_that_are_uncertain_are_hedged():
     random = np.random.default_rng(4)
     rows = pd.DataFrame(random.standard_normal((12, 4)), columns=list("abcd"))
-    section = _section(rows, n_components=2, standardize=True)
+    section = _section(rows, n_components=2, scale=True)
     assert any(np.any(table["low"] * table["high"] <= 0) for table in _loadings(section, list("abcd")))
     assert "uncertain" in _in_words(section, 0) + _in_words(section, 1)
 
 
 def test_ends_are_told_by_groups():
-    section = _section(X, labels=GROUPS, n_components=2, standardize=False)
+    section = _section(X, hue=GROUPS, n_components=2, scale=False)
     Z = PCA().fit_transform(X)
     means = {name: Z[name == GROUPS].mean(axis=0) for name in np.unique(GROUPS)}
     for k in range(2):
@@ -87,9 +89,9 @@ def test_ends_are_told_by_groups():
 def test_a_component_that_depends_on_one_row():
     rows = _common([3, 2.9, 2.8, 0, 0.1])
     rows.loc[7, "d"] = 60.0
-    section = _section(rows, n_components=2, standardize=False)
+    section = _section(rows, n_components=2, scale=False)
     texts = [_in_words(section, k) for k in range(2)]
-    assert any("to a single row, row 7" in text for text in texts)
+    assert any("to a single row, row 8" in text for text in texts)
 
 
 def test_a_component_of_many_columns_names_both_of_its_ends():
@@ -110,14 +112,48 @@ def test_half_of_the_weight_on_few_columns():
     assert "has half of its weight on 3 columns and the rest on many; it rises with a, b, c" in text
 
 
+def test_the_top_of_the_page_says_what_the_first_components_mean():
+    random = np.random.default_rng(1)
+    wine = np.repeat(["red", "white"], 100)
+    rows = _common([3, 2.9, -2.8, 0, 0.1], n=200)
+    rows.loc[wine == "red", ["a", "b"]] += 40
+    rows.loc[wine == "red", "c"] -= 40
+    rows["d"] += 5 * random.standard_normal(200)
+    made = _section(rows, hue=wine, n_components=2, scale=False).summary
+    first, second = re.findall(r"PC\d \([^)]*\) [^.]*\.", made)
+    ends = "separates red (large) from white (small); it rises with b and a, and falls with c."
+    assert first.endswith(ends) or first.endswith(ends.replace("b and a", "a and b"))
+    assert second.endswith("rises with d.")
+    # Means that differ by one deviation separate nothing.
+    rows.loc[wine == "red", ["a", "b", "c"]] += np.array([-36.5, -36.5, 36.5])
+    assert "separates" not in _section(rows, hue=wine, n_components=2, scale=False).summary
+    # Of columns that have nothing to do with each other, nothing is said.
+    noise = pd.DataFrame(random.standard_normal((200, 4)), columns=list("abcd"))
+    assert _section(noise).summary == ""
+
+
+def test_a_row_that_makes_up_a_component_is_named_with_what_to_do():
+    rows = _common([3, 2.9, -2.8, 0, 0.1], n=200, noise=1.0)
+    rows.loc[11, "d"] = 100.0
+    names = [f"animal {i}" for i in range(200)]
+    names[11] = "elephant"
+    made = _section(rows, labels=names, n_components=2, scale=False)
+    scores = PCA(2).fit_transform(rows) ** 2
+    k = int(np.argmax(scores[11] / scores.sum(axis=0)))
+    owed = 100 * scores[11, k] / scores[:, k].sum()
+    said = f"elephant alone makes up {owed:.1f}% of the variance of PC{k + 1}: fit again without it, and compare."
+    assert said in made.summary
+    assert "alone makes up" not in _section(rows.drop(index=11), n_components=2, scale=False).summary
+
+
 def test_how_well_directions_are_determined():
     # The bootstrap finds out for one of these tables, and only the test of equal variances for the other.
-    for seed, turned in ((1, True), (5, False)):
+    for seed, turned in ((1, True), (0, False)):
         rows = np.random.default_rng(seed).standard_normal((500, 5)) * [6.0, 2.0, 2.0, 0.5, 0.3]
-        text = prose(_section(rows, n_components=3, standardize=False))
+        text = prose(_section(rows, n_components=3, scale=False))
         assert "The direction of PC1 is well determined" in text
         assert ("mostly towards PC3" in text and "mostly towards PC2" in text) == turned
-        assert "so similar that they may be equal (PC2 with PC3)" in text
+        assert re.search(r"The variances of PC2 \(.*%\) and PC3 \(.*%\) differ no more than chance explains", text)
 
 
 def test_a_component_of_a_given_model_may_turn_towards_one_that_the_model_does_not_have():
@@ -127,7 +163,7 @@ def test_a_component_of_a_given_model_may_turn_towards_one_that_the_model_does_n
 
 
 def test_bars_are_the_loadings_in_order():
-    section = _section(X, n_components=2, standardize=False)
+    section = _section(X, n_components=2, scale=False)
     expected = PCA(2).fit(X).loadings_
     (menu,) = menus(section).values()
     assert len(menu) == 2
@@ -140,18 +176,18 @@ def test_bars_are_the_loadings_in_order():
         assert chart.layout["yaxis"]["ticktext"] == chart.table.rows == [f"x{j + 1}" for j in order]
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_loadings_and_correlations(standardize):
-    section = _section(X, n_components=3, standardize=standardize)
-    C = np.corrcoef(X.T) if standardize else np.cov(X.T)
+@pytest.mark.parametrize("scale", [False, True])
+def test_loadings_and_correlations(scale):
+    section = _section(X, n_components=3, scale=scale)
+    C = np.corrcoef(X.T) if scale else np.cov(X.T)
     eigenvalues, vectors = np.linalg.eigh(C)
     order = np.argsort(-eigenvalues)[:3]
     found = np.column_stack([table["loading"] for table in _loadings(section, NAMES)])
     np.testing.assert_allclose(np.abs(found), np.abs(vectors[:, order]) * np.sqrt(eigenvalues[order]), atol=1e-10)
     shares = eigenvalues[order] / eigenvalues.sum()
     assert list(menus(section)["loadings"]) == [f"PC{k + 1} ({100 * share:.1f}%)" for k, share in enumerate(shares)]
-    correlations = np.corrcoef(X.T, PCA(3, standardize=standardize).fit_transform(X).T)[:6, 6:]
-    if standardize:
+    correlations = np.corrcoef(X.T, PCA(3, scale=scale).fit_transform(X).T)[:6, 6:]
+    if scale:
         np.testing.assert_allclose(found, correlations, atol=1e-10)
         assert all("correlation" not in table for table in _loadings(section, NAMES))
     else:
@@ -160,8 +196,8 @@ def test_loadings_and_correlations(standardize):
 
 
 def test_intervals_are_those_of_the_bootstrap():
-    section = _section(X, n_components=2, standardize=False)
-    draws = bootstrap(PCA(4), named(X), n_boot=200, random_state=0)
+    section = _section(X, n_components=2, scale=False)
+    draws = bootstrap(PCA(4), named(X), n_resamples=200, random_state=0)
     low, high = draws.interval("loadings")[:, :, :2]
     for k, (table, chart) in enumerate(
         zip(_loadings(section, NAMES), menus(section)["loadings"].values(), strict=True)
@@ -176,7 +212,7 @@ def test_intervals_are_those_of_the_bootstrap():
 
 def test_intervals_of_rows_that_are_not_in_memory_are_similar(request, tmp_path):
     X, _ = clusters(3000)
-    options = {"n_components": 2, "standardize": False}
+    options = {"n_components": 2, "scale": False}
     expected = _loadings(_section(X, **options), NAMES)
     np.save(tmp_path / "rows.npy", X)
     request.getfixturevalue("not_held")
@@ -194,7 +230,7 @@ def test_intervals_of_columns_without_a_part_hold_zero():
     random = np.random.default_rng(2)
     common = random.standard_normal((200, 1))
     rows = np.hstack([common + 0.3 * random.standard_normal((200, 3)), random.standard_normal((200, 2))])
-    table = _loadings(_section(rows, n_components=2, standardize=True), NAMES[:5])[0]
+    table = _loadings(_section(rows, n_components=2, scale=True), NAMES[:5])[0]
     uncertain = (table["low"] <= 0) & (table["high"] >= 0)
     assert not uncertain[:3].any() and uncertain[3:].any()
 
@@ -222,8 +258,8 @@ def test_large_tables_are_drawn_less_often():
     for shape, few, many in (((40, 30), 200, 200), ((420, 430), 25, 99)):
         section = _section(random.standard_normal(shape), n_components=2)
         caption = charts(section)["loadings-1"].caption
-        n_boot = int(caption.partition("95% of ")[2].partition(" bootstrap")[0])
-        assert few <= n_boot <= many
+        n_resamples = int(caption.partition("95% of ")[2].partition(" bootstrap")[0])
+        assert few <= n_resamples <= many
 
 
 def test_few_rows_have_no_intervals():
@@ -237,7 +273,7 @@ def test_few_rows_have_no_intervals():
 def test_of_many_columns_the_largest_loadings_of_each_sign_are_shown():
     random = np.random.default_rng(6)
     rows = random.standard_normal((80, 60))
-    chart = charts(_section(rows, n_components=2, standardize=False))["loadings-1"]
+    chart = charts(_section(rows, n_components=2, scale=False))["loadings-1"]
     values = PCA(1).fit(rows).loadings_[:, 0]
     expected = np.concatenate([np.sort(values[values > 0])[::-1][:20], np.sort(values[values <= 0])[::-1][-20:]])
     np.testing.assert_allclose(chart.data[0]["x"], expected)
@@ -257,7 +293,7 @@ def test_components_of_pictures_are_pictures():
 
 
 def test_the_circle_and_the_biplot():
-    drawn = charts(_section(X, labels=GROUPS, n_components=2, standardize=False))
+    drawn = charts(_section(X, hue=GROUPS, n_components=2, scale=False))
     tips = drawn["correlation-circle"].data[1]
     Z = PCA(2).fit_transform(X)
     for x, y, name in zip(tips["x"], tips["y"], tips["customdata"], strict=True):
@@ -273,16 +309,10 @@ def test_the_circle_and_the_biplot():
 
 def test_points_without_a_label_look_like_no_group():
     labels = np.array([None, *GROUPS[1:]], dtype=object)
-    shown = charts(_section(X, labels=labels, n_components=2))
+    shown = charts(_section(X, hue=labels, n_components=2))
     points = [trace for trace in shown["biplot"].data if trace["mode"] == "markers"]
     assert [trace["name"] for trace in points] == ["no label", "ash", "beech", "cedar"]
     assert len({(trace["marker"]["color"], trace["marker"]["symbol"]) for trace in points}) == 4
-
-
-def test_captions_tell_how_many_columns_have_no_arrow():
-    rows = np.random.default_rng(9).standard_normal((200, 2))
-    # Two columns have the same arrow.
-    assert "1 column has no arrow" in charts(_section(rows[:, [0, 1, 0]], n_components=2))["biplot"].caption
 
 
 def test_curves_are_drawn_as_curves():
@@ -299,7 +329,7 @@ def test_curves_are_drawn_as_curves():
 
 def test_rows_at_both_ends():
     ids = [f"tree {i}" for i in range(300)]
-    (table,) = listings(_section(X, ids=ids, n_components=2, standardize=False))
+    (table,) = listings(_section(X, labels=ids, n_components=2, scale=False))
     Z = PCA(2).fit_transform(X)
     for row, k, order in ((0, 0, np.argsort(-Z[:, 0])), (1, 0, np.argsort(Z[:, 0])), (3, 1, np.argsort(Z[:, 1]))):
         for place, i in zip(("farthest", "second", "third"), order, strict=False):
@@ -313,3 +343,54 @@ def test_names_in_charts_are_harmless():
     for chart in charts(section).values():
         assert "<b>" not in str(chart.data) and "</script>" not in str(chart.data) and "a" * 200 not in str(chart.data)
     assert all(len(line) < 1500 for line in prose(section).splitlines())
+
+
+def _weighted_correlations(Y, Z, weights):
+    covariance = np.cov(np.column_stack([Y, Z]).T, aweights=weights)
+    deviations = np.sqrt(np.diag(covariance))
+    return (covariance / np.outer(deviations, deviations))[: Y.shape[1], Y.shape[1] :]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_supplementary_columns_take_no_part_in_the_fit(held, weighted):
+    X, _ = clusters(300)
+    weights = np.arange(300) % 4 if weighted else None
+    table = named(X)
+    table.loc[5, "x2"] = np.nan
+    options = {"sample_weight": weights, "n_components": 2, "scale": False}
+    section = _section(table, supplementary_columns=["x2", "x6"], **options)
+    model = PCA(2).fit(table[["x1", "x3", "x4", "x5"]], sample_weight=weights)
+    Z, Y = np.asarray(model.transform(table[["x1", "x3", "x4", "x5"]])), table[["x2", "x6"]].to_numpy()
+    expected = np.empty((2, 2))
+    for j in range(2):
+        known = np.isfinite(Y[:, j])
+        expected[j] = _weighted_correlations(
+            Y[known, j : j + 1], Z[known], None if weights is None else weights[known]
+        )[0]
+    found = next(table for table in listings(section) if "supplementary" in table.title)
+    assert found.rows == ["x2", "x6"]
+    np.testing.assert_allclose(found.values, expected, atol=1e-9)
+    circle = charts(section)["correlation-circle"]
+    assert set(circle.table.rows) == {"x1", "x3", "x4", "x5"}
+    heads = [trace for trace in circle.data if trace["mode"] == "markers+text"]
+    assert [trace["name"] for trace in heads] == ["columns", "supplementary columns"]
+    np.testing.assert_allclose(np.column_stack([heads[1]["x"], heads[1]["y"]]), expected, atol=1e-9)
+    assert "2 supplementary columns took no part in the fit" in prose(section)
+
+
+def test_no_arrow_is_left_out_without_a_word():
+    random = np.random.default_rng(0)
+    X = named(random.standard_normal((80, 30)))
+    shown = charts(_section(X, n_components=2))
+    for key, most in (("biplot", 12), ("correlation-circle", 25)):
+        (heads,) = (trace for trace in shown[key].data if trace["mode"] == "markers+text")
+        dropped = [name for name in X.columns if name not in heads["customdata"]]
+        assert len(shown[key].table) == 30 and len(heads["x"]) <= most and dropped
+        assert "have no arrow" in shown[key].caption
+    # Few columns have all their arrows, even if two of them end at the same place, where there is room for one name.
+    few = X[["x1", "x2", "x3"]].assign(twin=X["x1"])
+    drawn = charts(_section(few, n_components=2))["correlation-circle"]
+    (heads,) = (trace for trace in drawn.data if trace["mode"] == "markers+text")
+    assert len(heads["x"]) == 4 and "no arrow" not in drawn.caption
+    unnamed = next(name for name, text in zip(heads["customdata"], heads["text"], strict=True) if not text)
+    assert f"There is no room for the name of {unnamed}." in drawn.caption

@@ -16,7 +16,7 @@ def _section(rows, **options):
 
 
 def test_points_are_the_scores():
-    shown = values(_section(X, labels=GROUPS, ids=IDS, n_components=2, standardize=False))
+    shown = values(_section(X, hue=GROUPS, labels=IDS, n_components=2, scale=False))
     model = PCA().fit(X)
     Z = model.transform(X)
     assert [part["name"] for part in shown["components"]] == [f"PC{k}" for k in range(1, 7)]
@@ -26,12 +26,12 @@ def test_points_are_the_scores():
         assert part["title"] == f"{part['name']} ({100 * ratio:.1f}%)"
     assert [column["name"] for column in shown["columns"]] == [f"x{j}" for j in range(1, 7)]
     np.testing.assert_allclose(np.column_stack([column["values"] for column in shown["columns"]]), X, rtol=1e-6)
-    assert shown["ids"] == IDS and shown["numbers"].tolist() == list(range(500)) and shown["rows"] == 500
+    assert shown["labels"] == IDS and shown["numbers"].tolist() == list(range(1, 501)) and shown["rows"] == 500
     assert shown["densities"] is None and shown["supplementary"] is None and shown["note"] == ""
 
 
 def test_groups_and_their_ellipses():
-    shown = values(_section(X, labels=GROUPS, n_components=2, standardize=False))
+    shown = values(_section(X, hue=GROUPS, n_components=2, scale=False))
     (group,) = shown["groups"]
     assert group["levels"] == ["ash", "beech", "cedar"]
     np.testing.assert_array_equal(np.array(group["levels"])[group["codes"]], GROUPS)
@@ -45,23 +45,23 @@ def test_groups_and_their_ellipses():
 
 def test_two_rows_have_no_ellipse_and_numbers_are_colours():
     labels = np.where(np.arange(500) < 2, "rare", "common")
-    (group,) = values(_section(X, labels=labels))["groups"]
+    (group,) = values(_section(X, hue=labels))["groups"]
     assert dict(zip(group["levels"], group["ellipses"], strict=True))["rare"] is None
     heights = np.linspace(10, 30, 500)
-    shown = values(_section(X, labels=heights))
-    assert shown["groups"] == [] and shown["columns"][-1]["name"] == "label"
+    shown = values(_section(X, hue=heights))
+    assert shown["groups"] == [] and shown["columns"][-1]["name"] == "group"
     np.testing.assert_allclose(shown["columns"][-1]["values"], heights, rtol=1e-6)
 
 
 def test_supplementary_rows_are_marked():
     further = np.vstack([X[400:450], np.full((1, 6), np.nan)])
-    section = _section(X[:400], labels=GROUPS[:400], ids=IDS[:400], supplementary=further, standardize=False)
+    section = _section(X[:400], hue=GROUPS[:400], labels=IDS[:400], supplementary=further, scale=False)
     shown = values(section)
     assert shown["supplementary"].tolist() == [0] * 400 + [1] * 50
     Z = PCA().fit(X[:400]).transform(X[400:450])
     np.testing.assert_allclose(shown["components"][1]["scores"][400:], Z[:, 1], atol=1e-5)
     assert set(shown["groups"][0]["codes"][400:].tolist()) == {-1}
-    assert shown["ids"][400] == "supplementary 0" and shown["numbers"][400:].tolist() == list(range(50))
+    assert shown["labels"][400] == "supplementary 1" and shown["numbers"][400:].tolist() == list(range(1, 51))
     said = prose(section)
     assert "50 supplementary rows that took no part in the fit are marked." in said
     assert "1 supplementary row is not shown, since it has entries that are missing or infinite." in said
@@ -76,7 +76,7 @@ def test_supplementary_rows_may_be_far_away_but_not_beyond_squares():
 
 def test_a_sample_says_so():
     rows, groups = clusters(7000, 5)
-    section = _section(rows, labels=groups, n_components=2)
+    section = _section(rows, hue=groups, n_components=2)
     shown, text = values(section), prose(section)
     assert len(shown["numbers"]) < 7000
     assert f"{len(shown['numbers']):,} of the 7,000 rows" in text and shown["rows"] == 7000
@@ -96,7 +96,7 @@ def test_of_many_columns_those_with_most_weight_are_offered():
 
 
 def test_sentences_on_groups():
-    text = prose(_section(X, labels=GROUPS, standardize=False))
+    text = prose(_section(X, hue=GROUPS, scale=False))
     Z = PCA().fit_transform(X)
     # The share between groups, by an analysis of variance.
     F = stats.f_oneway(*(Z[name == GROUPS] for name in np.unique(GROUPS))).statistic
@@ -105,10 +105,37 @@ def test_sentences_on_groups():
     best = int(np.argmax(between))
     assert f"differ most along PC{best + 1}: {100 * between[best]:.1f}% of its variance" in text
     shuffled = np.random.default_rng(0).permutation(GROUPS)
-    assert "hardly differ" in prose(_section(X, labels=shuffled))
+    assert "hardly differ" in prose(_section(X, hue=shuffled))
     many = np.array([f"kind {i % 60}" for i in range(len(X))])
-    pooled = prose(_section(X, labels=many))
-    assert "The groups by label (the 31 least frequent ones counted as one)" in pooled
+    pooled = prose(_section(X, hue=many))
+    assert "The groups (the 31 least frequent ones counted as one)" in pooled
+
+
+def test_groups_that_differ_along_a_component_that_is_not_used():
+    random = np.random.default_rng(2)
+    codes = np.arange(200) % 2
+    rows = random.standard_normal((200, 4)) * [20.0, 2.0, 1.5, 0.5]
+    rows[:, 3] += 2 * codes
+    section = _section(rows, hue=codes.astype(str), n_components=1, scale=False)
+    Z = PCA().fit(rows)
+    F = stats.f_oneway(*(Z.transform(rows)[codes == code] for code in (0, 1)))
+    k = int(np.argmin(F.pvalue))
+    share = 100 * Z.explained_variance_ratio_[k]
+    assert 4 * F.pvalue[k] < 0.001 and k > 0
+    said = f"differ most along PC{k + 1} ({share:.2g}% of the variance), although the report uses only 1 component"
+    assert said in section.summary and "(p < 0.001, corrected for 4 comparisons)" in section.summary
+
+
+def test_groups_that_differ_by_chance_are_not_said_to_differ():
+    random = np.random.default_rng(3)
+    found = []
+    for _ in range(10):
+        rows = random.standard_normal((21, 8)) * np.linspace(3, 1, 8)
+        summary = _section(rows, hue=random.permutation(np.repeat(list("abc"), 7)), n_components=1, scale=False).summary
+        found.append("differ most" in summary or "differ in part" in summary)
+        assert found[-1] or "hardly differ" in summary or "which may be chance" in summary
+    # With a level of 1%, two of ten are found by chance with a probability below 0.5%.
+    assert sum(found) < 2
 
 
 def test_groups_that_are_apart_and_groups_that_overlap():
@@ -116,30 +143,31 @@ def test_groups_that_are_apart_and_groups_that_overlap():
     codes = np.repeat([0, 1, 2], 100)
     rows = random.standard_normal((300, 4)) + np.array([[0, 0], [20, 0], [21, 0.5]])[codes] @ np.eye(2, 4)
     labels = np.array(["alone", "twin", "double"])[codes]
-    text = prose(_section(rows, labels=labels, standardize=False))
+    text = prose(_section(rows, hue=labels, scale=False))
     assert "alone lies apart from all others" in text and "There, double and twin overlap." in text
     rows[codes == 2] += [0, 30, 0, 0]
-    text = prose(_section(rows, labels=labels, standardize=False))
+    text = prose(_section(rows, hue=labels, scale=False))
     assert "all groups are apart from each other" in text and "overlap" not in text
 
 
 def test_far_rows_are_named_and_usual_ones_are_not():
     random = np.random.default_rng(2)
     rows = random.standard_normal((400, 5)) * [3, 2, 1, 1, 1]
-    assert "Farthest" not in prose(_section(rows, standardize=False))
+    assert "Farthest" not in prose(_section(rows, scale=False))
     rows[123, :2] = [30, -20]
-    assert "Farthest from the middle: row 123, " in prose(_section(rows, standardize=False))
+    assert "Farthest from the middle: row 124, " in prose(_section(rows, scale=False))
 
 
 @pytest.mark.parametrize(("scales", "words"), [((9, 3, 0.5, 0.5), "most of how"), ((1, 1, 1, 1.1), "further axes")])
 def test_what_the_axes_hold(scales, words):
     rows = np.random.default_rng(3).standard_normal((300, 4)) * scales
-    text = prose(_section(rows, standardize=False))
+    text = prose(_section(rows, scale=False))
     share = PCA().fit(rows).explained_variance_ratio_[:2].sum()
     assert f"PC1 and PC2 together hold {100 * share:.1f}%" in text and words in text
 
 
 @pytest.mark.filterwarnings("ignore:.*look Gaussian:lowdim.errors.GaussianWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 @pytest.mark.parametrize("model", [FactorAnalysis(2), ICA(2, random_state=0), KernelPCA(3), PPCA(2)])
 def test_other_models_are_mapped_by_their_transform(model):
     shown = values(_section(X, model=model.fit(X)))

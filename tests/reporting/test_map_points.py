@@ -24,7 +24,7 @@ def few_points(monkeypatch):
 
 
 def test_of_a_small_table_every_row_is_seen():
-    a = analysis(X, labels=GROUPS, n_components=2)
+    a = analysis(X, hue=GROUPS, n_components=2)
     found = a.second
     assert not found.is_sample and found.densities is None and found.chosen.all()
     np.testing.assert_array_equal(found.rows.numbers, np.arange(900))
@@ -38,7 +38,7 @@ def test_of_a_small_table_every_row_is_seen():
 
 
 def test_groups_are_described_by_all_their_rows(few_points):
-    a = analysis(X, labels=GROUPS, n_components=2)
+    a = analysis(X, hue=GROUPS, n_components=2)
     Z = np.asarray(a.full.scores(named(X)))
     for spread, name in zip(a.second.groups[0], np.unique(GROUPS), strict=True):
         of_group = Z[name == GROUPS]
@@ -49,7 +49,7 @@ def test_groups_are_described_by_all_their_rows(few_points):
 
 
 def test_the_share_between_groups_is_that_of_an_analysis_of_variance():
-    a = analysis(X, labels=GROUPS, n_components=2)
+    a = analysis(X, hue=GROUPS, n_components=2)
     Z = np.asarray(a.full.scores(named(X)))
     names = np.unique(GROUPS)
     for k, found in enumerate(a.second.between(0)):
@@ -59,7 +59,7 @@ def test_the_share_between_groups_is_that_of_an_analysis_of_variance():
 
 
 def test_a_sample_keeps_the_ends_the_misfits_and_the_groups(few_points):
-    a = analysis(X, labels=GROUPS, n_components=2)
+    a = analysis(X, hue=GROUPS, n_components=2)
     found, kept = a.second, set(a.second.rows.numbers.tolist())
     assert found.is_sample and found.n == 900 and len(kept) < 600
     whole = a.scoring(X, np.arange(900))
@@ -111,17 +111,17 @@ def _assert_same(one, other):
 
 def test_rows_that_are_not_in_memory_give_the_same(few_points, request, tmp_path):
     dask = pytest.importorskip("dask.array")
-    expected = analysis(X, labels=GROUPS, n_components=2, standardize=False).second
+    expected = analysis(X, hue=GROUPS, n_components=2, scale=False).second
     request.getfixturevalue("not_held")
     np.save(tmp_path / "rows.npy", X)
     for rows in (tmp_path / "rows.npy", dask.from_array(X, chunks=(170, 6))):
-        a = analysis(rows, labels=GROUPS, n_components=2, standardize=False)
+        a = analysis(rows, hue=GROUPS, n_components=2, scale=False)
         assert not a.opened.held
         _assert_same(a.second, expected)
 
 
 def test_any_cut_of_the_rows_gives_the_same(few_points):
-    a = analysis(X, labels=GROUPS, n_components=2)
+    a = analysis(X, hue=GROUPS, n_components=2)
     groups = groupings(a.opened.groups)
     table = np.column_stack([X, np.arange(900), groups[0].codes])
     empty = ScoredRows(6, a.scoring, chosen_rows(900, 100, groups, 0), [3], np.sqrt(a.full.explained_variance_))
@@ -141,12 +141,12 @@ def test_any_cut_of_the_rows_gives_the_same(few_points):
 
 def test_weights_count_rows_and_rows_without_weight_are_not_seen():
     weights = np.random.default_rng(2).integers(0, 3, 900)
-    a = analysis(X, labels=GROUPS, n_components=2, sample_weight=weights.astype(float), standardize=False)
+    a = analysis(X, hue=GROUPS, n_components=2, sample_weight=weights.astype(float), scale=False)
     repeated = np.repeat(X, weights, axis=0)
     np.testing.assert_array_equal(a.second.rows.numbers, np.flatnonzero(weights))
     Z = np.asarray(a.full.scores(named(repeated)))
     np.testing.assert_allclose(a.second.spread.covariance, np.cov(Z.T), atol=1e-9)
-    twin = analysis(repeated, labels=np.repeat(GROUPS, weights), n_components=2, standardize=False)
+    twin = analysis(repeated, hue=np.repeat(GROUPS, weights), n_components=2, scale=False)
     np.testing.assert_allclose(a.second.between(0), twin.second.between(0), atol=1e-9)
 
 
@@ -178,7 +178,7 @@ def test_wide_tables_have_fewer_points(n, p, expected):
 def test_missing_groups_have_no_spread():
     labels = np.where(np.arange(900) == 0, "single", GROUPS).astype(object)
     labels[GROUPS == "cedar"] = None
-    a = analysis(X, labels=labels, n_components=2)
+    a = analysis(X, hue=labels, n_components=2)
     spreads = dict(zip(a.groupings[0].levels, a.second.groups[0], strict=True))
     assert spreads["single"].rows == 1 and spreads["single"].covariance is None
     assert sum(spread.rows for spread in spreads.values()) == int(np.sum([label is not None for label in labels]))
@@ -187,9 +187,9 @@ def test_missing_groups_have_no_spread():
 # Scores, T2 and Q of rows, against `diagnose`; and the rows at the ends, against sorting.
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_scores_and_distances_are_those_of_diagnose(standardize):
-    a = analysis(FEW, n_components=3, standardize=standardize)
+@pytest.mark.parametrize("scale", [False, True])
+def test_scores_and_distances_are_those_of_diagnose(scale):
+    a = analysis(FEW, n_components=3, scale=scale)
     rows = a.scoring(FEW, np.arange(len(FEW)))
     expected = diagnose(a.model, named(FEW))
     np.testing.assert_allclose(rows.scores[:, :3], expected.scores, atol=1e-10)
@@ -200,7 +200,7 @@ def test_scores_and_distances_are_those_of_diagnose(standardize):
 
 
 def test_a_row_at_the_mean_is_rebuilt_completely():
-    a = analysis(FEW, n_components=2, standardize=False)
+    a = analysis(FEW, n_components=2, scale=False)
     rows = a.scoring(np.asarray(a.model.mean_)[None, :], np.zeros(1, dtype=int))
     assert rows.kept[0] == 1.0 and rows.t2[0] == 0.0
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from lowdim import PPCA, Moments, summarize
+from lowdim import PPCA
+from lowdim.reading import summarize
 from lowdim.reporting import missing as module
+from lowdim.summaries import Moments
 from lowdim.summaries.base import union
 from reporting.tables import analysis
 
@@ -89,8 +91,8 @@ def test_without_structure_means_are_filled_in():
 
 def test_units_do_not_matter_where_they_differ():
     factors = 10.0 ** np.arange(-4, 4)
-    one, other = analysis(X * factors), analysis(X, standardize=True)
-    assert one.standardize and other.standardize
+    one, other = analysis(X * factors), analysis(X, scale=True)
+    assert one.scale and other.scale
     np.testing.assert_allclose(one.filled.entries.values / factors[COLUMNS], other.filled.entries.values, rtol=1e-6)
     assert one.filled.hidden.error == pytest.approx(other.filled.hidden.error, rel=1e-6)
 

@@ -56,7 +56,7 @@ def test_each_column_with_missing_entries_has_its_intervals(section, filled):
         order = rows[np.argsort(filled[rows, j], kind="stable")]
         np.testing.assert_allclose(chart.data[0]["y"], filled[order, j])
         np.testing.assert_allclose(chart.data[0]["error_y"]["array"], 1.96 * spread[order, j], rtol=1e-4)
-        assert chart.table.rows == [f"row {i}" for i in order]
+        assert chart.table.rows == [f"row {i + 1}" for i in order]
 
 
 def test_observed_and_filled_in_entries_are_counted(section):
@@ -86,7 +86,7 @@ def test_impossible_entries_are_reported():
         random.normal(size=(200, 1)) @ np.array([[1.0, 1.2, 0.8, 1.1]]) + 0.3 * random.normal(size=(200, 4))
     )
     table = np.where(random.random(positive.shape) < 0.2, np.nan, positive)
-    section = section_of(table, "missing", standardize=True)
+    section = section_of(table, "missing", scale=True)
     drawn = [chart.table["filled in"] for chart in menus(section)["imputed"].values()]
     assert sum(map(len, drawn)) == np.isnan(table).sum()
     below = np.count_nonzero(np.concatenate(drawn) < 0)
@@ -97,7 +97,7 @@ def test_impossible_entries_are_reported():
     assert "logarithm" in text
     codes = np.where(np.isnan(table), np.nan, (positive > 1.0).astype(float) + (positive > 4.0))
     text = prose(section_of(codes, "missing"))
-    assert "Round to the whole numbers" in text and "logarithm" not in text
+    assert "to the whole numbers that occur" in text and "logarithm" not in text
 
 
 def test_complete_tables_have_no_such_section():

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, make_circles
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from lowdim import PCA, choose_width
+from lowdim import PCA
 from lowdim.errors import LowdimWarning, without_warnings
 from lowdim.reporting.nonlinear import (
     FEWEST_ROWS,
@@ -21,6 +21,7 @@ from lowdim.reporting.nonlinear import (
     right_by_means,
     right_by_neighbours,
 )
+from lowdim.selection import choose_width
 
 IRIS = load_iris()
 

@@ -19,7 +19,7 @@ def _section(X, k=2, **options):
 
 @pytest.fixture(scope="module")
 def iris():
-    return _section(IRIS.data, labels=SPECIES)
+    return _section(IRIS.data, hue=SPECIES)
 
 
 def test_iris_needs_no_curves(iris):
@@ -38,8 +38,8 @@ def test_iris_needs_no_curves(iris):
 
 def test_circles_do():
     X, y = make_circles(300, factor=0.3, noise=0.05, random_state=0)
-    section = _section(X, labels=np.where(y == 1, "inner", "outer"))
-    assert "kernel PCA sets the groups by label apart better" in prose(section)
+    section = _section(X, hue=np.where(y == 1, "inner", "outer"))
+    assert "kernel PCA sets the groups apart better" in prose(section)
     pca, kernel = listings(section)[0]["right by means"][:2]
     assert kernel > 0.9 and pca < 0.7
     gain = kernel - pca
@@ -75,12 +75,12 @@ def test_large_tables_are_a_sample_and_small_ones_say_nothing(monkeypatch):
     assert _section(X[:20]) is None
 
 
-@pytest.mark.parametrize("standardize", [True, False])
-def test_columns_are_compared_in_the_units_of_the_report(standardize):
+@pytest.mark.parametrize("scale", [True, False])
+def test_columns_are_compared_in_the_units_of_the_report(scale):
     X = np.random.default_rng(0).standard_normal((60, 3)) * [1.0, 2.0, 3.0]
-    table = charts(_section(X, k=None, standardize=standardize))["beyond-maps"].table
+    table = charts(_section(X, k=None, scale=scale))["beyond-maps"].table
     found = np.column_stack([table["PCA PC1"], table["PCA PC2"]])
     centred = X - X.mean(axis=0)
-    centred = centred / X.std(axis=0, ddof=1) if standardize else centred
+    centred = centred / X.std(axis=0, ddof=1) if scale else centred
     U, s, _ = np.linalg.svd(centred, full_matrices=False)
     assert np.allclose(np.abs(found), np.abs(U[:, :2] * s[:2]))

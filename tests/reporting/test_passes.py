@@ -4,8 +4,10 @@ are drawn at random; and numbers for the page."""
 import numpy as np
 import pytest
 
-from lowdim import Moments, open_source, summarize
+from lowdim.reading import summarize
 from lowdim.reporting.passes import Ranges, compact, first_pass, moments_of, sampled_rows
+from lowdim.sources import open_source
+from lowdim.summaries import Moments
 from lowdim.summaries.base import union
 
 RANDOM = np.random.default_rng(3)

@@ -16,7 +16,7 @@ def _section(rows, **options):
 def _shown(section):
     """The components (K, p), the rows that are shown and their scores."""
     shown = values(section)
-    n, p = len(shown["ids"]), len(shown["columns"])
+    n, p = len(shown["labels"]), len(shown["columns"])
     return shown["components"].reshape(-1, p), shown["rows"].reshape(n, p), shown["scores"].reshape(n, -1)
 
 
@@ -28,18 +28,18 @@ def _rebuilt(section, k):
 
 
 def _chosen(section):
-    """The numbers of the rows that are shown, and why."""
-    notes = {name.partition(" (")[0]: name.partition(" (")[2] for name in values(section)["ids"]}
-    return {int(name.removeprefix("row ")): note.removesuffix(")") for name, note in notes.items()}
+    """The places of the rows that are shown, and why."""
+    notes = {name.partition(" (")[0]: name.partition(" (")[2] for name in values(section)["labels"]}
+    return {int(name.removeprefix("row ")) - 1: note.removesuffix(")") for name, note in notes.items()}
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_rows_are_rebuilt_as_the_model_does(standardize):
-    section = _section(X, labels=GROUPS, n_components=2, standardize=standardize)
+@pytest.mark.parametrize("scale", [False, True])
+def test_rows_are_rebuilt_as_the_model_does(scale):
+    section = _section(X, hue=GROUPS, n_components=2, scale=scale)
     numbers = list(_chosen(section))
     _, rows, found = _shown(section)
     np.testing.assert_allclose(rows, X[numbers], rtol=1e-6)
-    model = PCA(standardize=standardize).fit(named(X))
+    model = PCA(scale=scale).fit(named(X))
     scores = np.asarray(model.transform(named(X[numbers])))
     np.testing.assert_allclose(found, scores, atol=1e-5)
     for k in (0, 2, 6):
@@ -49,7 +49,7 @@ def test_rows_are_rebuilt_as_the_model_does(standardize):
 
 
 def test_what_is_lost_is_what_is_lost_of_the_rows():
-    chart = charts(_section(X, n_components=2, standardize=False))["rebuilding-error"]
+    chart = charts(_section(X, n_components=2, scale=False))["rebuilding-error"]
     lost, off_by = (chart.table[name] for name in chart.table)
     np.testing.assert_array_equal(chart.data[0]["y"], lost)
     centred, W = X - X.mean(axis=0), PCA().fit(X).components_
@@ -83,7 +83,7 @@ def _kept(k):
 
 
 def test_typical_best_and_worst_rows_are_chosen():
-    section = _section(X, labels=GROUPS, n_components=2, standardize=False)
+    section = _section(X, hue=GROUPS, n_components=2, scale=False)
     chosen = _chosen(section)
     typical = [row for row, why in chosen.items() if "typical" in why]
     assert sorted(GROUPS[typical]) == ["ash", "beech", "cedar"]
@@ -98,7 +98,7 @@ def test_typical_best_and_worst_rows_are_chosen():
 
 
 def test_a_typical_row_is_near_the_mean_of_its_group():
-    section = _section(X, labels=GROUPS, n_components=2, standardize=False)
+    section = _section(X, hue=GROUPS, n_components=2, scale=False)
     Z = PCA().fit_transform(X)
     Z = Z / Z.std(axis=0)
     for row, why in _chosen(section).items():
@@ -111,13 +111,13 @@ def test_a_typical_row_is_near_the_mean_of_its_group():
 def test_wide_tables_have_fewer_components():
     # A page holds at most 300,000 entries of components.
     rows = np.random.default_rng(0).standard_normal((60, 7000))
-    section = _section(rows, n_components=2, standardize=False, image_shape=False)
+    section = _section(rows, n_components=2, scale=False, image_shape=False)
     assert _shown(section)[0].shape == (42, 7000)
     assert len(charts(section)["rebuilding-error"].table) == 43
 
 
 def test_words_and_table_follow_from_the_numbers():
-    section = _section(X, n_components=2, standardize=False)
+    section = _section(X, n_components=2, scale=False)
     shares = PCA().fit(X).explained_variance_ratio_
     assert f"With 2 components, {shares[:2].sum():.1%} of the variance is kept." in prose(section)
     table = charts(section)["rebuilding-error"].table

@@ -25,7 +25,7 @@ DIABETES = load_diabetes(as_frame=True, scaled=False).frame
 
 @pytest.fixture(scope="module")
 def diabetes():
-    return _section(DIABETES, response="target")
+    return _section(DIABETES, y="target")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_charts_hold_what_their_tables_hold(diabetes, compared):
 def test_noise_is_called_noise():
     random = np.random.default_rng(1)
     X, y = random.standard_normal((60, 5)), random.standard_normal(60)
-    section = _section(X, response=y)
+    section = _section(X, y=y)
     assert "cannot be predicted" in section.summary
     r2 = 1 - np.mean(charts(section)["predicted-0"].table["difference"] ** 2) / _error_of_means(y)
     assert f"R2 = {r2:.2f}" in section.summary
@@ -100,8 +100,8 @@ def test_noise_is_called_noise():
 @pytest.mark.parametrize(
     ("what", "verdict", "of_the_row"),
     [
-        ("follows", "The response y can be predicted well", "predicts 3,001 for row 7, where y is 3,001"),
-        ("mistyped", "The response y can be predicted well", "predicts 3.46 for row 7, where y is 1,000"),
+        ("follows", "The response y can be predicted well", "predicts 3,001 for row 8, where y is 3,001"),
+        ("mistyped", "The response y can be predicted well", "predicts 3.46 for row 8, where y is 1,000"),
         ("alone", "The response y cannot be predicted", "where y is 3,000"),
     ],
 )
@@ -112,41 +112,77 @@ def test_one_far_row_does_not_decide_whether_a_response_can_be_predicted(what, v
     a[7] = 1000.0 if what != "mistyped" else a[7]
     y = 3 * a + b if what != "alone" else random.standard_normal(100)
     y[7] = {"follows": y[7], "mistyped": 1000.0, "alone": 3000.0}[what]
-    section = _section(pd.DataFrame({"a": a, "b": b, "c": c, "y": y}), response="y")
+    section = _section(pd.DataFrame({"a": a, "b": b, "c": c, "y": y}), y="y")
     assert section.summary.startswith(verdict) and of_the_row in section.summary
     squares = (y - y.mean()) ** 2
     share = 100 * squares[7] / squares.sum()
-    assert f"without row 7, which alone holds {share:.1f}% of the variance of y" in section.summary
+    assert f"without row 8, which alone holds {share:.1f}% of the variance of y" in section.summary
     assert len(charts(section)["predicted-0"].table["difference"]) == 99
+
+
+@pytest.mark.parametrize("follows", [False, True])
+def test_a_far_entry_of_a_column_does_not_decide_whether_a_response_can_be_predicted(follows):
+    random = np.random.default_rng(3)
+    table = pd.DataFrame(random.standard_normal((100, 4)), columns=list("abcd"))
+    y = 2 * table["a"] + 0.3 * random.standard_normal(100)
+    table.loc[7, "a"] = 60.0
+    if follows:
+        y[7] = 120.0
+        assert y[7] < 10 * np.abs(y).max()
+    section = _section(table.assign(y=y), y="y")
+    assert "The response y can be predicted well" in section.summary
+    assert (
+        "without row 8, which is far out in a and far from what the other rows predict" in section.summary
+    ) != follows
+    if follows:
+        return
+    # R2 with this row, from predictions of least squares.
+    order = KFold(10, shuffle=True, random_state=0).split(y)
+    A = np.column_stack([np.ones(100), table])
+    errors = np.concatenate([y[i] - A[i] @ np.linalg.lstsq(A[j], y[j], rcond=None)[0] for j, i in order])
+    with_it = float(section.summary.partition("With this row, R2 is ")[2].partition(". ")[0])
+    assert with_it < -1 and 1 - errors @ errors / _error_of_means(y) / 100 < -1
+    others = np.arange(100) != 7
+    predicted = A[7] @ np.linalg.lstsq(A[others], y[others], rcond=None)[0]
+    said = float(section.summary.partition("rows predicts ")[2].partition(" for row 8")[0])
+    assert abs(said / predicted - 1) < 0.05
+
+
+def test_a_far_entry_of_an_exact_relation_stays():
+    random = np.random.default_rng(4)
+    rows = random.standard_normal((60, 3))
+    rows[5, 0] = 50.0
+    y = rows @ [1.0, 2.0, 3.0] + 100.0 * rows[:, 1]
+    assert "without row" not in _section(rows, y=y).summary
 
 
 def test_a_correlation_that_rests_on_one_row_is_called_so():
     random = np.random.default_rng(0)
     X, Z = random.standard_normal((2, 100, 3))
-    section = _section(X, other=Z + X)
+    section = _section(X, Y=Z + X)
     assert "rests on a single row" not in section.summary
     X[7, 0], Z[7, 1] = 1000.0, 800.0
-    section = _section(X, other=Z)
-    assert "rests on a single row, row 7, which makes up 9" in section.summary
+    section = _section(X, Y=Z)
+    assert "rests on a single row, row 8, which makes up 9" in section.summary
 
 
 def test_rows_of_a_long_tail_and_rare_events_stay():
     random = np.random.default_rng(0)
     X = random.standard_normal((200, 3))
     for y in (random.lognormal(size=200), (np.arange(200) < 3).astype(float), random.standard_normal(200)):
-        assert "of the variance of" not in _section(X, response=y).summary
+        assert "of the variance of" not in _section(X, y=y).summary
 
 
 def test_a_prediction_that_few_rows_do_not_show_clearly_is_called_uncertain():
     random = np.random.default_rng(6)
     X = random.standard_normal((14, 2))
-    section = _section(X, response=0.5 * X[:, 0] + random.standard_normal(14))
+    section = _section(X, y=0.5 * X[:, 0] + random.standard_normal(14))
     assert "It is not certain that the response" in section.summary and "but 14 rows do not show it" in section.summary
 
 
 def test_several_responses_have_a_menu():
     linnerud = load_linnerud(as_frame=True)
-    section = _section(linnerud.data, response=linnerud.target)
+    section = _section(linnerud.data, y=linnerud.target)
     assert [list(menu) for menu in menus(section).values()] == [list(linnerud.target)] * 2
     (listing,) = listings(section)
     assert listing.rows == list(linnerud.target)
@@ -161,18 +197,18 @@ def test_rows_without_a_response_are_left_out_and_that_is_said():
     X = random.standard_normal((40, 3))
     y = X[:, 0] + 0.1 * random.standard_normal(40)
     y[:4] = np.nan
-    section = _section(X, response=y)
+    section = _section(X, y=y)
     assert "4 rows are left out here, because entries of the response are missing; 36 rows remain." in prose(section)
-    few = _section(X[:12], response=y[:12])
+    few = _section(X[:12], y=y[:12])
     assert "fewer than 10 complete rows are too few" in prose(few) and few.summary == prose(few)
-    constant = _section(X, response=np.ones(40))
+    constant = _section(X, y=np.ones(40))
     assert "nothing in it varies" in prose(constant)
 
 
 def test_large_tables_are_a_sample_and_that_is_said(monkeypatch):
     monkeypatch.setattr("lowdim.reporting.two_tables.MOST_ENTRIES", 200)
     X = np.random.default_rng(0).standard_normal((90, 3))
-    section = _section(X, response=X[:, 0])
+    section = _section(X, y=X[:, 0])
     assert "a random sample of 50 of the 90 rows" in prose(section)
 
 
@@ -184,7 +220,7 @@ SECOND = pd.DataFrame({"c": -COMMON + 0.3 * RANDOM.standard_normal(200), "d": RA
 
 @pytest.fixture(scope="module")
 def related():
-    return _section(FIRST, other=SECOND, labels=np.repeat(["u", "v"], 100))
+    return _section(FIRST, Y=SECOND, hue=np.repeat(["u", "v"], 100))
 
 
 def test_what_two_tables_have_in_common(related):
@@ -222,14 +258,14 @@ def test_the_variates_are_drawn_by_group(related):
 def test_unrelated_tables_and_few_rows():
     random = np.random.default_rng(2)
     X, Y = random.standard_normal((40, 12)), random.standard_normal((40, 10))
-    section = _section(X, other=Y)
+    section = _section(X, Y=Y)
     assert "nothing in common that could be distinguished from chance" in section.summary
     p_value = listings(section)[0]["p"][0]
     assert p_value > 0.05 and f"p = {p_value:.2g}" in section.summary
     text = prose(section)
     assert "40 rows are few for 12 and 10 columns" in text and "Pair 1:" not in text
     by = float(text.partition("regularized by ")[2].partition(" ")[0])
-    options = {"n_permutations": 199, "n_components": 5, "random_state": 0}
+    options = {"n_resamples": 199, "n_components": 5, "random_state": 0}
     assert permutation_test(CCA(regularization=by), X, Y, **options).p_values[0] == p_value
 
 
@@ -237,7 +273,7 @@ def test_names_from_the_table_are_made_safe():
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.standard_normal((50, 3)), columns=["<b>x</b>", "<a href='u'>y", "z & w"])
     y = pd.Series(X.iloc[:, 0], name="<script>alert(1)</script>")
-    section = _section(X, response=y, ids=[f"<i>{i}" for i in range(50)])
+    section = _section(X, y=y, labels=[f"<i>{i}" for i in range(50)])
     for chart in charts(section).values():
         assert "<b>" not in str(chart.data) and "<script>" not in str(chart.layout) and "<i>" not in str(chart.data)
         assert "<a href" not in str(chart.layout)
@@ -247,9 +283,9 @@ def test_names_from_the_table_are_made_safe():
 def test_files_that_are_not_held_give_the_same_answer(tmp_path, request, kind):
     path = str(tmp_path / f"diabetes.{kind}")
     DIABETES.to_csv(path, index=False) if kind == "csv" else DIABETES.to_parquet(path)
-    held = _section(path, response="target", other=["s1", "s2"])
+    held = _section(path, y="target", Y=["s1", "s2"])
     request.getfixturevalue("not_held")
-    streamed = _section(path, response="target", other=["s1", "s2"])
+    streamed = _section(path, y="target", Y=["s1", "s2"])
     one, other = charts(streamed), charts(held)
     assert np.allclose(one["predicted-0"].table["predicted"], other["predicted-0"].table["predicted"])
     assert np.allclose(one["canonical-correlations"].table["fit"], other["canonical-correlations"].table["fit"])
@@ -271,5 +307,5 @@ def test_an_exact_relation_is_found_whatever_the_rows_are(kind):
     else:
         a[7], weights = 1e4, np.where(np.arange(80) == 7, 0.0, 1.0)
     table = pd.DataFrame({"a": a, "b": b, "c": c, "y": 3 * a + b})
-    summary = _section(table, response="y", sample_weight=weights).summary
+    summary = _section(table, y="y", sample_weight=weights).summary
     assert "can be predicted well" in summary and "not certain" not in summary

@@ -5,9 +5,9 @@ import pytest
 from sklearn.model_selection import KFold
 
 import lowdim
-from lowdim import open_source
 from lowdim.errors import LowdimWarning, without_warnings
 from lowdim.reporting.two_tables import CANONICAL_FOLDS, TRIED, Canonical, Pair
+from lowdim.sources import open_source
 
 
 def pair_of(X, Y):

@@ -6,8 +6,8 @@ from sklearn.cross_decomposition import PLSRegression as SklearnPLS
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import KFold
 
-from lowdim import open_source
 from lowdim.reporting.two_tables import MOST_ENTRIES, Pair, Regression
+from lowdim.sources import open_source
 
 DIABETES = load_diabetes()
 

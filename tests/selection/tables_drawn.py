@@ -4,21 +4,22 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from lowdim import Moments, summarize
+from lowdim.reading import summarize
 from lowdim.selection import RULES, Eigenvalues
+from lowdim.summaries import Moments
 
 #: All rules that are computed from eigenvalues.
 NAMES = [name for name, rule in RULES.items() if rule.function is not None]
 each_rule = pytest.mark.parametrize("name", NAMES)
 
 
-def eigenvalues(X, standardize=False, ddof=1, summary=Moments, weights=None):
-    return Eigenvalues.from_summary(summarize(X, summary, weights=weights), standardize, ddof)
+def eigenvalues(X, scale=False, ddof=1, summary=Moments, weights=None):
+    return Eigenvalues.from_summary(summarize(X, summary, weights=weights), scale, ddof)
 
 
 def ask(name, e, **options):
     """K and the curve of the rule of this name; without options, simulations are few."""
-    few = {"n_draws": 20} if "n_draws" in RULES[name].options and not options else {}
+    few = {"n_resamples": 20} if "n_resamples" in RULES[name].options and not options else {}
     return RULES[name].function(e, **few, **options)
 
 

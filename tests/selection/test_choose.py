@@ -7,10 +7,12 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine
 
-from lowdim import Moments, Triangle, open_source, summarize
 from lowdim.errors import NoVariance
+from lowdim.reading import summarize
 from lowdim.selection import ALIASES, RULES, Choices, choose_n_components
 from lowdim.selection import choose as choose_module
+from lowdim.sources import open_source
+from lowdim.summaries import Moments, Triangle
 
 rng = np.random.default_rng(5)
 WINE = load_wine().data
@@ -42,11 +44,11 @@ INPUTS = {
 
 
 @pytest.mark.parametrize("X", [WINE, WIDE], ids=["wine", "wide"])
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("kind", INPUTS)
-def test_the_same_from_everything(X, standardize, kind):
-    plain = choose_n_components(X, standardize=standardize, n_draws=10)
-    other = choose_n_components(INPUTS[kind](X), standardize=standardize, n_draws=10)
+def test_the_same_from_everything(X, scale, kind):
+    plain = choose_n_components(X, scale=scale, n_resamples=10)
+    other = choose_n_components(INPUTS[kind](X), scale=scale, n_resamples=10)
     assert answers(plain) == answers(other)
     for name in NAMES:
         np.testing.assert_allclose(plain[name].curve, other[name].curve, rtol=1e-6)
@@ -58,17 +60,17 @@ def test_float32():
 
 
 def test_known_answers():
-    found = answers(choose_n_components(WINE, standardize=True))
+    found = answers(choose_n_components(WINE, scale=True))
     # Counted by hand from the eigenvalues of the correlation matrix: 4.71, 2.50, 1.45, 0.92, 0.85, 0.64, ...
     assert found["kaiser"] == 3 and found["proportion"] == 8 and found["broken-stick"] == 2
     assert found["parallel"] == 3
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_weights_are_repetitions(standardize):
+@pytest.mark.parametrize("scale", [False, True])
+def test_weights_are_repetitions(scale):
     w = rng.integers(0, 3, len(WINE))
-    weighted = choose_n_components(WINE, standardize=standardize, sample_weight=w, n_draws=10)
-    repeated = choose_n_components(np.repeat(WINE, w, axis=0), standardize=standardize, n_draws=10)
+    weighted = choose_n_components(WINE, scale=scale, sample_weight=w, n_resamples=10)
+    repeated = choose_n_components(np.repeat(WINE, w, axis=0), scale=scale, n_resamples=10)
     assert answers(weighted) == answers(repeated)
     assert weighted.eigenvalues.n == w.sum()
 
@@ -86,16 +88,16 @@ def test_the_divisor_belongs_to_the_eigenvalues():
 def test_far_fewer_rows_than_columns(monkeypatch):
     with_matrix = choose_n_components(WIDE)
     monkeypatch.setattr(choose_module, "_MATRIX_UP_TO", 10)
-    for standardize in (False, True):
-        without = choose_n_components(WIDE, standardize=standardize)
+    for scale in (False, True):
+        without = choose_n_components(WIDE, scale=scale)
         assert without.eigenvalues.matrix is None and without["map"].k is None
         assert "is not computed" in without["map"].note and len(without["map"].curve) == 0
-        full = with_matrix if not standardize else choose_n_components(summarize(WIDE, Moments), standardize=True)
+        full = with_matrix if not scale else choose_n_components(summarize(WIDE, Moments), scale=True)
         for name in set(NAMES) - {"map"}:
             assert without[name].k == full[name].k
             np.testing.assert_allclose(without[name].curve, full[name].curve, rtol=1e-8)
         X = np.column_stack([WIDE, np.full(15, 3.0)])
-        constant = choose_n_components(X, standardize=standardize)
+        constant = choose_n_components(X, scale=scale)
         for name in set(NAMES) - {"map"}:
             assert constant[name].k == without[name].k
 
@@ -110,19 +112,19 @@ def test_small_eigenvalues_are_read_again_for():
 
 
 def test_options_reach_their_rules():
-    plain = choose_n_components(WINE, standardize=True)
-    assert choose_n_components(WINE, "proportion", standardize=True, proportion=0.5)["proportion"].k == 2
-    loud = choose_n_components(WINE, ["gavish-donoho", "marchenko-pastur"], standardize=True, noise_variance=100.0)
+    plain = choose_n_components(WINE, scale=True)
+    assert choose_n_components(WINE, "proportion", scale=True, proportion=0.5)["proportion"].k == 2
+    loud = choose_n_components(WINE, ["gavish-donoho", "marchenko-pastur"], scale=True, noise_variance=100.0)
     assert [loud[name].k for name in loud] == [0, 0]
-    low = choose_n_components(WINE, "parallel", standardize=True, quantile="mean")["parallel"].curve
+    low = choose_n_components(WINE, "parallel", scale=True, quantile="mean")["parallel"].curve
     assert np.all(low < plain["parallel"].curve)
     for state in (7, np.random.RandomState(1), np.random.default_rng(1)):
-        other = choose_n_components(WINE, "parallel", standardize=True, random_state=state)
+        other = choose_n_components(WINE, "parallel", scale=True, random_state=state)
         assert np.any(other["parallel"].curve != plain["parallel"].curve)
 
 
 def test_a_single_rule_and_aliases():
-    choices = choose_n_components(WINE, ("mle", "minka", "horn"), n_draws=5)
+    choices = choose_n_components(WINE, ("mle", "minka", "horn"), n_resamples=5)
     assert list(choices) == ["minka", "parallel"] and len(choices) == 2
     assert choices["mle"] is choices["minka"] and "kaiser" not in choices
     assert list(choose_n_components(WINE, "velicer")) == ["map"]
@@ -138,7 +140,7 @@ def test_a_single_rule_and_aliases():
 
 
 def test_choices():
-    choices = choose_n_components(WINE, standardize=True, n_draws=10)
+    choices = choose_n_components(WINE, scale=True, n_resamples=10)
     assert isinstance(choices, Choices) and list(choices) == list(RULES)
     for name, choice in choices.items():
         assert choice.rule == name and choice.assumes == RULES[name].assumes
@@ -160,7 +162,7 @@ def test_choices():
 
 
 def test_it_prints():
-    choices = choose_n_components(WINE, ["kaiser", "map"], standardize=True)
+    choices = choose_n_components(WINE, ["kaiser", "map"], scale=True)
     assert str(choices) == repr(choices)
     lines = str(choices).splitlines()
     assert lines[0] == "How many components? 178 rows, 13 columns (correlation)"
@@ -184,19 +186,19 @@ def test_it_becomes_a_table():
 
 def test_the_remark_on_units_is_about_the_usual_column():
     rows = np.random.default_rng(0).standard_normal((50, 4))
-    remark = "of the variance: standardize=True looks at correlations instead."
+    remark = "of the variance: scale=True looks at correlations instead."
     assert remark in str(choose_n_components(rows * [1, 1, 1, 100], "kaiser"))
     assert remark in str(choose_n_components(rows[:, :2] * [1, 100], "kaiser"))
     # A column that hardly varies has the unit of the others.
     assert remark not in str(choose_n_components(rows * [1, 1, 1, 0.001], "kaiser"))
-    assert remark not in str(choose_n_components(rows * [1, 1, 1, 100], "kaiser", standardize=True))
+    assert remark not in str(choose_n_components(rows * [1, 1, 1, 100], "kaiser", scale=True))
 
 
 def test_many_rows_are_counted_and_refusals_of_one_reason_are_together():
     summary = Moments.from_covariance(np.diag([5.0, 2.0, 1.0]), n_samples=2_345_678)
     assert str(choose_n_components(summary, "kaiser")).startswith("How many components? 2345678 rows, 3 columns")
     incomplete = np.where(np.random.default_rng(0).random(WINE.shape) < 0.02, np.nan, WINE)
-    notes = choose_n_components(incomplete, ["minka", "kaiser", "gavish-donoho"], standardize=True).table().notes
+    notes = choose_n_components(incomplete, ["minka", "kaiser", "gavish-donoho"], scale=True).table().notes
     assert len(notes) == 1 and notes[0].startswith("minka, gavish-donoho are not available: ")
 
 
@@ -210,8 +212,8 @@ def test_the_rows_are_left_alone():
     X = WINE.copy()
     moments = summarize(WINE, Moments)
     before = moments.scatter.copy()
-    choose_n_components(X, standardize=True, n_draws=2)
-    choose_n_components(moments, standardize=True, n_draws=2)
+    choose_n_components(X, scale=True, n_resamples=2)
+    choose_n_components(moments, scale=True, n_resamples=2)
     np.testing.assert_array_equal(X, WINE)
     np.testing.assert_array_equal(moments.scatter, before)
 
@@ -242,10 +244,10 @@ def test_equal_rows():
         ({"rules": []}, "empty"),
         ({"ddof": 2}, "ddof=2"),
         ({"ddof": True}, "ddof=True"),
-        ({"standardize": "yes"}, "standardize='yes'"),
+        ({"scale": "yes"}, "scale='yes'"),
         ({"proportion": 0}, "proportion=0"),
         ({"noise_variance": -1.0}, "noise_variance"),
-        ({"n_draws": 0}, "n_draws=0"),
+        ({"n_resamples": 0}, "n_resamples=0"),
         ({"quantile": 95}, "quantile=95"),
         ({"random_state": "x"}, "random_state='x'"),
     ],

@@ -9,10 +9,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from inputs import with_missing
-from lowdim import PPCA, FactorAnalysis, Moments, choose_n_components, factor_suitability
+from lowdim import PPCA, FactorAnalysis, choose_n_components, factor_suitability
 from lowdim.errors import NoVariance, UndeterminedCovariance
 from lowdim.selection import RULES, Choice
 from lowdim.solvers import EM
+from lowdim.summaries import Moments
 from oracles import gaussian_with_missing, observed_loglike
 
 RNG = np.random.default_rng(0)
@@ -36,29 +37,29 @@ def test_which_rules_are_available():
     assert "150 rows, 6 columns" in str(choices)
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_bic_and_aic_are_those_of_the_fits(standardize):
-    choices = choose_n_components(INCOMPLETE, ["bic", "aic"], standardize=standardize)
+@pytest.mark.parametrize("scale", [False, True])
+def test_bic_and_aic_are_those_of_the_fits(scale):
+    choices = choose_n_components(INCOMPLETE, ["bic", "aic"], scale=scale)
     for k in (1, 2, 3):
-        model = PPCA(k, standardize=standardize).fit(INCOMPLETE)
+        model = PPCA(k, scale=scale).fit(INCOMPLETE)
         assert choices["bic"].curve[k] == pytest.approx(model.bic(INCOMPLETE), rel=1e-7)
         assert choices["aic"].curve[k] == pytest.approx(model.aic(INCOMPLETE), rel=1e-7)
     mean, variance = np.nanmean(INCOMPLETE, axis=0), np.nanvar(INCOMPLETE, axis=0)
     observed = np.sum(~np.isnan(INCOMPLETE), axis=0)
-    v = variance if standardize else np.full(6, np.sum(variance * observed) / observed.sum())
+    v = variance if scale else np.full(6, np.sum(variance * observed) / observed.sum())
     none = -2 * observed_loglike(INCOMPLETE, mean, np.diag(v)).sum() + 7 * math.log(150)
     assert choices["bic"].curve[0] == pytest.approx(none, rel=1e-9)
-    if not standardize:
+    if not scale:
         # Three further components were no better than the best.
         assert choices["bic"].k == 2 and len(choices["bic"].curve) == 6
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_rules_of_the_covariance(standardize):
+@pytest.mark.parametrize("scale", [False, True])
+def test_rules_of_the_covariance(scale):
     incomplete = with_missing(WINE[:90], 0.05)
-    found = choose_n_components(incomplete, COVARIANCE, standardize=standardize)
+    found = choose_n_components(incomplete, COVARIANCE, scale=scale)
     C = Moments.from_covariance(gaussian_with_missing(incomplete)[1], 90, ddof=0)
-    expected = choose_n_components(C, COVARIANCE, standardize=standardize)
+    expected = choose_n_components(C, COVARIANCE, scale=scale)
     np.testing.assert_allclose(found.eigenvalues.values, expected.eigenvalues.values, rtol=1e-3)
     for name in COVARIANCE:
         assert found[name].k == expected[name].k
@@ -170,15 +171,15 @@ def test_what_models_refuse():
 @pytest.mark.filterwarnings("ignore::lowdim.errors.LowdimWarning")
 def test_rules_ignore_constant_columns():
     constant = np.insert(INCOMPLETE, 2, np.where(np.arange(150) % 9, -3.9, np.nan), axis=1)
-    for standardize in (False, True):
-        found = choose_n_components(constant, standardize=standardize)
-        expected = choose_n_components(INCOMPLETE, standardize=standardize)
+    for scale in (False, True):
+        found = choose_n_components(constant, scale=scale)
+        expected = choose_n_components(INCOMPLETE, scale=scale)
         for name in RULES:
             assert found[name].k == expected[name].k
             np.testing.assert_allclose(found[name].curve, expected[name].curve, rtol=1e-7, err_msg=name)
         assert found.eigenvalues.p == 7 and found.eigenvalues.n_varying == 6
     for rule in ("bic", "cv", "kaiser", "parallel"):
-        for model in (PPCA(rule), PPCA(rule, standardize=True), FactorAnalysis(rule)):
+        for model in (PPCA(rule), PPCA(rule, scale=True), FactorAnalysis(rule)):
             expected = clone(model).fit(INCOMPLETE)
             assert model.fit(constant).n_components_ == expected.n_components_
             np.testing.assert_allclose(model.choice_.curve, expected.choice_.curve, rtol=1e-7)
@@ -191,8 +192,8 @@ def test_rules_ignore_constant_columns():
 def test_a_column_that_is_constant_in_a_fold():
     rows = INCOMPLETE.copy()
     rows[:, 1] = np.where(np.arange(150) < 30, rows[:, 1], 5.0)
-    for standardize in (False, True):
-        found = choose_n_components(rows, "cv", cv=np.arange(150) // 30, standardize=standardize)["cv"]
+    for scale in (False, True):
+        found = choose_n_components(rows, "cv", cv=np.arange(150) // 30, scale=scale)["cv"]
         assert np.all(np.isfinite(found.curve))
 
 
@@ -216,8 +217,8 @@ def test_parallel_analysis_of_rows_with_the_same_missing_entries():
     """With few missing entries the thresholds are those of complete rows; with many, those of likelihood estimates."""
     few = INCOMPLETE.copy()
     few[5:] = X[5:]
-    for standardize in (False, True):
-        options = {"standardize": standardize, "n_draws": 500, "quantile": "mean"}
+    for scale in (False, True):
+        options = {"scale": scale, "n_resamples": 500, "quantile": "mean"}
         rules = ["parallel", "parallel-factors"]
         found, expected = (choose_n_components(rows, rules, **options) for rows in (few, X))
         for rule in rules:
@@ -228,23 +229,23 @@ def test_parallel_analysis_of_rows_with_the_same_missing_entries():
     estimates = []
     for _ in range(60):
         noise = np.where(missing, np.nan, random.standard_normal((300, 6)))
-        estimates.append(choose_n_components(noise, "kaiser", standardize=True).eigenvalues.values)
-    curve = choose_n_components(noise, "parallel", standardize=True, n_draws=300, quantile="mean")["parallel"].curve
+        estimates.append(choose_n_components(noise, "kaiser", scale=True).eigenvalues.values)
+    curve = choose_n_components(noise, "parallel", scale=True, n_resamples=300, quantile="mean")["parallel"].curve
     spread = np.std(estimates, axis=0) / np.sqrt(60)
     assert np.all(np.abs(np.mean(estimates, axis=0) - curve) < 5 * spread)
     # Missing entries make the eigenvalues of noise spread more.
     assert (
         curve[0]
-        > choose_n_components(np.nan_to_num(noise), "parallel", standardize=True, quantile="mean")["parallel"].curve[0]
+        > choose_n_components(np.nan_to_num(noise), "parallel", scale=True, quantile="mean")["parallel"].curve[0]
     )
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_fewer_rows_than_columns(standardize):
+@pytest.mark.parametrize("scale", [False, True])
+def test_fewer_rows_than_columns(scale):
     """There is no covariance of maximum likelihood, and rules without one have answers."""
     rows = np.random.default_rng(0).standard_normal((30, 40))
     rows[0, 0] = np.nan
-    found = choose_n_components(rows, ["bic", "aic", "map", "kaiser"], standardize=standardize)
+    found = choose_n_components(rows, ["bic", "aic", "map", "kaiser"], scale=scale)
     assert found["bic"].k is not None and found["aic"].k is not None
     assert found["map"].k is None and "do not determine" in found["map"].note
     with pytest.raises(ValueError, match="30 rows do not determine the covariance of 40 columns"):

@@ -7,10 +7,10 @@ import pytest
 from scipy import integrate
 from sklearn.datasets import load_wine
 
-from lowdim import Moments
 from lowdim.selection import Eigenvalues
 from lowdim.selection.criteria import hard_threshold, median_of_law
 from lowdim.selection.parallel_analysis import simulate_eigenvalues
+from lowdim.summaries import Moments
 
 #: All rules of eigenvalues.
 from selection.tables_drawn import TALL, UNITS, WIDE, ask, eigenvalues, with_signal
@@ -105,17 +105,17 @@ def test_noise_variance_must_be_positive():
 # ---- Simulations
 
 
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize(("n", "p"), [(30, 6), (12, 11), (9, 15)])
-def test_simulated_eigenvalues_are_those_of_simulated_rows(n, p, standardize):
+def test_simulated_eigenvalues_are_those_of_simulated_rows(n, p, scale):
     deviations = np.linspace(0.5, 2, p)
     draws, m = 600, min(n - 1, p)
     rng = np.random.default_rng(1)
-    quick = np.array([simulate_eigenvalues(rng, n, deviations, standardize)[:m] for _ in range(draws)])
+    quick = np.array([simulate_eigenvalues(rng, n, deviations, scale)[:m] for _ in range(draws)])
     slow = []
     for _ in range(draws):
         Z = rng.standard_normal((n, p)) * deviations
-        C = np.corrcoef(Z.T) if standardize else np.cov(Z.T) * (n - 1)
+        C = np.corrcoef(Z.T) if scale else np.cov(Z.T) * (n - 1)
         slow.append(np.linalg.eigvalsh(C)[::-1][:m])
     slow = np.array(slow)
     error = np.sqrt(quick.var(axis=0) + slow.var(axis=0)) / math.sqrt(draws)
@@ -124,31 +124,31 @@ def test_simulated_eigenvalues_are_those_of_simulated_rows(n, p, standardize):
 
 
 def test_parallel_finds_components_and_noise():
-    assert ask("parallel", eigenvalues(with_signal(300, 10, 3), True), n_draws=100)[0] == 3
+    assert ask("parallel", eigenvalues(with_signal(300, 10, 3), True), n_resamples=100)[0] == 3
     noise = np.random.default_rng(2).standard_normal((300, 10)) * np.linspace(1, 5, 10)
-    for standardize in (False, True):
-        assert ask("parallel", eigenvalues(noise, standardize), n_draws=100)[0] == 0
+    for scale in (False, True):
+        assert ask("parallel", eigenvalues(noise, scale), n_resamples=100)[0] == 0
 
 
 def test_parallel_thresholds():
     e = eigenvalues(TALL, True)
-    mean, high = (ask("parallel", e, n_draws=200, quantile=q)[1] for q in ("mean", 0.95))
+    mean, high = (ask("parallel", e, n_resamples=200, quantile=q)[1] for q in ("mean", 0.95))
     # Eigenvalues of correlations add up to p in every draw.
     assert mean.sum() == pytest.approx(9) and np.all(high > mean)
-    np.testing.assert_array_equal(high, ask("parallel", e, n_draws=200)[1])
-    assert np.any(ask("parallel", e, n_draws=200, seed=1)[1] != high)
+    np.testing.assert_array_equal(high, ask("parallel", e, n_resamples=200)[1])
+    assert np.any(ask("parallel", e, n_resamples=200, seed=1)[1] != high)
 
 
 def test_parallel_stops_at_the_first_that_is_not_above():
     covariance = np.diag([9.0, 1, 1, 1])
     e = Eigenvalues.from_summary(Moments.from_covariance(covariance, 1000))
-    k, thresholds = ask("parallel", e, n_draws=100)
+    k, thresholds = ask("parallel", e, n_resamples=100)
     # The first is no more than its own column gives by chance; what comes after it does not matter.
     assert k == 0 and e.values[0] < thresholds[0]
 
 
 @pytest.mark.parametrize(
-    "bad", [{"n_draws": 0}, {"n_draws": 1.5}, {"n_draws": True}, {"quantile": 1.0}, {"quantile": "x"}]
+    "bad", [{"n_resamples": 0}, {"n_resamples": 1.5}, {"n_resamples": True}, {"quantile": 1.0}, {"quantile": "x"}]
 )
 def test_parallel_refuses(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):

@@ -32,12 +32,13 @@ from lowdim import (
     FactorAnalysis,
     PLSRegression,
     bootstrap,
+    choose_n_components,
     cross_validate,
     models,
-    open_source,
     permutation_test,
 )
 from lowdim.solvers import Newton
+from lowdim.sources import open_source
 
 random = np.random.default_rng(7)
 N, P, Q = 120, 7, 2
@@ -45,12 +46,14 @@ X = random.standard_normal((N, 3)) @ random.standard_normal((3, P)) * 2 + random
 Y = X[:, :3] @ random.standard_normal((3, Q)) + random.standard_normal((N, Q))
 GROUPS = random.integers(0, 5, N)
 
+#: What a number of folds stands for.
+SHUFFLED = KFold(5, shuffle=True, random_state=0)
 MODELS = {
     "PCA": PCA(),
-    "PCA standardize": PCA(standardize=True),
+    "PCA scale": PCA(scale=True),
     "PCA ddof=0": PCA(ddof=0),
     "PPCA": PPCA(),
-    "PPCA standardize": PPCA(standardize=True),
+    "PPCA scale": PPCA(scale=True),
     "PPCA em": PPCA(solver="em"),
     # Random starts are tested with factor analysis itself; here they would cost most of the time and prove nothing.
     "FactorAnalysis": FactorAnalysis(solver=Newton(n_init=0)),
@@ -180,7 +183,7 @@ def test_scaling_in_a_pipeline_is_scaling_by_the_model():
     expected = cross_validate(PLSRegression(scale=(True, False)), X, Y[:, 0], cv=KFold(4))
     np.testing.assert_allclose(cross_validate(scaled, X, Y[:, 0], cv=KFold(4)).rmse, expected.rmse, rtol=1e-8)
     grid = {"standardscaler__with_std": [True, False]}
-    both = cross_validate(scaled, X, Y[:, 0], cv=KFold(4), parameters=grid)
+    both = cross_validate(scaled, X, Y[:, 0], cv=KFold(4), param_grid=grid)
     unscaled = cross_validate(PLSRegression(scale=False), X, Y[:, 0], cv=KFold(4))
     np.testing.assert_allclose(both.rmse, [expected.rmse[0], unscaled.rmse[0]], rtol=1e-8)
     assert both.settings == [{"standardscaler__with_std": True}, {"standardscaler__with_std": False}]
@@ -208,7 +211,7 @@ def test_pipelines_that_are_refused():
     with pytest.raises(TypeError, match=r"X is of type function\. A Pipeline is fitted to chosen rows"):
         cross_validate(pipeline, lambda: iter([X]), Y)
     with pytest.raises(ValueError, match=r"options other than plsregression__n_components"):
-        cross_validate(pipeline, X, Y, parameters={"plsregression__n_components": [1, 2]})
+        cross_validate(pipeline, X, Y, param_grid={"plsregression__n_components": [1, 2]})
     for function in (bootstrap, permutation_test):
         with pytest.raises(TypeError, match=r"\(pipeline\[-1\], pipeline\[:-1\].fit_transform\(X\)\)"):
             function(make_pipeline(StandardScaler(), PCA()), X)
@@ -246,11 +249,11 @@ def test_small_noise_is_seen_by_a_second_look_without_squares():
     fine = (X[:, :1] - 50.0) * np.ones(4) + 1e-5 * random.standard_normal((N, 4))
     found = cross_validate(PCA(), fine, n_components=[1, 2])
     assert found.n_passes == 2
-    expected = slow(PCA(solver="triangle"), fine, None, KFold(5).split(fine), [1, 2])
+    expected = slow(PCA(solver="triangle"), fine, None, SHUFFLED.split(fine), [1, 2])
     np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
     y = fine @ np.ones(4) + 1e-5 * random.standard_normal(N)
     found = cross_validate(PLSRegression(scale=False), fine, y, n_components=[1, 2])
-    expected = slow(PLSRegression(scale=False, solver="triangle"), fine, y, KFold(5).split(fine), [1, 2])
+    expected = slow(PLSRegression(scale=False, solver="triangle"), fine, y, SHUFFLED.split(fine), [1, 2])
     assert found.n_passes == 2
     np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
 
@@ -286,7 +289,7 @@ def test_rows_with_missing_entries_are_fitted_anew():
     incomplete = with_missing(X, 0.05)
     found = cross_validate(PPCA(), incomplete, cv=3, n_components=[1, 2])
     assert found.n_passes == 3
-    expected = slow(PPCA(), incomplete, None, KFold(3).split(incomplete), [1, 2])
+    expected = slow(PPCA(), incomplete, None, KFold(3, shuffle=True, random_state=0).split(incomplete), [1, 2])
     np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-6)
     with pytest.raises(ValueError, match="NaN"):
         cross_validate(PCA(), incomplete)
@@ -307,9 +310,9 @@ def test_tables_too_wide_for_summaries_are_fitted_anew(model, memory):
 def test_fewer_rows_than_columns():
     wide = random.standard_normal((25, 2)) @ random.standard_normal((2, 60)) + 0.3 * random.standard_normal((25, 60))
     y = wide[:, :3].sum(axis=1)
-    for model in (PCA(), PPCA(standardize=True)):
+    for model in (PCA(), PPCA(scale=True)):
         found = cross_validate(model, wide, n_components=range(1, 6))
-        expected = slow(model, wide, None, KFold(5).split(wide), range(1, 6))
+        expected = slow(model, wide, None, SHUFFLED.split(wide), range(1, 6))
         np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
     found = cross_validate(PLSRegression(), wide, y, cv=LeaveOneOut(), n_components=range(1, 5))
     expected = slow(PLSRegression(), wide, y, LeaveOneOut().split(wide), range(1, 5))
@@ -329,7 +332,7 @@ def test_rows_without_noise_have_all_their_density_in_a_subspace():
 def test_rows_that_leave_the_subspace_of_the_others_have_no_density():
     rows = np.zeros((20, 5))
     rows[:10, 0], rows[10:, 1] = np.arange(10.0), np.arange(10.0)
-    found = cross_validate(PCA(), rows, cv=2, n_components=[1])
+    found = cross_validate(PCA(), rows, cv=KFold(2), n_components=[1])
     assert np.all(np.isneginf(found.mean))
     assert "no model has a finite mean" in str(found)
     assert "no finite mean" in repr(found)
@@ -337,14 +340,14 @@ def test_rows_that_leave_the_subspace_of_the_others_have_no_density():
         _ = found.best
 
 
-@pytest.mark.parametrize("name", ["PCA", "PPCA", "PPCA em", "PPCA standardize", "FactorAnalysis"])
+@pytest.mark.parametrize("name", ["PCA", "PPCA", "PPCA em", "PPCA scale", "FactorAnalysis"])
 def test_no_components_is_a_model_too(name):
     """Columns that have nothing in common: of one variance for principal components, of their own for factors."""
     model = MODELS[name]
     found = cross_validate(model, X, n_components=[0, 1])
-    for (train, test), score in zip(KFold(5).split(X), found.per_split[:, 0, 0], strict=True):
+    for (train, test), score in zip(SHUFFLED.split(X), found.per_split[:, 0, 0], strict=True):
         variances = X[train].var(axis=0, ddof=getattr(model, "ddof", 0))
-        if not isinstance(model, FactorAnalysis) and not model.standardize:
+        if not isinstance(model, FactorAnalysis) and not model.scale:
             variances = np.full(P, variances.mean())
         Z = X[test] - X[train].mean(axis=0)
         expected = -0.5 * np.mean(np.sum(Z**2 / variances + np.log(2 * np.pi * variances), axis=1))
@@ -378,7 +381,7 @@ def test_labels_of_other_kinds():
 
 def test_parameters_are_tried_in_the_same_reading():
     grid = {"regularization": [0.0, 0.2, 0.9], "scale": [True, False]}
-    result = cross_validate(CCA(), X, Y, parameters=grid)
+    result = cross_validate(CCA(), X, Y, param_grid=grid)
     assert result.n_passes == 1
     assert result.per_split.shape == (5, 6, 2)
     for i, setting in enumerate(result.settings):
@@ -413,7 +416,7 @@ def test_shares_of_the_variance_that_are_predicted(counts, summaries, memory):
     assert result.plan.solver.name == ("summaries" if summaries else "refit")
     assert list(result.n_components) == list(counts)
     errors, spread = (np.zeros((4, 2)), np.zeros(2))
-    for train, test in KFold(5).split(X):
+    for train, test in SHUFFLED.split(X):
         model = PLSRegression(3).fit(X[train], Y[train])
         errors += [((Y[test] - model.predict(X[test], n_components=k)) ** 2).sum(axis=0) for k in range(4)]
         spread += ((Y[test] - Y[train].mean(axis=0)) ** 2).sum(axis=0)
@@ -431,7 +434,7 @@ def test_a_response_that_does_not_vary_has_no_variance_to_predict():
 
 def test_settings_may_be_anything():
     scales = [(True, False), (False, False)]
-    table = cross_validate(PLSRegression(), X, Y, n_components=[1], parameters={"scale": scales}).table()
+    table = cross_validate(PLSRegression(), X, Y, n_components=[1], param_grid={"scale": scales}).table()
     assert list(table["scale"]) == [str(scale) for scale in scales]
     assert table.to_polars()["scale"].to_list() == [str(scale) for scale in scales]
 
@@ -446,7 +449,7 @@ def test_the_choices_are_marked():
 def _fold_means(Y):
     """Of each row, the mean of the rows of the other folds."""
     out = np.empty_like(Y)
-    for train, test in KFold(5).split(Y):
+    for train, test in SHUFFLED.split(Y):
         out[test] = Y[train].mean(axis=0)
     return out
 
@@ -499,11 +502,11 @@ def test_one_sigma_needs_one_response():
 
 
 def test_the_estimator_is_left_alone_and_nothing_warns():
-    model = PLSRegression(3)
+    model = PLSRegression(scale=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cross_validate(model, np.column_stack([X, X[:, 0]]), Y, n_components=range(1, 9))
-    assert vars(model) == vars(PLSRegression(3))
+    assert vars(model) == vars(PLSRegression(scale=False))
 
 
 def test_labels_and_groups():
@@ -538,8 +541,8 @@ def test_labels_and_groups():
         ({"cv": np.arange(N) % 3, "groups": GROUPS}, "groups would be ignored"),
         ({"cv": b"abc"}, "must be a number of folds"),
         ({"cv": {"a": 1}}, "must be a number of folds"),
-        ({"parameters": {"n_components": [1, 2]}}, "have their own argument"),
-        ({"parameters": [{"standardize": [True]}]}, "must be a dict"),
+        ({"param_grid": {"n_components": [1, 2]}}, "have their own argument"),
+        ({"param_grid": [{"scale": [True]}]}, "must be a dict"),
         ({"n_components": [1.5]}, "whole numbers"),
         ({"n_components": []}, "whole numbers"),
         ({"n_components": "cv"}, "whole numbers"),
@@ -548,7 +551,7 @@ def test_labels_and_groups():
             {"cv": np.repeat([0, 1, 2], [48, 48, 24]), "sample_weight": np.repeat([1.0, 0.0], [96, 24])},
             "no row of positive weight to leave out",
         ),
-        ({"parameters": {"regularisation": [1]}}, "regularisation"),
+        ({"param_grid": {"regularisation": [1]}}, "regularisation"),
     ],
 )
 def test_bad_input_is_refused(options, message):
@@ -587,9 +590,9 @@ def test_sparse_tables():
 
 def test_printing():
     text = str(cross_validate(PLSRegression(), X, Y, n_components=[1, 2, 3]))
-    assert "mean squared error of rows left out, 5 splits of 120 rows" in text
+    assert "mean squared error of rows left out, 5 folds of 120 shuffled rows" in text
     assert text.count("best") == 2 and "RMSEP" in text and "R2" in text
-    result = cross_validate(CCA(), X, Y, parameters={"regularization": [0.0, 0.5]})
+    result = cross_validate(CCA(), X, Y, param_grid={"regularization": [0.0, 0.5]})
     assert "best: regularization=" in str(result)
     assert "CrossValidation(CCA, best n_components=" in repr(result)
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -618,7 +621,7 @@ def test_responses_in_blocks_of_different_lengths(form):
     blocks = [form(Y[:50]), form(Y[50:51]), form(Y[51:])]
     whole = np.concatenate([block.toarray() if sparse.issparse(block) else block for block in blocks])
     found = cross_validate(PLSRegression(), [X[:70], X[70:]], blocks, n_components=[1, 2])
-    expected = slow(PLSRegression(), X, whole, KFold(5).split(X), [1, 2])
+    expected = slow(PLSRegression(), X, whole, SHUFFLED.split(X), [1, 2])
     np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
 
 
@@ -633,3 +636,77 @@ def test_classes_in_blocks():
     found = cross_validate(PLSRegression(), [X[:70], X[70:]], blocks, cv=splitter, n_components=[1, 2])
     expected = slow(PLSRegression(), X, classes, splitter.split(X, classes), [1, 2])
     np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
+
+
+# ---- Which folds, and which numbers of components
+
+
+@pytest.mark.parametrize(
+    ("options", "folds"),
+    [
+        ({}, "5 folds of 120 shuffled rows"),
+        ({"cv": 3, "groups": np.arange(N) // 10}, "3 folds of 120 rows, of whole groups"),
+        ({"cv": None, "groups": np.arange(N) // 30}, "4 folds of 120 rows, one for each group"),
+        ({"cv": np.arange(N) % 6}, "6 folds of 120 rows, by labels"),
+        ({"cv": RepeatedKFold(n_splits=4, n_repeats=3)}, "12 splits of 120 rows by RepeatedKFold"),
+        ({"cv": [(np.arange(60), np.arange(60, N))]}, "1 split of 120 rows"),
+    ],
+    ids=str,
+)
+def test_the_result_says_which_folds(options, folds):
+    result = cross_validate(PCA(), X, n_components=[1, 2], **options)
+    assert result.folds == folds
+    assert str(result).splitlines()[0] == f"PCA: log-likelihood of rows left out, {folds}"
+
+
+@pytest.mark.parametrize("model", [PCA("cv", ddof=0), PPCA("cv"), FactorAnalysis("cv")], ids=str)
+def test_a_number_of_folds_means_the_same_in_rules(model):
+    """Rows are sorted, so that consecutive rows would give other folds."""
+    rows = X[np.argsort(X[:, 0])]
+    chosen = model.fit(rows).choice_.cross_validation
+    for cv in (5, SHUFFLED):
+        bare = clone(model).set_params(n_components=None)
+        found = cross_validate(bare, rows, cv=cv, n_components=chosen.n_components)
+        np.testing.assert_allclose(found.mean, chosen.mean, rtol=1e-8)
+    assert chosen.folds == "5 folds of 120 shuffled rows"
+    if isinstance(model, PPCA):
+        by_rule = choose_n_components(rows, "cv")["cv"].cross_validation
+        np.testing.assert_allclose(by_rule.mean[0, :4], chosen.mean[0, :4], rtol=1e-8)
+
+
+def test_a_number_of_components_of_the_estimator_is_used_or_refused():
+    found = cross_validate(PLSRegression(3), X, Y)
+    assert found.n_components.tolist() == [3]
+    np.testing.assert_allclose(found.mean, cross_validate(PLSRegression(), X, Y, n_components=[3]).mean)
+    assert cross_validate(make_pipeline(PLSRegression(3)), X, Y).n_components.tolist() == [3]
+    assert len(cross_validate(PLSRegression(), X, Y).n_components) > 3
+    with pytest.raises(ValueError, match=r"both say what to try; leave one of them out"):
+        cross_validate(PLSRegression(3), X, Y, n_components=[1, 2])
+    for model in (PCA("cv"), PCA(0.9), PCA("kaiser")):
+        with pytest.raises(ValueError, match="would choose a number in each fit"):
+            cross_validate(model, X)
+
+
+def test_repetitions_do_not_shrink_the_standard_error():
+    """It is that of one repetition, with the variance between folds averaged over the repetitions."""
+    k, repetitions = 5, 20
+    folds = RepeatedKFold(n_splits=k, n_repeats=repetitions, random_state=0)
+    result = cross_validate(PLSRegression(), X, Y[:, 0], cv=folds, n_components=[1, 2, 3])
+    assert result.repeats == repetitions
+    each = result.per_split[:, 0].reshape(repetitions, k, 3)
+    within = np.sqrt((each.var(axis=1, ddof=1) / k).mean(axis=0))
+    # The means of the repetitions differ little, so that both variances are nearly the same.
+    np.testing.assert_allclose(result.standard_error[0], within, rtol=0.12)
+    expected = each.reshape(-1, 3).std(axis=0, ddof=1) / np.sqrt(k)
+    np.testing.assert_allclose(result.standard_error[0], expected, rtol=1e-12)
+    assert cross_validate(PCA(), X, n_components=[1]).repeats == 1.0
+
+
+@pytest.mark.parametrize("model", [PPCA(), PCA()], ids=str)
+def test_constant_columns_are_left_out(model):
+    """With one, the noise of K = P components would vanish, and their likelihood be infinite."""
+    flat = np.column_stack([X, np.full(N, 3.0)])
+    counts = range(1, P + 1)
+    found = cross_validate(model, flat, n_components=counts)
+    np.testing.assert_allclose(found.mean, cross_validate(model, X, n_components=counts).mean, rtol=1e-10)
+    assert found.best == cross_validate(model, X, n_components=counts).best < P

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 
-from lowdim import Moments, summarize
+from lowdim.reading import summarize
 from lowdim.selection.folds import folds_of, split_summaries
-from lowdim.summaries import Labelled
+from lowdim.summaries import Labelled, Moments
 
 N = 37
 random = np.random.default_rng(0)
@@ -83,10 +83,11 @@ def test_parts_are_the_rows_of_each_label_however_they_are_cut(labels, cuts, wei
 
 def test_all_but_one_is_a_merge_of_the_others():
     """Before and after, never a subtraction: a mean of 1e6 costs no digits."""
+    shuffled = KFold(5, shuffle=True, random_state=0)
     folds = folds_of(5, N)
     parts = summarize(np.column_stack([X, folds.labels]), Labelled(Moments(3), folds.counts)).parts
     before = [part.scatter.copy() for part in parts[0]]
-    for (train, test), (kept, left) in zip(split_summaries(parts, folds), KFold(5).split(X), strict=True):
+    for (train, test), (kept, left) in zip(split_summaries(parts, folds), shuffled.split(X), strict=True):
         np.testing.assert_allclose(train.scatter, summarize(X[kept], Moments).scatter, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(test.scatter, summarize(X[left], Moments).scatter, rtol=1e-9, atol=1e-9)
         assert train.n_rows == len(kept)

@@ -9,10 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lowdim
-from lowdim import KernelPCA, choose_width
+from lowdim import KernelPCA
 from lowdim.errors import HoldsRowsWarning
-from lowdim.kernels import Gaussian, Laplacian, Linear, Matern
-from lowdim.selection import WidthChoice
+from lowdim.kernels import Gaussian, Laplacian, Linear, Matern, as_kernel
+from lowdim.selection import WidthChoice, choose_width
 from lowdim.summaries import Sample
 
 CIRCLES, CIRCLE = make_circles(200, factor=0.3, noise=0.05, random_state=7)
@@ -60,12 +60,12 @@ def test_digits():
 
 def test_the_factors_of_the_criterion_are_what_they_are_called():
     """They are computed again with KernelPCA, fold by fold."""
-    sample = lowdim.summarize(CIRCLES, Sample(2, 400, seed=0))
+    sample = lowdim.reading.summarize(CIRCLES, Sample(2, 400, seed=0))
     X = sample.rows
-    choice = choose_width(CIRCLES, 2, kernel=Gaussian(sigma=0.5), factors=(1.0,), n_draws=2)
+    choice = choose_width(CIRCLES, 2, kernel=Gaussian(gamma=2.0), factors=(1.0,), n_resamples=2)
     random = np.random.default_rng(0)
     folds = random.permutation(np.arange(len(X)) % 5)
-    kernel = Gaussian(sigma=0.5)
+    kernel = Gaussian(gamma=2.0)
     explained = total = inside = all_inside = grouped = 0.0
     for fold in range(5):
         train, test = X[folds != fold], X[folds == fold]
@@ -91,7 +91,7 @@ def test_noise_is_said_to_have_no_structure():
     X = np.random.default_rng(5).standard_normal((150, 3))
     choice = choose_width(X, 2, factors=(1.0, 0.5))
     assert abs(choice.held_out - choice.chance).max() < 0.05
-    flat = WidthChoice((Gaussian(sigma=1.0),), *(np.array([v]) for v in (0.4, 0.3, 0.31, 0.6)), 2, 150)
+    flat = WidthChoice((Gaussian(gamma=0.5),), *(np.array([v]) for v in (0.4, 0.3, 0.31, 0.6)), 2, 150)
     assert "no structure was found" in str(flat)
 
 
@@ -102,12 +102,12 @@ def test_the_table(of_circles):
     assert list(table["best"]).count("*") == 1
     assert "Widths for 2 components, from 200 rows" in str(of_circles)
     assert of_circles.to_pandas().shape == (11, 6)
-    assert repr(of_circles).startswith("WidthChoice(Gaussian(sigma=")
+    assert repr(of_circles).startswith("WidthChoice(Gaussian(gamma=")
 
 
 def test_weights_are_repetitions():
     weights = np.random.default_rng(0).integers(0, 3, len(CIRCLES)).astype(float)
-    options = {"factors": (1.0, 0.35), "n_draws": 1}
+    options = {"factors": (1.0, 0.35), "n_resamples": 1}
     a = choose_width(CIRCLES, 2, sample_weight=weights, **options)
     b = choose_width(np.repeat(CIRCLES, weights.astype(int), axis=0), 2, **options)
     np.testing.assert_allclose(a.score, b.score, rtol=1e-8)
@@ -115,46 +115,54 @@ def test_weights_are_repetitions():
 
 @pytest.mark.parametrize("kernel", ["laplacian", "matern", 2.0 * Gaussian(), Matern(nu=2.5) * Laplacian()], ids=str)
 def test_other_kernels_with_a_width(kernel):
-    choice = choose_width(CIRCLES, 2, kernel=kernel, factors=(0.5, 1.0), n_draws=1)
+    choice = choose_width(CIRCLES, 2, kernel=kernel, factors=(0.5, 1.0), n_resamples=1)
     wide, narrow = choice.kernels
     K, k = wide(CIRCLES[:20]), narrow(CIRCLES[:20])
     assert np.all(k - 1e-12 <= K)
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(gamma=0.3), Laplacian(gamma=0.3), Matern(length=2.0)], ids=str)
+@pytest.mark.parametrize("kernel", [Gaussian(gamma=0.3), Laplacian(gamma=0.3), Matern(length_scale=2.0)], ids=str)
 def test_a_widened_kernel_is_the_kernel_of_shrunken_rows(kernel):
     np.testing.assert_allclose(kernel.widened(3.0)(CIRCLES[:9]), kernel(CIRCLES[:9] / 3.0), rtol=1e-12)
 
 
 def test_search_in_the_model(of_circles):
-    model = KernelPCA(2, kernel="rbf", sigma="search").fit(CIRCLES)
+    model = KernelPCA(2, kernel="rbf", gamma="search").fit(CIRCLES)
     assert model.kernel_ == of_circles.kernel
     assert model.width_choice_.best == of_circles.best
     by_hand = KernelPCA(2, kernel=of_circles.kernel).fit(CIRCLES)
     np.testing.assert_allclose(model.transform(CIRCLES), by_hand.transform(CIRCLES), rtol=1e-10)
     assert model.plan_.passes == by_hand.plan_.passes + 1
-    assert not hasattr(model.set_params(sigma=None).fit(CIRCLES), "width_choice_")
+    assert not hasattr(model.set_params(gamma=None).fit(CIRCLES), "width_choice_")
 
 
 def test_searched_models_can_be_saved(tmp_path, of_circles):
-    model = KernelPCA(2, kernel="rbf", sigma="search").fit(CIRCLES)
+    model = KernelPCA(2, kernel="rbf", gamma="search").fit(CIRCLES)
     with pytest.warns(HoldsRowsWarning):
         lowdim.save(model, tmp_path / "model")
     loaded = lowdim.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.width_choice_.score, of_circles.score)
 
 
-def test_sigma_beside_gamma():
-    a = KernelPCA(2, kernel="rbf", sigma=0.5).fit(CIRCLES)
-    b = KernelPCA(2, kernel="gaussian", gamma=2.0).fit(CIRCLES)
-    assert a.gamma_ == pytest.approx(2.0)
-    np.testing.assert_allclose(a.transform(CIRCLES), b.transform(CIRCLES), rtol=1e-9, atol=1e-12)
-    with pytest.raises(ValueError, match="both set the width"):
-        KernelPCA(2, kernel="rbf", sigma=0.5, gamma=2.0).fit(CIRCLES)
-    with pytest.raises(ValueError, match="kernel='linear' has no sigma"):
-        KernelPCA(2, sigma=0.5).fit(CIRCLES)
-    pair = lowdim.KernelCCA(1, kernel="rbf", sigma=(0.5, 1.0), regularization=0.1).fit(CIRCLES, CIRCLES)
-    assert (pair.x_kernel_, pair.y_kernel_) == (Gaussian(sigma=0.5), Gaussian(sigma=1.0))
+def test_a_pair_of_widths():
+    pair = lowdim.KernelCCA(1, kernel="rbf", gamma=(2.0, 0.5), regularization=0.1).fit(CIRCLES, CIRCLES)
+    assert (pair.x_kernel_, pair.y_kernel_) == (Gaussian(2.0), Gaussian(0.5))
+
+
+def test_sigma_is_an_error_that_gives_gamma():
+    """As for `length`, which is that of scikit-learn's Matern kernel."""
+    message = r"no argument 'sigma': it is called 'gamma' now, which is 1 / \(2 sigma\^2\)"
+    calls = [
+        lambda: Gaussian(sigma=2.0),
+        lambda: KernelPCA(2, sigma=2.0),
+        lambda: lowdim.KernelCCA(2, sigma=2.0),
+        lambda: as_kernel("rbf", sigma=2.0),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=message):
+            call()
+    with pytest.raises(TypeError, match="no argument 'length': it is called 'length_scale' now"):
+        Matern(length=2.0)
 
 
 @pytest.mark.parametrize(
@@ -163,24 +171,23 @@ def test_sigma_beside_gamma():
         ({"kernel": "linear"}, TypeError, "has no width"),
         ({"kernel": Gaussian() + Linear()}, TypeError, "has no width"),
         ({"kernel": "precomputed"}, ValueError, "precomputed"),
-        ({"gamma": 1.0}, ValueError, "both set the width"),
         ({"n_components": None}, ValueError, "number of components"),
         ({"n_components": 0.9}, ValueError, "number of components"),
-        ({"sigma": "median"}, ValueError, "sigma=.median."),
+        ({"gamma": "median"}, ValueError, "gamma=.median."),
     ],
     ids=str,
 )
 def test_refusals_of_the_model(options, error, match):
     X = CIRCLES @ CIRCLES.T if options.get("kernel") == "precomputed" else CIRCLES
     with pytest.raises(error, match=match):
-        KernelPCA(**{"n_components": 2, "kernel": "rbf", "sigma": "search"} | options).fit(X)
+        KernelPCA(**{"n_components": 2, "kernel": "rbf", "gamma": "search"} | options).fit(X)
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
     [
         ({"n_components": 0}, "n_components=0"),
-        ({"n_draws": 0}, "n_draws=0"),
+        ({"n_resamples": 0}, "n_resamples=0"),
         ({"max_rows": 2.5}, "max_rows=2.5"),
         ({"factors": ()}, "factors="),
         ({"factors": (1.0, -1.0)}, "factors="),
@@ -195,6 +202,6 @@ def test_refusals(options, match):
 
 def test_rows_that_can_be_read_only_once():
     blocks = [CIRCLES[:100], CIRCLES[100:]]
-    assert choose_width(iter(blocks), 2, factors=(1.0,), n_draws=1).n_rows == 200
-    model = KernelPCA(2, kernel="rbf", sigma="search").fit(iter(blocks))
-    assert model.kernel_ == KernelPCA(2, kernel="rbf", sigma="search").fit(CIRCLES).kernel_
+    assert choose_width(iter(blocks), 2, factors=(1.0,), n_resamples=1).n_rows == 200
+    model = KernelPCA(2, kernel="rbf", gamma="search").fit(iter(blocks))
+    assert model.kernel_ == KernelPCA(2, kernel="rbf", gamma="search").fit(CIRCLES).kernel_

@@ -12,14 +12,14 @@ from recorder import passes_of
 DRAWS = 150
 
 
-def whole_tables(n, variances, standardize, k, draws=DRAWS):
+def whole_tables(n, variances, scale, k, draws=DRAWS):
     """The leading eigenvalues of scatter (or correlation) matrices of simulated rows, by the definition."""
     rng = np.random.default_rng(1)
     found = []
     for _ in range(draws):
         X = rng.standard_normal((n, len(variances))) * np.sqrt(variances)
         Z = X - X.mean(axis=0)
-        if standardize:
+        if scale:
             Z /= np.linalg.norm(Z, axis=0)
         found.append(np.linalg.svd(Z, compute_uv=False)[:k] ** 2)
     return np.array(found)
@@ -86,11 +86,11 @@ def structured(n=120, p=500, k=3):
     return rng.standard_normal((n, k)) @ rng.standard_normal((k, p)) + 2.0 * rng.standard_normal((n, p))
 
 
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("quantile", [0.95, "mean"])
-def test_parallel_analysis_of_large_tables_agrees_with_that_of_small_ones(standardize, quantile, monkeypatch):
+def test_parallel_analysis_of_large_tables_agrees_with_that_of_small_ones(scale, quantile, monkeypatch):
     X = structured()
-    options = {"rules": "parallel", "standardize": standardize, "quantile": quantile, "n_draws": 60}
+    options = {"rules": "parallel", "scale": scale, "quantile": quantile, "n_resamples": 60}
     whole = choose_n_components(X, **options)["parallel"]
     monkeypatch.setattr(noise_spectrum, "_WHOLE_UP_TO", 0.0)
     quick = choose_n_components(X, **options)["parallel"]
@@ -107,22 +107,22 @@ def test_many_components_are_counted_to_the_end(monkeypatch):
     monkeypatch.setattr(noise_spectrum, "_WHOLE_UP_TO", 0.0)
     values = np.concatenate([np.full(30, 1e3), np.full(29, 1e-3)])
     e = Eigenvalues(values, 60.0, 200, 1, values.sum(), np.ones(200), None, False, np.ones(200, dtype=bool))
-    k, curve = RULES["parallel"].function(e, n_draws=20)
+    k, curve = RULES["parallel"].function(e, n_resamples=20)
     assert k == 30 and len(curve) > 30
 
 
 # ---- Eigenvalues of inner products
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_rules_of_a_wide_table_take_the_eigenvalues_of_the_covariance(standardize):
+@pytest.mark.parametrize("scale", [False, True])
+def test_rules_of_a_wide_table_take_the_eigenvalues_of_the_covariance(scale):
     X = structured(30, 1500)
     X[:, 4] = 3.0
     weights = np.where(np.arange(30) == 5, 0.0, 1.0 + np.arange(30) % 2)
-    e = choose_n_components(X, "kaiser", standardize=standardize, sample_weight=weights).eigenvalues
+    e = choose_n_components(X, "kaiser", scale=scale, sample_weight=weights).eigenvalues
     R = np.repeat(X, weights.astype(int), axis=0)
     Z = R - R.mean(axis=0)
-    if standardize:
+    if scale:
         Z = Z / np.where(Z.std(axis=0) > 0, Z.std(axis=0, ddof=1), 1.0)
     exact = np.linalg.svd(Z, compute_uv=False) ** 2 / (len(R) - 1)
     distinct = np.count_nonzero(weights) - 1

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lowdim import pool
-from lowdim.selection import Pooled
+from lowdim.selection import Pooled, pool
 
 RNG = np.random.default_rng(0)
 Q = RNG.standard_normal((7, 3)) * [1.0, 0.1, 5.0] + [2.0, 0.0, -30.0]
@@ -17,7 +16,7 @@ U = RNG.uniform(0.5, 2.0, (7, 3))
 
 @pytest.mark.parametrize("dof", [None, 12.0])
 def test_rubins_rules(dof):
-    found = pool(Q, U, complete_dof=dof, level=0.9)
+    found = pool(Q, U, complete_dof=dof, confidence_level=0.9)
     m = 7
     for j in range(3):
         q = sum(Q[i, j] for i in range(m)) / m
@@ -92,7 +91,7 @@ def test_labels_of_pandas_are_the_names_and_must_agree():
         ((Q, -U), {}, "variances finite and not negative"),
         ((Q * np.nan, U), {}, "estimates must be finite"),
         ((Q, U), {"complete_dof": 0}, "complete_dof=0 must be positive"),
-        ((Q, U), {"level": 2}, "level=2 must lie strictly between 0 and 1"),
+        ((Q, U), {"confidence_level": 2}, "confidence_level=2 must lie strictly between 0 and 1"),
         ((Q, U), {"names": ["a"]}, "names has 1 entries, and there are 3 estimates"),
     ],
 )

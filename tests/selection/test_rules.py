@@ -9,10 +9,12 @@ from scipy import special
 from sklearn import decomposition
 from sklearn.datasets import load_iris, load_wine
 
-from lowdim import PPCA, Moments, Triangle, summarize
+from lowdim import PPCA
 from lowdim.errors import NoVariance
+from lowdim.reading import summarize
 from lowdim.selection import ALIASES, RULES, Eigenvalues, Unavailable, rule_of
 from lowdim.solvers import SOLVERS, Request
+from lowdim.summaries import Moments, Triangle
 from oracles import exact_spectrum, gaussian_log_density, long_spectrum, ppca_covariance
 
 #: All rules of eigenvalues.
@@ -22,18 +24,18 @@ from selection.tables_drawn import DIGITS, NAMES, TALL, UNITS, WIDE, ask, each_r
 
 
 @pytest.mark.parametrize("summary", [Moments, Triangle])
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("ddof", [0, 1])
-def test_eigenvalues_of_a_summary(summary, standardize, ddof):
+def test_eigenvalues_of_a_summary(summary, scale, ddof):
     X = TALL * UNITS + 100
-    e = eigenvalues(X, standardize, ddof, summary)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=ddof) if standardize else X
+    e = eigenvalues(X, scale, ddof, summary)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=ddof) if scale else X
     truth = long_spectrum(Z, ddof)
-    np.testing.assert_allclose(e.values, truth.values, rtol=1e-9 if standardize else 1e-4, atol=1e-13 * truth.values[0])
+    np.testing.assert_allclose(e.values, truth.values, rtol=1e-9 if scale else 1e-4, atol=1e-13 * truth.values[0])
     np.testing.assert_allclose(e.matrix, truth.covariance, rtol=1e-9, atol=1e-12 * truth.values[0])
     np.testing.assert_allclose(e.variances, np.diag(truth.covariance), rtol=1e-11)
     assert e.total == pytest.approx(np.trace(truth.covariance), rel=1e-12)
-    assert (e.n, e.p, e.ddof, e.standardize, e.n_varying) == (120, 9, ddof, standardize, 9)
+    assert (e.n, e.p, e.ddof, e.scale, e.n_varying) == (120, 9, ddof, scale, 9)
 
 
 def test_a_triangle_keeps_small_eigenvalues():
@@ -42,10 +44,10 @@ def test_a_triangle_keeps_small_eigenvalues():
     np.testing.assert_allclose(e.values, exact_spectrum(X).values, rtol=1e-4)
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_a_spectrum_gives_the_same_eigenvalues(standardize):
-    spectrum = SOLVERS["triangle"]().solve_summary(summarize(WIDE, Triangle), Request(standardize=standardize))
-    e, f = Eigenvalues.from_spectrum(spectrum, 40), eigenvalues(WIDE, standardize)
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_spectrum_gives_the_same_eigenvalues(scale):
+    spectrum = SOLVERS["triangle"]().solve_summary(summarize(WIDE, Triangle), Request(scale=scale))
+    e, f = Eigenvalues.from_spectrum(spectrum, 40), eigenvalues(WIDE, scale)
     np.testing.assert_allclose(e.values, f.values, rtol=1e-10)
     assert e.matrix is None and len(e.values) == 13 and e.total == pytest.approx(f.total)
     for name in set(NAMES) - {"parallel", "map"}:
@@ -74,9 +76,9 @@ def test_constant_columns_are_left_at_zero():
     np.testing.assert_allclose(e.values[:9], without.values, rtol=1e-12)
     assert len(e.values) == 9 and e.total == 9 and e.n_varying == 9 and e.p == 11
     np.testing.assert_array_equal(e.variances, [1] * 9 + [0] * 2)
-    for standardize in (False, True):
+    for scale in (False, True):
         for summary in (Moments, Triangle):
-            e, without = (eigenvalues(Z, standardize, summary=summary) for Z in (X, TALL))
+            e, without = (eigenvalues(Z, scale, summary=summary) for Z in (X, TALL))
             for name in NAMES:
                 k, curve = ask(name, e)
                 assert k == ask(name, without)[0]
@@ -260,11 +262,11 @@ def test_rows_without_noise_have_as_many_components_as_dimensions(name):
 
 @each_rule
 @pytest.mark.parametrize("X", [TALL, WIDE], ids=["tall", "wide"])
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("unit", [1e-150, 1e-100, 1e100, 1e150])
-def test_units_do_not_matter(name, X, standardize, unit):
-    k, curve = ask(name, eigenvalues(X, standardize))
-    far, other = ask(name, eigenvalues(X * unit, standardize))
+def test_units_do_not_matter(name, X, scale, unit):
+    k, curve = ask(name, eigenvalues(X, scale))
+    far, other = ask(name, eigenvalues(X * unit, scale))
     assert far == k and np.all(np.isfinite(other)) and len(other) == len(curve)
 
 
@@ -307,11 +309,11 @@ DEGENERATE = {
 
 
 @each_rule
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("summary", [Moments, Triangle])
 @pytest.mark.parametrize("X", DEGENERATE.values(), ids=DEGENERATE.keys())
-def test_degenerate_rows(X, summary, standardize, name):
-    e = eigenvalues(X, standardize, summary=summary)
+def test_degenerate_rows(X, summary, scale, name):
+    e = eigenvalues(X, scale, summary=summary)
     m = min(len(X) - 1, e.n_varying)
     try:
         k, curve = ask(name, e)

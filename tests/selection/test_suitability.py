@@ -7,8 +7,10 @@ from scipy import sparse, stats
 from sklearn.datasets import load_wine
 
 from inputs import with_missing
-from lowdim import Moments, Triangle, factor_suitability, summarize
+from lowdim import factor_suitability
 from lowdim.errors import UndeterminedCovariance
+from lowdim.reading import summarize
+from lowdim.summaries import Moments, Triangle
 from oracles import gaussian_with_missing, observed_loglike
 
 X = load_wine().data[:, :6]

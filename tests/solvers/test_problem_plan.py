@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from inputs import INPUTS
-from lowdim import PCA, open_source, plan
+from lowdim import PCA, plan
 from lowdim.solvers import SOLVERS, Krylov, Plan
+from lowdim.sources import open_source
 
 STREAM_ONCE = open_source(iter([np.zeros((3, 2))])).traits
 STREAM = open_source([np.zeros((3, 2))]).traits
@@ -131,11 +132,12 @@ def test_other_things_are_refused(thing):
 
 
 def test_words_of_scikit_learn():
-    assert PCA(svd_solver="full").plan(np.eye(3)).solver.name == "triangle"
+    with pytest.raises(ValueError, match=r"'krylov'\. What scikit-learn calls 'full' is solver='triangle'\."):
+        PCA(solver="full").plan(np.eye(3))
     with pytest.raises(
-        ValueError, match=r"svd_solver='lobpcg' is not one of 'auto', 'full', .*Options of a solver go into"
+        TypeError, match=r"no argument 'svd_solver'.*write solver='triangle' for 'full'.*lowdim.sklearn"
     ):
-        PCA(svd_solver="lobpcg").plan(np.eye(3))
+        PCA(svd_solver="full")
 
 
 # ---- What cannot be

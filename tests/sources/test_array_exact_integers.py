@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 import zarr
 
-from lowdim import open_source
+from lowdim.sources import open_source
 
 
 def in_file(integers, path):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import PCA, PLSRegression, open_source
+from lowdim import PCA, PLSRegression
+from lowdim.sources import open_source
 
 X = np.random.default_rng(0).standard_normal((6, 4))
 

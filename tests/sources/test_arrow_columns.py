@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lowdim import open_source
+from lowdim.sources import open_source
 
 RNG = np.random.default_rng(3)
 

@@ -12,10 +12,12 @@ import pyarrow.parquet
 import pytest
 from threadpoolctl import threadpool_limits
 
-from lowdim import PCA, PPCA, Moments, PLSRegression, cross_validate, open_source, plan, scan, summarize
+from lowdim import PCA, PPCA, PLSRegression, cross_validate, plan, scan
+from lowdim.reading import summarize
 from lowdim.sources import arrow as blocks
 from lowdim.sources import arrow_files as formats
-from lowdim.sources import base
+from lowdim.sources import base, open_source
+from lowdim.summaries import Moments
 
 X = np.random.default_rng(0).standard_normal((500, 4))
 NAMES = ["a", "b.c", "d", "e"]
@@ -203,7 +205,7 @@ def test_parts_of_one_row_group_and_of_arrow_files_are_the_whole(tmp_path):
 @pytest.mark.parametrize("beside", ["nothing", "weights", "labels", "a column"])
 def test_threads_that_read_parts_give_the_sums_of_all_rows(beside, decoded, tmp_path, monkeypatch):
     for name in ("_PARALLEL_BYTES", "_PART_BYTES"):
-        monkeypatch.setattr(sys.modules["lowdim.reading.summarize"], name, 1)
+        monkeypatch.setattr(sys.modules["lowdim.reading.summarizing"], name, 1)
     random = np.random.default_rng(1)
     labels, w = random.integers(0, 3, 500), random.integers(0, 3, 500).astype(float)
     with threadpool_limits(2, user_api="blas"):
@@ -224,7 +226,7 @@ def test_threads_that_read_parts_give_the_sums_of_all_rows(beside, decoded, tmp_
 
 def test_a_bad_entry_in_a_part_is_named(tmp_path, monkeypatch):
     for name in ("_PARALLEL_BYTES", "_PART_BYTES"):
-        monkeypatch.setattr(sys.modules["lowdim.reading.summarize"], name, 1)
+        monkeypatch.setattr(sys.modules["lowdim.reading.summarizing"], name, 1)
     rows = X.copy()
     rows[345, 1] = np.nan
     for k, (i, j) in enumerate(pairwise(CUTS)):

@@ -6,7 +6,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from lowdim import PCA, open_source, scan
+from lowdim import PCA, scan
+from lowdim.sources import open_source
 
 X = np.random.default_rng(0).standard_normal((500, 4))
 TABLE = pa.table({name: X[:, j] for j, name in enumerate("abde")})

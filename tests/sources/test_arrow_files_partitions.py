@@ -10,7 +10,9 @@ import pyarrow.parquet
 import pytest
 
 import lowdim
-from lowdim import PCA, PLSRegression, cross_validate, open_source, scan, summarize
+from lowdim import PCA, PLSRegression, cross_validate, scan
+from lowdim.reading import summarize
+from lowdim.sources import open_source
 from lowdim.summaries import Columns
 
 WRITERS = {

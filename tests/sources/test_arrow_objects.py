@@ -7,7 +7,8 @@ import pyarrow.parquet
 import pytest
 
 from examples import close
-from lowdim import ICA, PCA, PPCA, FeatureMapPCA, PLSRegression, open_source
+from lowdim import ICA, PCA, PPCA, FeatureMapPCA, PLSRegression
+from lowdim.sources import open_source
 
 polars = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")

@@ -8,12 +8,15 @@ import pytest
 from scipy import sparse
 
 from inputs import INPUTS
-from lowdim import PCA, PPCA, Moments, PLSRegression, open_source, summarize
+from lowdim import PCA, PPCA, PLSRegression
+from lowdim.reading import summarize
 from lowdim.reading.rows import Rows
+from lowdim.sources import open_source
 from lowdim.sources.array import ShapedSource
 from lowdim.sources.base import Source, Traits
 from lowdim.sources.beside import BesideSource
 from lowdim.sources.opening import SOURCES, SourceKind
+from lowdim.summaries import Moments
 
 X = np.arange(24.0).reshape(8, 3) ** 1.5
 INCOMPLETE = np.where((np.arange(8)[:, None] == 0) & (np.arange(3) == 1), np.nan, np.round(X))

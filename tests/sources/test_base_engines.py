@@ -9,9 +9,12 @@ from itertools import accumulate, chain, pairwise
 import numpy as np
 import pytest
 
-from lowdim import ICA, PCA, Moments, PLSRegression, open_source, summarize
+from lowdim import ICA, PCA, PLSRegression
 from lowdim.errors import MissingValues
+from lowdim.reading import summarize
+from lowdim.sources import open_source
 from lowdim.sources.base import FAN_IN
+from lowdim.summaries import Moments
 from partitions import COLLECTIONS, ENGINES, SPARK_WARNINGS
 
 pytestmark = SPARK_WARNINGS

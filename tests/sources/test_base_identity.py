@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from inputs import INPUTS, to_numpy
-from lowdim import open_source
+from lowdim.sources import open_source
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((60, 5)))
 each = pytest.mark.parametrize("name", list(INPUTS))

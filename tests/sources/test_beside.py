@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from inputs import INPUTS, blocks
-from lowdim import Moments, open_source, summarize
+from lowdim.reading import summarize
+from lowdim.sources import open_source
 from lowdim.sources.array import ArraySource
 from lowdim.sources.beside import BesideSource, ColumnsSource, aligned
+from lowdim.summaries import Moments
 from recorder import RecordedProgress
 
 RNG = np.random.default_rng(0)

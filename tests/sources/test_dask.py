@@ -20,13 +20,13 @@ from lowdim import (
     FactorAnalysis,
     FeatureMapPCA,
     KernelPCA,
-    Moments,
     PLSRegression,
     Whitening,
-    open_source,
-    summarize,
 )
 from lowdim.inspect import correlations, diagnose
+from lowdim.reading import summarize
+from lowdim.sources import open_source
+from lowdim.summaries import Moments
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 da = pytest.importorskip("dask.array", reason="Dask is not installed")

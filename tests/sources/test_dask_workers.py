@@ -20,13 +20,13 @@ from lowdim import (
     PCA,
     PPCA,
     KernelPCA,
-    Moments,
     PLSRegression,
     choose_n_components,
     cross_validate,
-    summarize,
 )
+from lowdim.reading import summarize
 from lowdim.solvers import EM
+from lowdim.summaries import Moments
 from other_lowdim import with_another_version, without_lowdim
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")

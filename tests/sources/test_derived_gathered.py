@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import open_source
 from lowdim.reading.rows import Rows
+from lowdim.sources import open_source
 from lowdim.sources.base import Traits, fits_easily
 from lowdim.sources.derived import KnownSource, StoredSource, gather, with_known_length
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import PCA, PPCA, PLSRegression, open_source, summarize
+from lowdim import PCA, PPCA, PLSRegression
+from lowdim.reading import summarize
+from lowdim.sources import open_source
 from lowdim.summaries import Columns, Moments
 
 pd = pytest.importorskip("pandas")
@@ -200,3 +202,14 @@ def test_other_categories_are_not_numbers(values):
         open_source(pd.DataFrame({"category": pd.Categorical(values)}))
     with pytest.raises(ValueError, match=r"column 'a' \(number 0\) has dtype Categorical.*, which is not numeric"):
         open_source(pl.DataFrame({"a": ["1", "2"]}, schema={"a": pl.Categorical}))
+
+
+def test_columns_of_one_name_are_named():
+    frame = pd.DataFrame(X, columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match=r"the table has several columns with the name 'a'.*rename them"):
+        PCA(1).fit(frame)
+    with pytest.raises(ValueError, match="block 0 of the stream: the table has several columns"):
+        PCA(1).fit([frame])
+    table = pytest.importorskip("pyarrow").table(list(X.T), names=["a", "a", "a"])
+    with pytest.raises(ValueError, match="the table has several columns with the name 'a'"):
+        open_source(table)

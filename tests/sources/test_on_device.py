@@ -10,9 +10,11 @@ import pytest
 
 import lowdim
 from inputs import blocks, namespace, on_disk, table
-from lowdim import PCA, PPCA, Moments, PLSRegression, on_device, scan, summarize
+from lowdim import PCA, PPCA, PLSRegression, on_device, scan
 from lowdim.features import Polynomial
+from lowdim.reading import summarize
 from lowdim.solvers import EM
+from lowdim.summaries import Moments
 from stored import parquet
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
@@ -227,7 +229,7 @@ def test_selection_and_tables():
     assert {answer.rule: answer.k for answer in here.answers} == {answer.rule: answer.k for answer in there.answers}
     model = PCA(2).fit(to_device(X))
     assert str(model.tables.importance()) == str(PCA(2).fit(X).tables.importance())
-    here, there = (lowdim.bootstrap(PCA(2), rows, n_boot=20, random_state=0) for rows in (X, to_device(X)))
+    here, there = (lowdim.bootstrap(PCA(2), rows, n_resamples=20, random_state=0) for rows in (X, to_device(X)))
     for name, values in here.replicates.items():
         np.testing.assert_allclose(there.replicates[name], values, atol=1e-8)
 

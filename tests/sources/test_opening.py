@@ -8,7 +8,8 @@ import pytest
 import zarr
 
 from inputs import INPUTS
-from lowdim import PLSRegression, open_source
+from lowdim import PLSRegression
+from lowdim.sources import open_source
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((40, 4)))
 each_input = pytest.mark.parametrize("name", list(INPUTS))

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim import Moments, PLSRegression, cross_validate, open_source, summarize
+from lowdim import PLSRegression, cross_validate
+from lowdim.reading import summarize
+from lowdim.sources import open_source
+from lowdim.summaries import Moments
 
 pa = pytest.importorskip("pyarrow")
 pandas = pytest.importorskip("pandas")

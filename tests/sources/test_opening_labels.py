@@ -67,7 +67,7 @@ def test_weights():
         lambda w: PCA(2).fit(FRAME, sample_weight=w),
         lambda w: PCA(2).partial_fit(FRAME, sample_weight=w),
         lambda w: PLSRegression(2).fit(FRAME, TARGETS, sample_weight=w),
-        lambda w: lowdim.summarize(FRAME, lowdim.Moments, weights=w),
+        lambda w: lowdim.reading.summarize(FRAME, lowdim.summaries.Moments, weights=w),
         lambda w: choose_n_components(FRAME, "bic", sample_weight=w),
         lambda w: GCCA(1).fit([FRAME, TARGETS], sample_weight=w),
     ):
@@ -79,15 +79,15 @@ def test_weights():
 def test_folds_and_groups():
     labels = pd.Series(np.arange(len(X)) % 4, index=LABELS)
     model = PLSRegression(1)
-    cross_validate(model, FRAME, TARGETS, cv=labels, n_components=[1])
+    cross_validate(model, FRAME, TARGETS, cv=labels)
     with pytest.raises(ValueError, match=r"cv\.loc\[X\.index\]"):
-        cross_validate(model, FRAME, TARGETS, cv=labels.iloc[ORDER], n_components=[1])
+        cross_validate(model, FRAME, TARGETS, cv=labels.iloc[ORDER])
     with pytest.raises(ValueError, match=r"y\.loc\[X\.index\]"):
-        cross_validate(model, FRAME, TURNED, cv=4, n_components=[1])
+        cross_validate(model, FRAME, TURNED, cv=4)
     with pytest.raises(ValueError, match=r"groups\.loc\[X\.index\]"):
-        bootstrap(model, FRAME, TARGETS, groups=labels.iloc[ORDER], n_boot=5)
+        bootstrap(model, FRAME, TARGETS, groups=labels.iloc[ORDER], n_resamples=5)
     with pytest.raises(ValueError, match=r"y\.loc\[X\.index\]"):
-        permutation_test(CCA(1), FRAME, TURNED, n_permutations=20)
+        permutation_test(CCA(1), FRAME, TURNED, n_resamples=20)
 
 
 def test_y_that_is_not_used_is_not_looked_at():
@@ -176,10 +176,10 @@ def index_of_scores(rows):
 def test_an_index_that_says_more_than_positions_is_kept_as_it_is(index):
     frame = pd.DataFrame(ROWS, index=index, columns=["a", "b"])
     pd.testing.assert_index_equal(index_of_scores(lambda: frame), index, exact=True)
-    lowdim.summarize(frame, lowdim.Moments, weights=frame["b"])
+    lowdim.reading.summarize(frame, lowdim.summaries.Moments, weights=frame["b"])
     if index.is_unique:
         with pytest.raises(ValueError, match="another order"):
-            lowdim.summarize(frame, lowdim.Moments, weights=frame["b"].iloc[[1, 0, 2]])
+            lowdim.reading.summarize(frame, lowdim.summaries.Moments, weights=frame["b"].iloc[[1, 0, 2]])
 
 
 def test_everything_else_has_no_labels(tmp_path):
@@ -199,5 +199,5 @@ def test_everything_else_has_no_labels(tmp_path):
     ]
     for rows in others:
         pd.testing.assert_index_equal(index_of_scores(rows), pd.RangeIndex(3), exact=True)
-    lowdim.summarize(frame, lowdim.Moments, weights=frame["b"].iloc[[1, 0, 2]])
-    lowdim.summarize(frame.set_axis(list("xyz")), lowdim.Moments, weights=frame["b"])
+    lowdim.reading.summarize(frame, lowdim.summaries.Moments, weights=frame["b"].iloc[[1, 0, 2]])
+    lowdim.reading.summarize(frame.set_axis(list("xyz")), lowdim.summaries.Moments, weights=frame["b"])

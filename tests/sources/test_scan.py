@@ -12,9 +12,12 @@ import pytest
 import lowdim
 from examples import close
 from inputs import relation
-from lowdim import PCA, Moments, PLSRegression, open_source, scan, summarize
+from lowdim import PCA, PLSRegression, scan
+from lowdim.reading import summarize
 from lowdim.sinks import SINKS
+from lowdim.sources import open_source
 from lowdim.sources.scan import FILE_KINDS, kind_of, suffixes
+from lowdim.summaries import Moments
 
 X = np.random.default_rng(2).laplace(size=(90, 4)) @ np.random.default_rng(3).standard_normal((4, 4)) + 1.0
 NAMES = ["a", "b", "c", "d"]

@@ -13,7 +13,8 @@ import pytest
 import zarr
 
 import lowdim
-from lowdim import open_source, scan
+from lowdim import scan
+from lowdim.sources import open_source
 
 #: Files with one number each, which tells which files are read, and notes of a writer.
 NUMBERS = {"b.csv": 2, "a.csv": 1, "deep/er/c.csv": 3, "_SUCCESS": 4, ".b.csv.crc": 5, "_metadata/x.csv": 6}
@@ -182,6 +183,8 @@ def test_changes_are_noticed(tmp_path):
 def test_what_lowdim_saved_is_no_table(name, tmp_path):
     path = tmp_path / name
     rows = np.random.default_rng(0).standard_normal((20, 3))
-    lowdim.save(lowdim.summarize(rows, lowdim.Moments) if "summary" in name else lowdim.PCA(2).fit(rows), path)
+    lowdim.save(
+        lowdim.reading.summarize(rows, lowdim.summaries.Moments) if "summary" in name else lowdim.PCA(2).fit(rows), path
+    )
     with pytest.raises(ValueError, match=rf"{name} is no table: lowdim wrote it, .* lowdim\.load\(path\) reads it"):
         lowdim.PCA(2).fit(path)

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from lowdim import CCA, ICA, PCA, PPCA, Moments, PLSRegression, open_source, summarize
-from lowdim.sources import stream
+from lowdim import CCA, ICA, PCA, PPCA, PLSRegression
+from lowdim.reading import summarize
+from lowdim.sources import open_source, stream
+from lowdim.summaries import Moments
 
 X = np.random.default_rng(0).standard_normal((60, 5)) * [5.0, 4, 3, 2, 1]
 

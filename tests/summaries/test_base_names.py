@@ -11,14 +11,12 @@ from lowdim import (
     PCA,
     PPCA,
     FactorAnalysis,
-    Moments,
     PLSRegression,
-    Triangle,
     Whitening,
-    summarize,
 )
 from lowdim.errors import names_difference
-from lowdim.summaries import Columns, Labelled
+from lowdim.reading import summarize
+from lowdim.summaries import Columns, Labelled, Moments, Triangle
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4)) @ RNG.standard_normal((4, 4))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim import PCA, summarize
+from lowdim import PCA
+from lowdim.reading import summarize
 from lowdim.summaries import Gram
 from lowdim.summaries import device as device_products
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim import Moments, PLSRegression
+from lowdim import PLSRegression
 from lowdim.densities import Sech
 from lowdim.errors import NonFiniteBlock
-from lowdim.summaries import ScoreMoments
+from lowdim.summaries import Moments, ScoreMoments
 
 RNG = np.random.default_rng(12)
 #: 6000 rows of six columns with deviations from 3 down to 0.5.

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lowdim import Moments
+from lowdim.summaries import Moments
 from lowdim.summaries import moments as module
 from oracles import tolerance
 

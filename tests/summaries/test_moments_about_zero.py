@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import summarize
+from lowdim.reading import summarize
 from lowdim.summaries import Columns, Gram, GramRoot, Moments, Triangle
 
 RNG = np.random.default_rng(2)

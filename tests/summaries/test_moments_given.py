@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from lowdim import Moments, summarize
+from lowdim.reading import summarize
+from lowdim.summaries import Moments
 
 X = np.random.default_rng(0).standard_normal((40, 3)) + 5.0
 C, MEAN = np.cov(X.T), X.mean(axis=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import Moments
+from lowdim.summaries import Moments
 
 
 def rows():

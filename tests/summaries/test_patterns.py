@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inputs import with_missing
-from lowdim import summarize
+from lowdim.reading import summarize
 from lowdim.summaries import Completed, LatentGaussian, Moments, Observed, Patterns
 from oracles import conditional, observed_loglike, tolerance
 

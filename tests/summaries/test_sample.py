@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from inputs import namespace
-from lowdim import summarize
+from lowdim.reading import summarize
 from lowdim.summaries import Sample
 
 X = np.random.default_rng(0).standard_normal((2000, 3))

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from lowdim import Moments, Triangle, summarize
+from lowdim.reading import summarize
+from lowdim.summaries import Moments, Triangle
 
 X = np.random.default_rng(0).standard_normal((30, 4)) + np.array([0.0, 10.0, -3.0, 1e6])
 

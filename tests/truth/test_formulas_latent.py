@@ -89,12 +89,12 @@ def test_inverse_of_the_covariance():
 def test_communalities_and_uniquenesses():
     """Of standardised columns they add up to 1, and communalities are row sums of squared loadings; those of correlated
     factors have phi between."""
-    fa = FactorAnalysis(2, standardize=True).fit(X)
+    fa = FactorAnalysis(2, scale=True).fit(X)
     for j in range(6):
         assert fa.communalities_[j] == pytest.approx(sum(entry**2 for entry in fa.loadings_[j]), rel=1e-10)
         assert fa.communalities_[j] + fa.uniquenesses_[j] == pytest.approx(1.0, rel=1e-6)
     np.testing.assert_array_equal(fa.uniquenesses_, fa.noise_variance_)
-    oblique = FactorAnalysis(2, standardize=True, rotation="oblimin").fit(X)
+    oblique = FactorAnalysis(2, scale=True, rotation="oblimin").fit(X)
     L, phi = oblique.loadings_, oblique.phi_
     for j in range(6):
         assert oblique.communalities_[j] == pytest.approx(

@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lowdim import PCA, PPCA, Moments, Triangle, summarize
-from lowdim.summaries import Sketch
+from lowdim import PCA, PPCA
+from lowdim.reading import summarize
+from lowdim.summaries import Moments, Sketch, Triangle
 from oracles import tolerance
 
 RNG = np.random.default_rng(8)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lowdim import CCA, PCR, PLSRegression, summarize
+from lowdim import CCA, PCR, PLSRegression
+from lowdim.reading import summarize
 from lowdim.summaries import Gram, StandardizedGrams
 from lowdim.summaries.gram import centred_products
 from models.canonical_tables import X, Y

@@ -3,6 +3,7 @@
 The oracle takes every entry as the exact double it is: whatever a solver loses beyond `tolerance` shows.
 """
 
+from contextlib import nullcontext
 from functools import cache
 from itertools import pairwise
 
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 
 from examples import FINDS_ALL, SUMMARIZES
-from lowdim import PCA, Moments, Triangle, Whitening, summarize
+from lowdim import PCA, Whitening
 from lowdim.errors import ResolutionWarning
+from lowdim.reading import summarize
+from lowdim.summaries import Moments, Triangle
 from oracles import (
     exact_spectrum,
     exact_whitened_covariance,
@@ -227,11 +230,15 @@ def test_blocks(name, how):
     pca = PCA(k, solver="covariance")
     if how == "list of blocks":
         pca.fit(blocks(X))
-    elif how == "generator":
-        pca.fit(block for block in blocks(X))
     else:
-        for block in blocks(X):
-            pca.partial_fit(block)
+        # The variance beside the components is 2e-11 of the largest, and is not looked at again.
+        far = name == "first row far out"
+        with pytest.warns(ResolutionWarning, match="beside the components") if far else nullcontext():
+            if how == "generator":
+                pca.fit(block for block in blocks(X))
+            else:
+                for block in blocks(X):
+                    pca.partial_fit(block)
     np.testing.assert_allclose(pca.explained_variance_, values[:k], rtol=0, atol=tolerance() * values[0])
 
 

@@ -7,10 +7,12 @@ import pytest
 from scipy import sparse
 
 from examples import SPECTRAL
-from lowdim import PCA, Moments, Whitening, summarize
+from lowdim import PCA, Whitening
 from lowdim.errors import ResolutionWarning
+from lowdim.reading import summarize
 from lowdim.solvers import SOLVERS as TABLE
 from lowdim.solvers import Krylov, Status
+from lowdim.summaries import Moments
 from oracles import long_spectrum, tolerance
 
 SOLVERS = ["auto", *SPECTRAL]
@@ -92,7 +94,7 @@ def test_float32_columns_of_any_scale_can_be_standardized(solver):
     X[:, 1] = (X[:, 0] + 0.1 * X[:, 1]) * 1e-24
     X = X.astype(np.float32)
     exact = np.linalg.eigvalsh(np.corrcoef(X.astype(np.float64).T))[::-1]
-    pca = PCA(2, standardize=True, solver=solver).fit(X)
+    pca = PCA(2, scale=True, solver=solver).fit(X)
     np.testing.assert_allclose(pca.explained_variance_, exact[:2], rtol=1e-5)
 
 

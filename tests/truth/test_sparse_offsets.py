@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from examples import SPECTRAL
-from lowdim import PCA, Whitening, summarize
+from lowdim import PCA, Whitening
+from lowdim.reading import summarize
 from lowdim.solvers import Krylov
 from lowdim.summaries import Columns
 from oracles import long_spectrum, tolerance
@@ -28,7 +29,7 @@ def test_variances_are_right(rows, solver):
     np.testing.assert_allclose(pca.explained_variance_, exact.values[:3], rtol=tolerance(condition=100))
 
 
-@pytest.mark.parametrize("model", [PCA(3), PCA(3, whiten=True), PCA(3, standardize=True), Whitening(n_components=3)])
+@pytest.mark.parametrize("model", [PCA(3), PCA(3, whiten=True), PCA(3, scale=True), Whitening(n_components=3)])
 def test_scores_are_those_of_dense_rows(rows, model):
     model.fit(rows)
     dense = rows.toarray()

@@ -52,6 +52,21 @@ def watcher(progress: Progress | None = None) -> Progress | None:
     return _watcher.get() if progress is None else progress
 
 
+@contextmanager
+def reported(
+    progress: Progress | None, what: str, n_blocks: int | None, block_rows: int | None = None
+) -> Iterator[None]:
+    """Context in which a pass is made, whose beginning and end are reported; it also ends if it raises an error."""
+    if progress is None:
+        yield
+        return
+    progress.begin(what, n_blocks, block_rows)
+    try:
+        yield
+    finally:
+        progress.end()
+
+
 # The memory of this machine, and numbers of bytes as text.
 
 

@@ -48,7 +48,7 @@ def _parameter(kind: Any, default: Any, about: Any) -> inspect.Parameter:
 
 _DATA = "Files of one table: CSV, Parquet, Arrow, NPY, Zarr or HDF5; a directory; or - for the standard input."
 
-#: Arguments and options of the verbs by their names. "report id" is `id` of the verb `report` only.
+#: Arguments and options of the verbs by their names. "report y" is `y` of the verb `report` only.
 OPTIONS = {
     "data": _argument(_DATA, "DATA"),
     "draw data": _argument(_DATA, "DATA", default=[]),
@@ -67,15 +67,16 @@ OPTIONS = {
         "CHARACTER",
         ROWS,
     ),
-    "ids": _option(
-        "--id", "A column that names the rows, and is not one of the table; repeatable.", "NAME", ROWS, _LIST
-    ),
-    "report id": _option("--id", "The column that says what each row is called.", "NAME", ROWS),
-    "label": _option("--label -l", "A column of categories, which colour the map; repeatable.", "NAME", ROWS, _LIST),
-    "weight": _option("--weight -w", "The column with the weights of the rows.", "NAME", ROWS),
+    "keep": _option("--keep", "A column that is carried along to the output; repeatable.", "NAME", ROWS, _LIST),
+    "hue": _option("--hue", "A column of categories, which colour the map; repeatable.", "NAME", ROWS, _LIST),
+    "labels": _option("--labels", "The column that says what each row is called.", "NAME", ROWS),
+    "sample_weight": _option("--sample-weight -w", "The column with the weights of the rows.", "NAME", ROWS),
     "y": _option("--y -y", "A column of the second table; repeatable.", "NAME", ROWS, _LIST),
     "y_data": _option("--y-data", "A file with the second table; repeatable.", "FILE", ROWS, _LIST),
     "supplementary": _option("--supplementary", "Rows that are shown and not fitted; repeatable.", "FILE", ROWS, _LIST),
+    "supplementary_columns": _option(
+        "--supplementary-columns", "A column that is shown and not fitted; repeatable.", "NAME", ROWS, _LIST
+    ),
     # What is written.
     "output": _option("--output -o", "The file to write; - is the standard output.", "FILE", RESULT),
     "convert output": _option("--output -o", "The file to write.", "FILE", None, str, _REQUIRED),
@@ -84,11 +85,12 @@ OPTIONS = {
     "draw output": _option("--output -o", "The picture to write: .png, .svg or .pdf.", "FILE", RESULT, str, _REQUIRED),
     "report output": _option("--output -o", "The page to write: .html.", "FILE", RESULT, str, "report.html"),
     "overwrite": _switch("--overwrite -f", "Replace the output if it exists.", RESULT),
+    "brief": _option("--brief", "One page only, for a screen or a sheet of paper.", None, RESULT, bool | None),
     "title": _option("--title", "The heading of the page.", None, RESULT),
     "style": _option("--style", "A style sheet of matplotlib.", None, RESULT),
     "dpi": _option("--dpi", "Dots per inch, for .png.", None, RESULT, int, 150),
     "n_components": _option("--n-components -k", "Use only the first so many components.", None, RESULT, int | None),
-    "std": _switch("--std", "Also write the standard deviations of the filled entries."),
+    "return_std": _switch("--return-std", "Also write the standard deviations of the filled entries."),
     "escape_formulas": _switch(
         "--escape-formulas", "In CSV, put an apostrophe before text that a spreadsheet would run as a formula."
     ),
@@ -96,27 +98,29 @@ OPTIONS = {
     # What is computed.
     "checkpoint": _option("--checkpoint", "A file that keeps the state of the pass, to go on after a crash.", "FILE"),
     "cv": _option("--cv", "The number of folds, or a column with the fold of each row.", None, None, str, "5"),
-    "counts": _option("--try -k", "The numbers of components to try, as in 5 (1 to 5) or 2,4,8."),
+    "validate n_components": _option("--n-components -k", "The numbers of components to compare, as in 1-5 or 2,4,8."),
     "groups": _option("--groups", "A column; rows of one group stay together."),
-    "rule": _option("--rule -r", "A rule; the default is all. Can be repeated.", None, None, _LIST),
+    "rules": _option("--rules -r", "A rule; the default is all. Can be repeated.", None, None, _LIST),
     "kind": _option("--kind", "moments, or triangle where columns depend on each other.", None, None, str, "moments"),
     "min_rows": _option("--min-rows", "Refuse to write a summary of fewer rows than this.", None, None, int | None),
     "which": _option("--table -t", "One of the tables of a model; a wrong name lists them."),
-    "response": _option("--response", "A column to predict; repeatable.", "NAME", ANALYSIS, _LIST),
-    "other": _option("--other", "Another table of the same rows, for CCA; repeatable.", "FILE", ANALYSIS, _LIST),
+    "report y": _option("--y -y", "A column to predict; repeatable.", "NAME", ANALYSIS, _LIST),
+    "Y": _option(
+        "--Y", "A second table of the same rows, for CCA: columns, or files; repeatable.", "NAME", ANALYSIS, _LIST
+    ),
     "report model": _option("--model", "A file that lowdim fit wrote; the default is PCA.", "FILE", ANALYSIS),
     "report n_components": _option(
         "--n-components -k", "The number of components; the default is chosen by a rule.", None, ANALYSIS, int | None
     ),
-    "standardize": _option(
-        "--standardize/--no-standardize",
+    "scale": _option(
+        "--scale/--no-scale",
         "Divide columns by their standard deviations, or do not.",
         None,
         ANALYSIS,
         bool | None,
     ),
     "image_shape": _option("--image-shape", "The picture in each row, as in 8,8; or none.", "SHAPE", ANALYSIS),
-    "seed": _option("--random-state --seed", "The seed of what is drawn at random.", None, ANALYSIS, int | None),
+    "random_state": _option("--random-state", "The seed of what is drawn at random.", None, ANALYSIS, int | None),
     # What every command has.
     "json": _switch("--json", "Print the result as JSON."),
     "quiet": _switch("--quiet -q", "Show no progress and no remarks."),
@@ -178,10 +182,26 @@ def command_name(name: str) -> str:
     return "-".join(_WORDS.split(name)).lower()
 
 
+#: Options that once had another name, and what they are called now.
+_FORMER_OPTIONS = {
+    "label": "--hue",
+    "id": "--labels (of report) or --keep (of transform, inverse, impute and predict)",
+    "other": "--Y",
+    "weight": "--sample-weight",
+    "try": "--n-components",
+    "rule": "--rules",
+    "std": "--return-std",
+    "seed": "--random-state",
+    "standardize": "--scale",
+}
+
+
 def _normalized(token: str) -> str:
     """Names of models may be written as those of their classes."""
     from ..models import __all__ as models
 
+    if token in _FORMER_OPTIONS:
+        raise typer.BadParameter(f"there is no option --{token}: it is called {_FORMER_OPTIONS[token]} now.")
     names = {name.lower(): command_name(name) for name in models}
     return token if token.startswith("-") else names.get(token.lower(), token)
 
@@ -200,7 +220,7 @@ def described_parameters(obj: Any) -> dict[str, tuple[str, str]]:
     parameters = {}
     for entry in re.split(r"\n(?=\S)", found.group(1).rstrip()) if found else ():
         head, _, body = entry.partition("\n")
-        names, _, kind = head.partition(" : ")
+        names, _, kind = head.partition(", default=")[0].partition(" : ")
         text = " ".join(line.strip() for line in body.split("\n")).strip()
         for name in names.split(","):
             parameters[name.strip()] = kind.strip(), text

@@ -14,7 +14,7 @@ from .. import models
 from .._core.paths import local_path
 from ..files import load, save
 from ..inspect.tables import importance
-from ..reading.summarize import summarize as summarize_rows
+from ..reading.summarizing import summarize as summarize_rows
 from ..selection.choose import choose_n_components
 from ..selection.cross_validation import cross_validate
 from ..sinks import escaped_formulas
@@ -40,7 +40,7 @@ def add_to(app: typer.Typer) -> None:
     for name in models.__all__:
         cls, command = getattr(models, name), command_name(name)
         is_pair = get_tags(cls()).target_tags.required and cls is not models.GCCA
-        rows = f"columns exclude decimal ids {'y y_data' if is_pair else ''} weight"
+        rows = f"columns exclude decimal {'y y_data' if is_pair else ''} sample_weight"
         wine = f"wine.csv --columns numeric {'--y hue --y proline' if is_pair else '--exclude class'}"
         help = with_example(cls, f"lowdim fit {command} {_FIT_EXAMPLES.get(name, f'{wine} -k 2 -o wine.model')}")
         options = f"data output overwrite {rows} checkpoint"
@@ -48,21 +48,21 @@ def add_to(app: typer.Typer) -> None:
         if hasattr(cls, "held_out_scorer"):
             help = with_example(cls, f"lowdim cross-validate {command} {wine} --cv 5")
             parameters = Parameters(cls, skip=["n_components"], heading=heading)
-            add(validations, command, partial(validate, cls), f"data {rows} cv counts groups", parameters, help)
+            add(validations, command, partial(validate, cls), f"data {rows} cv n_components groups", parameters, help)
     app.add_typer(fits, name="fit")
     app.add_typer(validations, name="cross-validate")
     rules = Parameters(
         choose_n_components, skip=["X", "rules", "cv", "sample_weight"], heading="Parameters of the rules"
     )
-    add(app, "choose", choose, "data columns exclude decimal ids rule cv weight", rules)
-    applying = {transform: "y y_data n_components", inverse: "", impute: "std", predict: "n_components"}
+    add(app, "choose", choose, "data columns exclude decimal rules cv sample_weight", rules)
+    applying = {transform: "y y_data n_components", inverse: "", impute: "return_std", predict: "n_components"}
     for verb, own in applying.items():
-        add(app, verb.__name__, verb, f"model data output overwrite ids columns exclude decimal {own} escape_formulas")
+        add(app, verb.__name__, verb, f"model data output overwrite keep columns exclude decimal {own} escape_formulas")
     add(
         app,
         "summarize",
         summarize,
-        "data output overwrite columns exclude decimal ids y weight kind min_rows checkpoint",
+        "data output overwrite columns exclude decimal y sample_weight kind min_rows checkpoint",
     )
     add(app, "merge", merge, "files output overwrite")
 
@@ -80,8 +80,8 @@ def fit(cls: Any, call: Call, **parameters: Any) -> None:
             model.fit_summary(load(paths[0]))
         else:
             more = {} if call.checkpoint is None else {"checkpoint": call.checkpoint}
-            rows = call.tables(cls, paths, call.columns, call.exclude, call.ids)
-            model.fit(rows, call.second_table(), sample_weight=call.weight, **more)
+            rows = call.tables(cls, paths, call.columns, call.exclude)
+            model.fit(rows, call.second_table(), sample_weight=call.sample_weight, **more)
     text, values = str(model), model_values(model)
     if call.output is not None:
         save(model, call.output)
@@ -110,10 +110,10 @@ def model_values(model: Any) -> dict[str, Any]:
 def validate(cls: Any, call: Call, **parameters: Any) -> None:
     """Cross-validate a model of a class; `parameters` are those of the class."""
     model = cls(**parameters)
-    tried = None if call.counts is None else _counts(call.counts)
-    given = {"n_components": tried, "groups": call.groups, "sample_weight": call.weight}
+    tried = None if call.n_components is None else _counts(call.n_components)
+    given = {"n_components": tried, "groups": call.groups, "sample_weight": call.sample_weight}
     with call.reading() as paths:
-        rows = call.tables(cls, paths, call.columns, call.exclude, call.ids)
+        rows = call.tables(cls, paths, call.columns, call.exclude)
         second = call.second_table()
         folds = None if call.groups is not None and call.cv == "5" else _folds(call.cv)
         result = cross_validate(model, rows, second, cv=folds, **given)
@@ -128,12 +128,12 @@ def validate(cls: Any, call: Call, **parameters: Any) -> None:
 
 
 def _counts(text: str) -> list[int]:
-    """The numbers of components in "5" (1 to 5) or "2,4,8"."""
+    """The numbers of components in "1-5" or "2,4,8"."""
     try:
-        numbers = [int(part) for part in text.split(",")]
+        ends = [[int(end) for end in part.split("-", 1)] for part in text.split(",")]
     except ValueError:
-        raise ValueError(f"--try {text!r} must be a whole number, or several with commas between them.") from None
-    return list(range(1, numbers[0] + 1)) if len(numbers) == 1 else numbers
+        raise ValueError(f"--n-components {text!r} must be whole numbers, as in 1-5 or 2,4,8.") from None
+    return [number for part in ends for number in range(part[0], part[-1] + 1)]
 
 
 def _folds(cv: str) -> int | str:
@@ -146,13 +146,13 @@ def choose(call: Call, **options: Any) -> None:
 
     Example:
 
-    lowdim choose wine.csv --columns numeric --exclude class --standardize
+    lowdim choose wine.csv --columns numeric --exclude class --scale
     """
     with call.reading() as paths:
         is_summary = len(paths) == 1 and saved_kind(paths[0]) == "summary"
-        rows = load(paths[0]) if is_summary else call.table(paths, call.columns, call.exclude, call.ids)
-        rules = call.rule or "all"
-        choices = choose_n_components(rows, rules, cv=_folds(call.cv), sample_weight=call.weight, **options)
+        rows = load(paths[0]) if is_summary else call.table(paths, call.columns, call.exclude)
+        rules: Any = call.rules or "all"
+        choices = choose_n_components(rows, rules, cv=_folds(call.cv), sample_weight=call.sample_weight, **options)
     call.answer(str(choices), {"table": choices.table().to_dict()})
 
 
@@ -162,12 +162,12 @@ def choose(call: Call, **options: Any) -> None:
 def transform(call: Call) -> None:
     """Write the scores of rows on the components of a model.
 
-    Columns with --id are carried along. Without --output, CSV goes to the standard output. The tables of GCCA are
+    Columns with --keep are carried along. Without --output, CSV goes to the standard output. The tables of GCCA are
     given as one file each.
 
     Example:
 
-    lowdim transform pca.model wine.csv --id class -o scores.parquet
+    lowdim transform pca.model wine.csv --keep class -o scores.parquet
     """
     _apply(call, "transform_to", y=call.second_table(), n_components=call.n_components)
 
@@ -175,11 +175,11 @@ def transform(call: Call) -> None:
 def inverse(call: Call) -> None:
     """Write the rows that belong to scores.
 
-    The columns of the data are the scores, without those of --id. There may be fewer than the model has components.
+    The columns of the data are the scores, without those of --keep. There may be fewer than the model has components.
 
     Example:
 
-    lowdim inverse pca.model scores.csv --id class -o rows.csv
+    lowdim inverse pca.model scores.csv --keep class -o rows.csv
     """
     _apply(call, "inverse_transform_to")
 
@@ -189,9 +189,9 @@ def impute(call: Call) -> None:
 
     Example:
 
-    lowdim impute ppca.model incomplete.csv --id class -o filled.csv
+    lowdim impute ppca.model incomplete.csv --keep class -o filled.csv
     """
-    _apply(call, "impute_to", return_std=call.std or None)
+    _apply(call, "impute_to", return_std=call.return_std or None)
 
 
 def predict(call: Call) -> None:
@@ -199,7 +199,7 @@ def predict(call: Call) -> None:
 
     Example:
 
-    lowdim predict pls.model wine.csv --id class -o predictions.csv
+    lowdim predict pls.model wine.csv --keep class -o predictions.csv
     """
     _apply(call, "predict_to", n_components=call.n_components)
 
@@ -219,7 +219,7 @@ def _apply(call: Call, method: str, **given: Any) -> None:
     more = {name: value for name, value in given.items() if value is not None}
     with call.reading() as paths, escaped_formulas() if call.escape_formulas else nullcontext():
         rows = call.tables(type(fitted), paths, call.columns, call.exclude)
-        getattr(fitted, method)(rows, where, keep=list(call.ids or []), overwrite=call.overwrite, **more)
+        getattr(fitted, method)(rows, where, keep=list(call.keep or []), overwrite=call.overwrite, **more)
     call.written(where)
 
 
@@ -243,7 +243,7 @@ def summarize(call: Call) -> None:
         raise ValueError(f"--kind {call.kind!r} must be one of {', '.join(_KINDS)}.")
     call.require_absent()
     with call.reading() as paths:
-        rows, weight = call.table(paths, call.columns, call.exclude, call.ids), call.weight
+        rows, weight = call.table(paths, call.columns, call.exclude), call.sample_weight
         more: dict[str, Any] = {}
         if call.y:
             last = [*call.y, *([weight] if weight else [])]

@@ -6,6 +6,7 @@ import inspect
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ..errors import unknown_column
 from ..files import header, load
 from ..plot import PLOTS
 from ..plot.axes import require_matplotlib
+from ..reporting.build import COMMAND
 from ..reporting.build import report as write_report
 from ..selection.bootstrapping import Bootstrap
 from ..sinks import find_output, open_sink
@@ -36,9 +38,9 @@ from .terminal import Call, paths_of, saved_kind
 def add_to(app: typer.Typer) -> None:
     """Add the verbs to the application."""
     add(app, "inspect", inspect_file, "file data decimal which max_rows")
-    rows = "columns exclude decimal label id weight supplementary"
-    analysis = "response other model n_components standardize image_shape seed"
-    add(app, "report", report, f"data output overwrite title {rows} {analysis}")
+    rows = "columns exclude decimal hue labels sample_weight supplementary supplementary_columns"
+    analysis = "y Y model n_components scale image_shape random_state"
+    add(app, "report", report, f"data output brief overwrite title {rows} {analysis}")
     plots = group("Draw a fitted model.")
     for name, offer in PLOTS.items():
         takes, command = inspect.signature(offer.function).parameters, name.replace("_", "-")
@@ -232,7 +234,7 @@ def _blocks(source: Source, keep: Sequence[str] = ()) -> Iterator[tuple[np.ndarr
 _NOT_OPTIONS = ("model", "X", "Y", "y", "ax", "choices", "bootstrap", "test", "sample_weight")
 #: Models, and rows where they are needed, of the examples in the help of plots; of all others at the end.
 _EXAMPLES = {
-    "scores biplot": "pca.model wine.csv --groups class",
+    "scores biplot": "pca.model wine.csv --hue class",
     "correlation_circle outliers": "pca.model wine.csv",
     "reconstructions": "pca.model wine.csv --shape 1,13",
     "variates": "cca.model wine.csv --y hue --y proline",
@@ -241,6 +243,7 @@ _EXAMPLES = {
     "vip coefficients": "pls.model",
     "predictions": "pls.model wine.csv --y hue",
     "contours": "kernel.model left.csv",
+    "principal_axes": "plane.model left.csv",
     "densities sources": "ica.model wine.csv",
     "missing": "ppca.model incomplete.csv",
     "convergence": "ica.model",
@@ -287,30 +290,34 @@ def report(call: Call) -> None:
 
     Example:
 
-    lowdim report wine.csv --label class -o report.html
+    lowdim report wine.csv --hue class -o report.html
     """
     call.require_absent()
     if call.model is not None and saved_kind(call.model) != "model":
         raise ValueError(f"--model {call.model!r} is not a file with a model, which lowdim fit writes.")
     with call.reading() as paths:
         rows = call.table(paths, call.columns, call.exclude)
-        made = write_report(
+        context = copy_context()
+        context.run(COMMAND.set, command_of(vars(call)))
+        made = context.run(
+            write_report,
             rows,
             call.output,
-            labels=_names(call.label, rows),
-            ids=call.id,
+            hue=_names(call.hue, rows),
+            labels=call.labels,
             model=None if call.model is None else load(call.model),
             n_components=call.n_components,
-            standardize=call.standardize,
-            response=_names(call.response, rows),
-            other=None if call.other is None else call.table(call.other),
+            scale=call.scale,
+            y=_names(call.y, rows),
+            Y=call.Y if set(call.Y or ()) <= set(rows.columns) else call.table(call.Y),
             supplementary=None if call.supplementary is None else call.table(call.supplementary),
+            supplementary_columns=call.supplementary_columns,
             image_shape=_shape(call.image_shape),
-            sample_weight=call.weight,
+            sample_weight=call.sample_weight,
             title=call.title,
+            brief=bool(call.brief),
             overwrite=call.overwrite,
-            random_state=call.seed,
-            command=command_of(vars(call)),
+            random_state=call.random_state,
         )
     values = {
         "output": call.output,

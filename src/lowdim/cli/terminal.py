@@ -42,11 +42,11 @@ _PHRASES = {
     "decimal=','": "--decimal ,",
     "decimal='.'": "--decimal .",
     "overwrite=True": "--overwrite",
-    "PPCA(k, standardize=True).fit(X).impute(X)": "lowdim fit ppca --standardize, then lowdim impute",
-    "PPCA(k, standardize=True).fit(A).impute(A) for A = all tables side by side": (
-        "lowdim fit ppca --standardize of all columns, then lowdim impute"
+    "PPCA(k, scale=True).fit(X).impute(X)": "lowdim fit ppca --scale, then lowdim impute",
+    "PPCA(k, scale=True).fit(A).impute(A) for A = all tables side by side": (
+        "lowdim fit ppca --scale of all columns, then lowdim impute"
     ),
-    "standardize=True": "--standardize",
+    "scale=True": "--scale",
 }
 
 
@@ -79,12 +79,13 @@ class Call(SimpleNamespace):
             return self.table(y_data)
         return None if not y else y[0] if len(y) == 1 else list(y)
 
-    def table(self, paths: Sequence[str], columns: Sequence[str] | None = None, *left_out: Sequence[str] | None) -> Any:
-        """The scan of files, with a choice of columns as options give it; a column may be left out more than once."""
+    def table(
+        self, paths: Sequence[str], columns: Sequence[str] | None = None, exclude: Sequence[str] | None = None
+    ) -> Any:
+        """The scan of files, with a choice of columns as options give it."""
         where: Any = list(paths) if len(paths) > 1 else paths[0]
         wanted: Any = "numeric" if columns == ["numeric"] else list(columns) if columns else None
-        exclude = list(dict.fromkeys(name for names in left_out for name in names or ()))
-        return scan(where, wanted, exclude or None, decimal=self.decimal)
+        return scan(where, wanted, exclude, decimal=self.decimal)
 
     def tables(self, cls: type, paths: Sequence[str], *choice: Sequence[str] | None) -> Any:
         """What models of a class take as X: one table of all files or, for GCCA, a list with a table for each file."""

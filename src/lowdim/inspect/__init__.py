@@ -6,13 +6,23 @@ from typing import Any
 
 from ..models.output import Offer, Offers
 from . import tables as fits
-from .diagnostics import Diagnostics, diagnose, hotelling_t2, q_limit, q_residuals, t2_limit
+from .diagnostics import (
+    Diagnostics,
+    diagnose,
+    hotelling_t2,
+    q_contributions,
+    q_limit,
+    q_residuals,
+    t2_contributions,
+    t2_limit,
+)
 from .factor_fit import FitReport, determinacy, fit_report
 from .tables import (
     canonical_tests,
     coefficients,
     column_names,
     communalities,
+    congruence,
     contributions,
     correlations,
     cos2,
@@ -35,6 +45,7 @@ __all__ = [
     "coefficients",
     "column_names",
     "communalities",
+    "congruence",
     "contributions",
     "correlations",
     "cos2",
@@ -47,10 +58,12 @@ __all__ = [
     "loadings",
     "pair_correlations",
     "pattern",
+    "q_contributions",
     "q_limit",
     "q_residuals",
     "scores",
     "structure",
+    "t2_contributions",
     "t2_limit",
     "vip",
 ]
@@ -78,6 +91,7 @@ class ModelTables(Offers):
     what = "table"
     importance = Offer(importance, lambda model: True)
     loadings = Offer(loadings, fits.has_loadings)
+    congruence = Offer(congruence, fits.has_loadings)
     pattern = Offer(pattern, fits.is_factor_analysis)
     structure = Offer(structure, fits.has_structure)
     communalities = Offer(communalities, fits.is_factor_analysis)
@@ -93,3 +107,5 @@ class ModelTables(Offers):
     cos2 = Offer(cos2, _is_orthonormal)
     correlations = Offer(correlations, has_scores)
     diagnose = Offer(diagnose, fits.has_distances)
+    t2_contributions = Offer(t2_contributions, has_scores)
+    q_contributions = Offer(q_contributions, has_scores)

@@ -6,25 +6,33 @@ import math
 import numbers
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from .._core.arrays import Array, compute_lazy, namespace, to_numpy
+from .._core.types import VectorLike
 from ..errors import wrong_image_shape
 from ..linalg import divisor
-from ..sources.opening import row_labels
+from ..sources.opening import TableLike, open_source, row_labels
 from ..table import Table, Tabular
 from .tables import (
     check_scores,
+    column_names,
     is_latent,
     readable_again,
     row_weights,
     rows_and_weights,
+    rows_of,
     squared_cosines,
     variable_components,
 )
+
+if TYPE_CHECKING:
+    from ..models.latent import LatentModel
+    from ..models.pca import PCA
+    from ..models.regression import LatentRegression
 
 # The rows may be those of the fit or supplementary ones. A model does not keep the weights of its rows: after a fit
 # with `sample_weight`, pass the same weights to `diagnose`.
@@ -34,7 +42,7 @@ from .tables import (
 _SHOWN = 10
 
 
-def hotelling_t2(model: Any, X: Any) -> Array:
+def hotelling_t2(model: PCA | LatentRegression | LatentModel, X: TableLike) -> Array:
     """T2_i = sum_k z_ik^2 / lambda_k: squared distance from the mean within the subspace, in units of the variances.
 
     Components of zero variance are left out. For PPCA and FactorAnalysis, rows may have missing entries: see their
@@ -56,7 +64,7 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     return namespace(Z).sum(Z * Z / model.explained_variance_[: Z.shape[1]][None, :], axis=1)
 
 
-def q_residuals(model: Any, X: Any) -> Array:
+def q_residuals(model: PCA | LatentRegression | LatentModel, X: TableLike) -> Array:
     """Q_i = |x_i - mean - W^T z_i|^2: squared distance to the subspace (of the scaled columns, if the model scales).
 
     For PPCA and FactorAnalysis it is in units of the noise variances, and given the observed entries of a row: see
@@ -75,6 +83,71 @@ def q_residuals(model: Any, X: Any) -> Array:
     if is_latent(model):
         return model.distances(X).q
     return model.reconstruction_error(X, scaled=True)
+
+
+def t2_contributions(model: Any, X: Any) -> Table:
+    """The part of each column in T2 of each row, shape (n, p): the parts of a row add up to its T2.
+
+    For centred rows x (of scaled columns, if the model scales) with scores z = R^T x, T2 = sum_k z_k^2 / lambda_k is
+    the sum over the columns of c_j = x_j sum_k r_jk z_k / lambda_k [1]_. A negative part makes T2 smaller.
+
+    References
+    ----------
+    .. [1] Nomikos (1996), Detection and diagnosis of abnormal batch operations based on multi-way principal component
+       analysis.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X = load_iris(as_frame=True).data
+    >>> print(inspect.t2_contributions(PCA(2).fit(X), X[131:132]))
+    Parts of the columns in T2
+         sepal length (cm)  sepal width (cm)  petal length (cm)  petal width (cm)
+    131             8.2147            3.0227            -0.8645           -0.1230
+    """
+    labels = row_labels(X)
+    rows, Z, R, _ = _rows_and_scores(model, X, "t2_contributions")
+    k = variable_components(model)
+    weights = Z[:, :k] / to_numpy(model.explained_variance_).astype(float)[:k]
+    title = "Parts of the columns in T2"
+    return Table.from_matrix(rows * (weights @ R[:, :k].T), column_names(model), labels, title=title)
+
+
+def q_contributions(model: Any, X: Any) -> Table:
+    """The part of each column in Q of each row, shape (n, p): its squared residual e_j^2. They add up to Q.
+
+    A large residual of one column also changes those of columns that are correlated with it, so that a part is a hint
+    where to look and not a proof.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X = load_iris(as_frame=True).data
+    >>> print(inspect.q_contributions(PCA(2).fit(X), X[1:2]))
+    Parts of the columns in Q
+       sepal length (cm)  sepal width (cm)  petal length (cm)  petal width (cm)
+    1             0.0236            0.0248            0.00404           0.00162
+    """
+    labels = row_labels(X)
+    rows, Z, _, P = _rows_and_scores(model, X, "q_contributions")
+    title = "Parts of the columns in Q"
+    return Table.from_matrix((rows - Z @ P.T) ** 2, column_names(model), labels, title=title)
+
+
+def _rows_and_scores(model: Any, X: Any, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Centred rows x, scaled as in the model, their scores z, and matrices R and P with z = R^T x and x near P z."""
+    check_scores(model, what)
+    X = readable_again(X)
+    if hasattr(model, "x_rotations_"):
+        found = model.x_mean_, model.x_scale_, model.x_rotations_, model.x_loadings_
+    else:
+        W = model.components_.T
+        found = model.mean_, np.ones(1) if model.scale_ is None else model.scale_, W, W
+    mean, scale, R, P = (to_numpy(a).astype(float) for a in found)
+    Z = to_numpy(compute_lazy(model.scores(X))).astype(float)
+    return (rows_of(open_source(X, model._wanted())) - mean) / scale, Z, R, P
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,7 +205,11 @@ class Diagnostics(Tabular):
         if self.t2_p_value is not None and self.q_p_value is not None:
             columns |= {"p of T2": self.t2_p_value, "p of Q": self.q_p_value}
         both = (("T2", self.t2_limit, self.t2_outliers), ("Q", self.q_limit, self.q_outliers))
-        notes = [f"limit of {name}: {_range(limit)}, rows beyond it: {len(rows)}" for name, limit, rows in both]
+        notes = [
+            f"limit of {name}: {_range(limit)}, rows beyond it: {len(rows)}, by chance alone about "
+            f"{self.alpha * np.sum(np.isfinite(np.broadcast_to(limit, t2.shape))):.3g}"
+            for name, limit, rows in both
+        ]
         return Table(columns, self.labels, title=f"{len(t2)} rows, limits at alpha = {self.alpha:g}", notes=notes)
 
     def outlier_table(self) -> Table:
@@ -161,7 +238,12 @@ def _range(limit: float | np.ndarray) -> str:
 
 
 def diagnose(
-    model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False, sample_weight: Any = None
+    model: PCA | LatentRegression | LatentModel,
+    X: TableLike,
+    *,
+    alpha: float = 0.05,
+    new_rows: bool = False,
+    sample_weight: VectorLike | None = None,
 ) -> Diagnostics:
     """Scores, cos2, T2 and Q of the rows of `X`, with limits.
 
@@ -169,11 +251,11 @@ def diagnose(
     ----------
     model : fitted PCA, PCR, PLSRegression, PLSCanonical, PPCA or FactorAnalysis
     X : rows of the fit, or supplementary rows with `new_rows=True`
-    alpha : float
+    alpha : float, default=0.05
         The fraction of ordinary rows that is expected above each limit.
-    new_rows : bool
+    new_rows : bool, default=False
         Whether the rows of `X` were not part of the fit. Their limits are larger.
-    sample_weight : array of shape (n_samples,), optional
+    sample_weight : array of shape (n_samples,), default=None
         The weights of the fit, if `X` are its rows. They are used for the Q limit after solvers that do not compute all
         eigenvalues (krylov).
 
@@ -205,8 +287,8 @@ def diagnose(
     14    7.380  0.0483  yes        no
     87    0.727  0.4016  no         yes
     ... 4 more rows
-    limit of T2: 5.911, rows beyond it: 7
-    limit of Q: 0.3326, rows beyond it: 7
+    limit of T2: 5.911, rows beyond it: 7, by chance alone about 7.5
+    limit of Q: 0.3326, rows beyond it: 7, by chance alone about 7.5
     """
     check_scores(model, "diagnose", latent=True)
     if is_latent(model):
@@ -279,7 +361,7 @@ def _one_of(limits: np.ndarray) -> float | np.ndarray:
 # less far from the mean within it, than new rows of the same distribution.
 
 
-def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> float:
+def t2_limit(model: PCA | LatentRegression | LatentModel, alpha: float = 0.05, *, new_rows: bool = False) -> float:
     """The value that T2 exceeds with probability `alpha`.
 
     The distribution is (n - 1)^2 / n Beta(K / 2, (n - K - 1) / 2) for the rows of the fit, and
@@ -354,21 +436,26 @@ def _t2_law(n: float, k: int, unit: float, *, centred: bool, new_rows: bool) -> 
 
 
 def q_limit(
-    model: Any, alpha: float = 0.05, X: Any = None, *, new_rows: bool = False, sample_weight: Any = None
+    model: PCA | LatentRegression | LatentModel,
+    alpha: float = 0.05,
+    X: TableLike | None = None,
+    *,
+    new_rows: bool = False,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """The value that Q exceeds with probability `alpha`.
 
     Parameters
     ----------
     model : fitted PCA, PCR, PLSRegression or PLSCanonical
-    alpha : float
+    alpha : float, default=0.05
         The fraction of usual rows above the limit.
-    X : the rows of the fit, optional
+    X : the rows of the fit, default=None
         If given, mean and variance of Q are those of these rows. `X` is needed after solvers that do not compute all
         eigenvalues (krylov).
-    new_rows : bool
+    new_rows : bool, default=False
         Whether the limit is for rows that were not part of the fit.
-    sample_weight : array of shape (n_samples,), optional
+    sample_weight : array of shape (n_samples,), default=None
         The weights of the fit, for `X`.
 
     Notes
@@ -504,14 +591,14 @@ def _check_alpha(alpha: Any) -> None:
 # Outlines of groups of points in a plane: ellipses and hulls.
 
 
-def ellipse_radius(level: float) -> float:
-    """The radius, in standard deviations, of the ellipse that holds the fraction `level` of a Gaussian in a plane: the
-    root of the quantile of chi-square with two degrees of freedom."""
-    return float(np.sqrt(special.chdtri(2, 1.0 - level)))
+def ellipse_radius(confidence_level: float) -> float:
+    """The radius, in standard deviations, of the ellipse that holds the fraction `confidence_level` of a Gaussian in a
+    plane: the root of the quantile of chi-square with two degrees of freedom."""
+    return float(np.sqrt(special.chdtri(2, 1.0 - confidence_level)))
 
 
-def ellipse(points: np.ndarray, level: float) -> np.ndarray | None:
-    """The ellipse that holds the fraction `level` of a Gaussian with the mean and covariance of the points.
+def ellipse(points: np.ndarray, confidence_level: float) -> np.ndarray | None:
+    """The ellipse that holds the fraction `confidence_level` of a Gaussian with the mean and covariance of the points.
 
     It is {x : (x - mean)^T S^{-1} (x - mean) = r^2} with r = `ellipse_radius` and S with divisor n - 1, as 100 points.
     None for fewer than three points, or if they are on a line.
@@ -522,7 +609,7 @@ def ellipse(points: np.ndarray, level: float) -> np.ndarray | None:
     if values[0] <= 1e-12 * values[1]:
         return None
     angle = np.linspace(0.0, 2.0 * np.pi, 100)
-    circle = ellipse_radius(level) * np.vstack([np.cos(angle), np.sin(angle)])
+    circle = ellipse_radius(confidence_level) * np.vstack([np.cos(angle), np.sin(angle)])
     return np.asarray((vectors @ (np.sqrt(values)[:, None] * circle)).T + points.mean(axis=0))
 
 

@@ -11,9 +11,12 @@ from scipy import optimize, special
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import to_numpy
+from .._core.types import VectorLike
+from ..errors import with_present_names
 from ..models.factor_analysis import FactorAnalysis, chi_square_factor, degrees_of_freedom
-from ..selection.parallel_analysis import check_level
+from ..selection.parallel_analysis import check_probability
 from ..solvers.latent.base import Misfit
+from ..sources.opening import TableLike
 from ..table import Table, Tabular
 from .tables import column_names
 
@@ -34,7 +37,7 @@ class FitReport(Tabular):
     null_chi_square, null_dof : float or None, int
         The same for the model of independent columns.
     rmsea, rmsea_interval : float or None, pair of floats or None
-        Root mean square error of approximation, and its interval at `level`.
+        Root mean square error of approximation, and its interval at `confidence_level`.
     tli, cfi : float or None
         Tucker-Lewis index and comparative fit index; 1 for a perfect fit.
     rmsr, srmr : float or None
@@ -54,7 +57,7 @@ class FitReport(Tabular):
     --------
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import FactorAnalysis, inspect
-    >>> report = inspect.fit_report(FactorAnalysis(2, standardize=True).fit(load_wine().data))
+    >>> report = inspect.fit_report(FactorAnalysis(2, scale=True).fit(load_wine().data))
     >>> type(report).__name__, report.dof, round(report.rmsea, 3), round(report.cfi, 3)
     ('FitReport', 53, 0.155, 0.817)
     """
@@ -69,7 +72,7 @@ class FitReport(Tabular):
     null_dof: int
     rmsea: float | None
     rmsea_interval: tuple[float, float] | None
-    level: float
+    confidence_level: float
     tli: float | None
     cfi: float | None
     rmsr: float | None
@@ -83,7 +86,10 @@ class FitReport(Tabular):
     notes: tuple[str, ...] = ()
 
     def table(self) -> Table:
-        """One row for each measure: its value, and the ends of its interval if it has one."""
+        """One row for each measure of fit: its value, and the ends of its interval if it has one.
+
+        The determinacies are no measures of fit; `lowdim.inspect.determinacy` has their table.
+        """
         measures: dict[str, Any] = {
             "chi-square": self.chi_square,
             "degrees of freedom": self.dof,
@@ -99,8 +105,6 @@ class FitReport(Tabular):
             "null chi-square": self.null_chi_square,
             "null degrees of freedom": self.null_dof,
         }
-        names = [f"determinacy {name}" for name in self.factor_names]
-        measures |= dict(zip(names, self.determinacy, strict=True))
         columns = {"value": [math.nan if value is None else float(value) for value in measures.values()]}
         for column, end in zip(("lower", "upper"), self.rmsea_interval or (math.nan, math.nan), strict=True):
             columns[column] = [end if name == "RMSEA" else math.nan for name in measures]
@@ -112,41 +116,51 @@ class FitReport(Tabular):
         return f"FitReport({self.n_factors} factors, chi-square {_number(self.chi_square)}, dof {self.dof})"
 
     def __str__(self) -> str:
-        return str(self._printed())
+        return "\n".join(map(str, self._printed()))
 
     def _repr_html_(self) -> str:
-        return self._printed()._repr_html_()
+        return "".join(table._repr_html_() for table in self._printed())
 
-    def _printed(self) -> Table:
-        """The table with each number in its own format, since they have very different sizes."""
+    def _printed(self) -> tuple[Table, Table]:
+        """The table with each number in its own format, since they have very different sizes, and below it how well
+        the factors are determined."""
         table = self.table()
         numbers = [_format(name, value) for name, value in zip(table.rows, table["value"], strict=True)]
         width = max(map(len, numbers))
         intervals = [
-            "" if math.isnan(low) else f"{self.level:.0%} interval {_number(low)} to {_number(high)}"
+            "" if math.isnan(low) else f"{self.confidence_level:.0%} interval {_number(low)} to {_number(high)}"
             for low, high in zip(table["lower"], table["upper"], strict=True)
         ]
         cells = [f"{number:>{width}}  {interval}".rstrip() for number, interval in zip(numbers, intervals, strict=True)]
-        return Table({"value": cells}, table.rows, title=table.title, notes=table.notes)
+        fit = Table({"value": cells}, table.rows, title=table.title, notes=table.notes)
+        return fit, _determinacies(self.determinacy, self.factor_names)
 
 
-def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: Any = None) -> FitReport:
-    """How well a factor analysis fits: chi-square, RMSEA, TLI, CFI, RMSR, BIC, and the determinacy of its factors.
+@with_present_names
+def fit_report(
+    model: FactorAnalysis,
+    X: TableLike | None = None,
+    *,
+    confidence_level: float = 0.9,
+    sample_weight: VectorLike | None = None,
+) -> FitReport:
+    """How well a factor analysis fits: chi-square, RMSEA, TLI, CFI, RMSR and BIC; and the determinacy of its factors.
 
     Parameters
     ----------
     model : fitted FactorAnalysis
-    X : rows of the fit, optional
+    X : rows of the fit, default=None
         Needed if they have missing values, and not read otherwise.
-    level : float
-        The level of the interval of RMSEA.
-    sample_weight : array of shape (n_samples,), or str, optional
+    confidence_level : float, default=0.9
+        The probability with which the interval of RMSEA holds its true value.
+    sample_weight : array of shape (n_samples,), or str, default=None
         The weights of the fit, for `X`.
 
     Returns
     -------
     FitReport
-        It prints as a table, and has `to_pandas()`.
+        It prints the measures of fit, and below them the determinacy of the factors, which is no measure of fit: it
+        tells how well scores stand for the factors if the model holds. `to_pandas()` has the measures of fit.
 
     Notes
     -----
@@ -183,13 +197,14 @@ def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: 
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import FactorAnalysis, Moments, inspect
+    >>> from lowdim import FactorAnalysis, inspect
+    >>> from lowdim.summaries import Moments
     >>> R = np.array([[1.0, 0.6, 0.5, 0.3], [0.6, 1.0, 0.4, 0.3], [0.5, 0.4, 1.0, 0.2], [0.3, 0.3, 0.2, 1.0]])
     >>> report = inspect.fit_report(FactorAnalysis(1).fit_summary(Moments.from_covariance(R, n_samples=300)))
     >>> report.dof, round(report.chi_square, 2), report.rmsea, round(report.cfi, 3)
     (2, 1.52, 0.0, 1.0)
     """
-    check_level(level)
+    check_probability("confidence_level", confidence_level)
     _check_factors(model, "fit_report")
     misfit = model.misfit(X, sample_weight=sample_weight)
     p, k, n = model.n_features_in_, model.n_components_, misfit.weight
@@ -204,7 +219,7 @@ def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: 
         p_value = float(special.chdtrc(dof, chi_square))
         excess = max(chi_square - dof, 0.0)
         rmsea = math.sqrt(excess / (dof * (n - 1.0)))
-        ends = noncentral_ends(chi_square, dof, level)
+        ends = noncentral_ends(chi_square, dof, confidence_level)
         interval = (math.sqrt(ends[0] / (dof * (n - 1.0))), math.sqrt(ends[1] / (dof * (n - 1.0))))
         chi_square_bic = chi_square - dof * math.log(n)
         if null_chi_square is not None:
@@ -231,7 +246,7 @@ def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: 
         null_dof=null_dof,
         rmsea=rmsea,
         rmsea_interval=interval,
-        level=float(level),
+        confidence_level=float(confidence_level),
         tli=tli,
         cfi=cfi,
         rmsr=rmsr,
@@ -246,7 +261,7 @@ def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: 
     )
 
 
-def determinacy(model: Any) -> Table:
+def determinacy(model: FactorAnalysis) -> Table:
     """How well the scores of a factor analysis determine its factors.
 
     For each factor, "correlation" is that of the factor with its regression scores, r; "r2" is its square, the share of
@@ -268,16 +283,20 @@ def determinacy(model: Any) -> Table:
     --------
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import FactorAnalysis, inspect
-    >>> print(inspect.determinacy(FactorAnalysis(2, standardize=True).fit(load_wine().data)))
+    >>> print(inspect.determinacy(FactorAnalysis(2, scale=True).fit(load_wine().data)))
     Determinacy of the factors
         correlation      r2  smallest
     F1       0.9780  0.9565    0.9130
     F2       0.9383  0.8804    0.7607
     """
     _check_factors(model, "determinacy")
-    r = _determinacy(model)
+    return _determinacies(_determinacy(model), model.component_names_)
+
+
+def _determinacies(r: np.ndarray, names: list[str]) -> Table:
+    """The table of `determinacy`, from the correlations of the factors with their regression scores."""
     columns = {"correlation": r, "r2": r**2, "smallest": 2.0 * r**2 - 1.0}
-    return Table(columns, model.component_names_, title="Determinacy of the factors", row_name="factor")
+    return Table(columns, names, title="Determinacy of the factors", row_name="factor")
 
 
 def _check_factors(model: Any, what: str) -> None:
@@ -294,9 +313,9 @@ def _determinacy(model: Any) -> np.ndarray:
     return np.sqrt(np.clip(1.0 - np.diagonal(C) / np.diagonal(phi), 0.0, 1.0))
 
 
-def noncentral_ends(chi_square: float, dof: int, level: float) -> tuple[float, float]:
+def noncentral_ends(chi_square: float, dof: int, confidence_level: float) -> tuple[float, float]:
     """The noncentralities with which `chi_square` is at the upper and at the lower quantile of the two that enclose
-    the probability `level`; zero if even the central distribution has it on the other side."""
+    the probability `confidence_level`; zero if even the central distribution has it on the other side."""
 
     def end(probability: float) -> float:
         if special.chdtr(dof, chi_square) <= probability:
@@ -305,7 +324,7 @@ def noncentral_ends(chi_square: float, dof: int, level: float) -> tuple[float, f
         most = chi_square + 40.0 * math.sqrt(2.0 * (dof + 2.0 * chi_square)) + 100.0
         return float(optimize.brentq(lambda nc: special.chndtr(chi_square, dof, nc) - probability, 0.0, most))
 
-    return end(0.5 * (1.0 + level)), end(0.5 * (1.0 - level))
+    return end(0.5 * (1.0 + confidence_level)), end(0.5 * (1.0 - confidence_level))
 
 
 def _notes(misfit: Misfit, chi_square: float | None, dof: int, heywood: list[str]) -> list[str]:

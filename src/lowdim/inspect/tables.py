@@ -5,31 +5,53 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, compute_lazy, dense, namespace, to_numpy
+from .._core.types import VectorLike
 from ..errors import RankWarning, choice, warn_user
 from ..linalg import column_lengths, divisor, with_zeros
 from ..models.output import importance_table, result_names, results
 from ..models.pairs import check_scale
-from ..reading.summarize import check_weights
+from ..reading.summarizing import check_weights
+from ..sources.base import Source
 from ..sources.derived import with_known_length
-from ..sources.opening import by_name, can_be_read_once, check_row_labels, open_source, open_target, row_labels
+from ..sources.opening import (
+    TableLike,
+    by_name,
+    can_be_read_once,
+    check_row_labels,
+    open_source,
+    open_target,
+    row_labels,
+)
 from ..table import Table, numbered
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from ..models.base import Model
+    from ..models.cca import CCA
+    from ..models.factor_analysis import FactorAnalysis
+    from ..models.gcca import GCCA
+    from ..models.latent import LatentModel
+    from ..models.pca import PCA
+    from ..models.regression import LatentRegression
 
 # Which table of a model is meant, and the names of its columns.
 
 
-def column_names(model: Any, table: str | int = 0) -> list[str]:
+def column_names(model: Model, table: str | int = 0) -> list[str]:
     """The names of the columns that a model was fitted to; "x1", "x2", ... if they had none.
 
     Parameters
     ----------
     model : fitted model
-    table : "X", "y" or int
+    table : "X", "y" or int, default=0
         For models of several tables: which one. The columns of y are "y1", "y2", ... if they had no names.
 
     Examples
@@ -73,9 +95,14 @@ def has_attribute(model: Any, *attributes: str) -> bool:
 # For which fitted models each table is.
 
 
-def has_scores(model: Any) -> bool:
+def has_scores(model: Any) -> TypeGuard[PCA | LatentRegression]:
     """Whether a model has scores and distances to a subspace. (`scores` of FactorAnalysis is a parameter.)"""
     return callable(getattr(type(model), "scores", None))
+
+
+def is_factor_analysis(model: Any) -> TypeGuard[FactorAnalysis]:
+    """Whether a model has factors, with their correlations."""
+    return has_attribute(model, "phi_")
 
 
 def has_distances(model: Any) -> bool:
@@ -83,7 +110,7 @@ def has_distances(model: Any) -> bool:
     return has_scores(model) or is_latent(model)
 
 
-def is_latent(model: Any) -> bool:
+def is_latent(model: Any) -> TypeIs[LatentModel]:
     """Whether a model is Gaussian with latent variables, so that rows may have missing entries."""
     return has_attribute(model, "distances")
 
@@ -106,7 +133,6 @@ def _has(*attributes: str) -> Callable[[Any], bool]:
 
 has_loadings = _has("loadings_", "x_loadings_", "mixing_")
 has_structure = _has("phi_", "structure_", "x_structure_")
-is_factor_analysis = _has("phi_")
 has_coefficients = _has("coef_")
 has_vip = _has("vip_")
 has_canonical_tests = _has("significance")
@@ -123,7 +149,7 @@ def require(model: Any, what: str, fits: Callable[[Any], bool]) -> None:
 # Tables of the components and of the columns that they are made of.
 
 
-def importance(model: Any) -> Table:
+def importance(model: Model) -> Table:
     """How much each component explains, as `print(model)` shows it, for all components.
 
     Examples
@@ -142,7 +168,7 @@ def importance(model: Any) -> Table:
     return importance_table(model)
 
 
-def loadings(model: Any, table: str | int = 0) -> Table:
+def loadings(model: Model, table: str | int = 0, *, sort: bool = False, blank: float = 0.0) -> Table:
     """Loadings of the columns on the components, shape (p, K).
 
     Of PCA they are w_k sqrt(lambda_k), of PPCA and FactorAnalysis the matrix W or L of the model, of ICA the columns of
@@ -152,33 +178,110 @@ def loadings(model: Any, table: str | int = 0) -> Table:
     Parameters
     ----------
     model : fitted model with loadings
-    table : "X", "y" or int
+    table : "X", "y" or int, default=0
         For models of several tables: which one.
+    sort : bool, default=False
+        Whether to bring columns together that have their largest loading on the same component, with the largest
+        loadings of each component first.
+    blank : float, default=0.0
+        Loadings of smaller magnitude are printed as blanks. In data frames and CSV files they stay numbers.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from lowdim import PCA, inspect
-    >>> print(inspect.loadings(PCA(2).fit(load_iris(as_frame=True).data)))
+    >>> pca = PCA(2).fit(load_iris(as_frame=True).data)
+    >>> print(inspect.loadings(pca))
     Loadings
     column                 PC1      PC2
     sepal length (cm)   0.7431   0.3234
     sepal width (cm)   -0.1738   0.3597
     petal length (cm)   1.7615  -0.0854
     petal width (cm)    0.7367  -0.0372
+    >>> print(inspect.loadings(pca, sort=True, blank=0.3))
+    Loadings
+    column                PC1     PC2
+    petal length (cm)  1.7615
+    sepal length (cm)  0.7431  0.3234
+    petal width (cm)   0.7367
+    sepal width (cm)           0.3597
+    loadings below 0.3 in magnitude are blank
     """
+    if isinstance(blank, bool) or not isinstance(blank, numbers.Real) or not 0.0 <= float(blank) < np.inf:
+        raise ValueError(f"blank={blank!r} must be a number that is not negative.")
     require(model, "loadings", has_loadings)
     i = table_number(model, table)
     if has_attribute(model, "mixing_"):
         # The mixing matrix for sources of unit variance; `explained_variance_` are |a_k|^2 var(u_k).
-        mixing, variances = (to_numpy(a).astype(np.float64) for a in (model.mixing_, model.explained_variance_))
+        mixing, variances = (
+            to_numpy(getattr(model, name)).astype(np.float64) for name in ("mixing_", "explained_variance_")
+        )
         values = mixing * np.sqrt(variances) / column_lengths(mixing)
     else:
         values = of_table(model, "loadings_", i)
-    return columns_by_components(model, values, "Loadings", i)
+    found = columns_by_components(model, values, "Loadings", i)
+    if sort:
+        sizes = np.abs(found.values)
+        found = found.take(np.lexsort((-sizes.max(axis=1), sizes.argmax(axis=1))))
+    if blank > 0.0:
+        found.blank, found.notes = float(blank), (f"loadings below {blank:g} in magnitude are blank",)
+    return found
 
 
-def structure(model: Any, table: str | int = 0, *, cross: bool = False) -> Table:
+def congruence(model: Model, other: Model, table: str | int = 0) -> Table:
+    """Which component of another fit each component is most like, by Tucker's coefficient of congruence.
+
+    The coefficient of two columns of loadings is their cosine, a^T b / (|a| |b|) [1]_. Components are matched one to
+    one such that the sum of the absolute coefficients is largest, since their order and signs may differ. Above 0.95
+    two factors are usually considered equal, from 0.85 on similar [2]_.
+
+    Parameters
+    ----------
+    model, other : fitted models with loadings
+        Fitted to the same columns, for example to two halves of the rows. Their numbers of components may differ.
+    table : "X", "y" or int, default=0
+        For models of several tables: which one.
+
+    Returns
+    -------
+    Table
+        For each component of `model` that has a partner: its name in `other`, the absolute coefficient, and the sign
+        by which the partner has to be multiplied.
+
+    References
+    ----------
+    .. [1] Tucker (1951), A method for synthesis of factor analysis studies.
+    .. [2] Lorenzo-Seva, ten Berge (2006), Tucker's congruence coefficient as a meaningful index of factor similarity.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X = load_iris().data
+    >>> print(inspect.congruence(PCA(2).fit(X[::2]), PCA(2).fit(X[1::2])))
+    Congruence of the components
+         partner  congruence  sign
+    PC1  PC1          0.9977     1
+    PC2  PC2          0.9804     1
+    """
+    names = column_names(model, table), column_names(other, table)
+    if names[0] != names[1]:
+        raise ValueError("congruence compares loadings of the same columns, and the two models have other columns.")
+    L, M = (loadings(each, table).values for each in (model, other))
+    lengths = column_lengths(L)[:, None] * column_lengths(M)
+    cosines = L.T @ M / np.where(lengths > 0, lengths, 1.0)
+    rows, partners = linear_sum_assignment(-np.abs(cosines))
+    found = cosines[rows, partners]
+    columns = {
+        "partner": [other.component_names_[j] for j in partners],
+        "congruence": np.abs(found),
+        "sign": np.where(found < 0, -1, 1),
+    }
+    own = [model.component_names_[i] for i in rows]
+    return Table(columns, own, title="Congruence of the components", row_name="component")
+
+
+def structure(model: Model, table: str | int = 0, *, cross: bool = False) -> Table:
     """Correlations of columns with factors or canonical variates, shape (p, K).
 
     Of FactorAnalysis they are the entries of L phi, divided by the standard deviations of the columns in the model. Of
@@ -201,7 +304,7 @@ def structure(model: Any, table: str | int = 0, *, cross: bool = False) -> Table
     i = table_number(model, table)
     if cross and not has_attribute(model, "x_cross_structure_"):
         raise ValueError(f"cross=True is for the two tables of CCA, not for {type(model).__name__}.")
-    if has_attribute(model, "phi_"):
+    if is_factor_analysis(model):
         covariances = to_numpy(model.phi_) @ to_numpy(model.components_)
         values = (covariances / np.sqrt(to_numpy(model.communalities_ + model.uniquenesses_))).T
     else:
@@ -223,7 +326,7 @@ def columns_by_components(model: Any, values: Any, title: str, table: int = 0) -
 # Tables of factor analysis.
 
 
-def pattern(model: Any) -> Table:
+def pattern(model: FactorAnalysis) -> Table:
     """The pattern of a factor analysis: its loadings L, the coefficients of the factors, shape (p, K).
 
     If the factors are correlated (oblique rotations), the correlations of columns with factors are another table,
@@ -234,7 +337,7 @@ def pattern(model: Any) -> Table:
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import FactorAnalysis, inspect
     >>> X = load_wine(as_frame=True).data.iloc[:, 5:9]
-    >>> print(inspect.pattern(FactorAnalysis(1, standardize=True).fit(X)))
+    >>> print(inspect.pattern(FactorAnalysis(1, scale=True).fit(X)))
     Pattern: coefficients of the factors
     column                     F1
     total_phenols          0.8838
@@ -246,7 +349,7 @@ def pattern(model: Any) -> Table:
     return columns_by_components(model, model.loadings_, "Pattern: coefficients of the factors")
 
 
-def communalities(model: Any) -> Table:
+def communalities(model: FactorAnalysis) -> Table:
     """Of each column, what the factors explain and what is its own.
 
     The columns are the communality diag(L phi L^T), the uniqueness psi, the proportion of the variance that the
@@ -258,7 +361,7 @@ def communalities(model: Any) -> Table:
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import FactorAnalysis, inspect
     >>> X = load_wine(as_frame=True).data.iloc[:, 5:9]
-    >>> print(inspect.communalities(FactorAnalysis(1, standardize=True).fit(X)))
+    >>> print(inspect.communalities(FactorAnalysis(1, scale=True).fit(X)))
     Communalities and uniquenesses
     column                communality  uniqueness  proportion  complexity  Heywood
     total_phenols              0.7811      0.2189      0.7811      1.0000  no
@@ -284,7 +387,7 @@ def communalities(model: Any) -> Table:
     return Table(columns, names, title="Communalities and uniquenesses", notes=notes, row_name="column")
 
 
-def factor_correlations(model: Any) -> Table:
+def factor_correlations(model: FactorAnalysis) -> Table:
     """Correlations of the factors, shape (K, K); the identity unless the rotation is oblique.
 
     Examples
@@ -306,13 +409,13 @@ def factor_correlations(model: Any) -> Table:
 # Tables of models of two or more tables: coefficients, importance of columns, canonical correlations.
 
 
-def coefficients(model: Any, *, standardized: bool = False) -> Table:
+def coefficients(model: LatentRegression | CCA, *, standardized: bool = False) -> Table:
     """Regression coefficients, with a row for each column of X and a column for each response.
 
     Parameters
     ----------
     model : fitted PCR, PLSRegression, PLSCanonical or CCA
-    standardized : bool
+    standardized : bool, default=False
         Whether the coefficients are those of columns and responses divided by their standard deviations, which the
         model has to know: it must have been fitted with `scale=True`.
 
@@ -345,27 +448,48 @@ def coefficients(model: Any, *, standardized: bool = False) -> Table:
     )
 
 
-def vip(model: Any) -> Table:
+def vip(model: LatentRegression, *, coefficients: bool = False) -> Table:
     """Variable importance in projection of the columns of X; the average of their squares is one.
+
+    VIP says how much a column takes part in the components, and has no sign. A coefficient times the standard deviation
+    of its column says by how much the prediction changes, and in which direction, if the column rises by one standard
+    deviation and the others stay as they are.
+
+    Parameters
+    ----------
+    model : fitted PCR, PLSRegression or PLSCanonical
+    coefficients : bool, default=False
+        Whether to show, for each response, the coefficients times the standard deviations of their columns, in the
+        units of the response. The model has to know these: it must have been fitted with `scale=True` for X.
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from lowdim import PLSRegression, inspect
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> print(inspect.vip(PLSRegression(2).fit(X[["age", "bmi", "bp"]], y)))
-    Variable importance in projection
-            VIP
-    age  0.5204
-    bmi  1.3212
-    bp   0.9918
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> print(inspect.vip(PLSRegression(2).fit(X[["age", "bmi", "bp"]], y), coefficients=True))
+    Variable importance in projection, and coefficients times standard deviations
+            VIP  target (coef. x sd)
+    age  0.5204                0.627
+    bmi  1.3212               37.014
+    bp   0.9918               19.728
     """
     require(model, "vip", has_vip)
-    title = "Variable importance in projection"
-    return Table({"VIP": to_numpy(model.vip_).astype(np.float64)}, column_names(model), title=title, row_name="column")
+    columns, title = {"VIP": to_numpy(model.vip_).astype(np.float64)}, "Variable importance in projection"
+    if coefficients:
+        if not check_scale(model.scale, 2)[0]:
+            raise ValueError(
+                "coefficients=True needs the standard deviations of the columns of X, and with "
+                f"scale={model.scale} the model does not keep them; fit it with scale=True."
+            )
+        changes = to_numpy(model.coef_).astype(np.float64) * to_numpy(model.x_scale_).astype(np.float64)
+        names = [f"{name} (coef. x sd)" for name in column_names(model, 1)]
+        columns |= dict(zip(names, changes, strict=True))
+        title += ", and coefficients times standard deviations"
+    return Table(columns, column_names(model), title=title, row_name="column")
 
 
-def canonical_tests(model: Any) -> Table:
+def canonical_tests(model: CCA) -> Table:
     """Tests of CCA of how many correlations are significant; row k tests that the k-th and all later ones are zero.
 
     Examples
@@ -380,7 +504,7 @@ def canonical_tests(model: Any) -> Table:
     return model.significance().table()
 
 
-def pair_correlations(model: Any) -> Table:
+def pair_correlations(model: GCCA) -> Table:
     """Correlations of GCCA between the variates of each two tables, with a row for each component.
 
     Examples
@@ -411,7 +535,7 @@ def pair_correlations(model: Any) -> Table:
 _BLOCK_ROWS = 1 << 16
 
 
-def scores(model: Any, X: Any, y: Any = None) -> Table:
+def scores(model: Model, X: TableLike, y: TableLike | None = None) -> Table:
     """Scores of rows: their coordinates on the components, with a row for each row of `X`.
 
     They are what `transform` returns, but for PCA(whiten=True), whose scores have the variances of the components. If
@@ -433,7 +557,8 @@ def scores(model: Any, X: Any, y: Any = None) -> Table:
     check_is_fitted(model)
     if y is None and has_scores(model):
         return rows_by_components(model, model.scores(X), "Scores", row_labels(X))
-    maps = model._transform_maps(X) if y is None else model._transform_maps(X, y)
+    tables: Any = (X,) if y is None else (X, y)
+    maps = model._transform_maps(*tables)
     found = results(maps)
     parts = [to_numpy(compute_lazy(part)) for part in (found if len(maps) > 1 else [found])]
     labels = row_labels(X[0] if len(maps) > 1 and isinstance(X, list | tuple) else X)
@@ -441,7 +566,7 @@ def scores(model: Any, X: Any, y: Any = None) -> Table:
     return Table.from_matrix(values, result_names(maps), labels, title="Scores")
 
 
-def contributions(model: Any, X: Any = None, *, sample_weight: Any = None) -> Table:
+def contributions(model: PCA, X: TableLike | None = None, *, sample_weight: VectorLike | None = None) -> Table:
     """Contributions of columns or rows to the variance of each component.
 
     Without `X`, the contributions of the columns: w_kj^2, shape (p, K), which add up to 1 over the columns. With `X`,
@@ -478,7 +603,7 @@ def contributions(model: Any, X: Any = None, *, sample_weight: Any = None) -> Ta
     return rows_by_components(model, shares, "Contributions of the rows", labels)
 
 
-def cos2(model: Any, X: Any) -> Table:
+def cos2(model: PCA, X: TableLike) -> Table:
     """The part of the squared distance of a row from the mean that lies along each component, shape (n, K).
 
     It is z_ik^2 / |x_i - mean|^2, and zero for a row at the mean.
@@ -509,7 +634,9 @@ def squared_cosines(model: Any, X: Any) -> Array:
     return squares / xp.where(whole > 0, whole, xp.ones_like(whole))[:, None]
 
 
-def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None) -> Table:
+def correlations(
+    model: PCA | LatentRegression, X: TableLike, Y: TableLike | None = None, *, sample_weight: VectorLike | None = None
+) -> Table:
     """Correlations of columns with components, shape (columns, K).
 
     The columns are those of `X`, or supplementary columns `Y` with one row for each row of `X`. The correlation of a
@@ -532,7 +659,7 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     X = readable_again(X)
     Z = to_numpy(model.scores(X)).astype(float)
     source = open_target(Y) if Y is not None else open_source(X, model._wanted())
-    columns = np.concatenate([to_numpy(dense(block)).astype(float) for block in source.blocks(_BLOCK_ROWS)])
+    columns = rows_of(source)
     if len(columns) != len(Z):
         raise ValueError(
             f"Y has {len(columns)} rows, X has {len(Z)}; supplementary columns need one entry per row of X."
@@ -545,6 +672,11 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     labels = column_names(model) if Y is None else (source.names or numbered("y", len(values)))
     title = "Correlations of columns with components"
     return Table.from_matrix(values, model.component_names_, labels, title=title, row_name="column")
+
+
+def rows_of(source: Source) -> np.ndarray:
+    """All rows of a source as NumPy floats."""
+    return np.concatenate([to_numpy(dense(block)).astype(float) for block in source.blocks(_BLOCK_ROWS)])
 
 
 def rows_by_components(model: Any, values: Any, title: str, labels: Any) -> Table:

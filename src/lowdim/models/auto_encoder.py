@@ -6,7 +6,8 @@ import math
 import numbers
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
+from os import PathLike
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, in_range, to_numpy
 from .._core.schema import Instance, ListOf, Numbers, Real, Whole
+from .._core.types import HasParameters, RandomState
 from ..errors import ConvergenceWarning, RankWarning, choice, one_row, warn_user
 from ..reading.rows import Rows
 from ..selection.parallel_analysis import check_count
 from ..solvers import latent, neural
 from ..solvers.latent.base import LatentFit, LatentRequest
+from ..solvers.neural import NeuralSolverName
 from ..solvers.neural.network import (
     ACTIVATIONS,
     Design,
@@ -28,12 +31,14 @@ from ..solvers.neural.network import (
     NeuralFit,
     NeuralJob,
     NeuralRequest,
+    NeuralSolver,
     evaluate,
     start_network,
 )
 from ..solvers.neural.training import merged
 from ..solvers.problem import Plan, Status, counted_rows, repeated_rows, with_passes
 from ..sources.derived import mean_of_results
+from ..sources.opening import TableLike
 from ..summaries.latent import LatentGaussian
 from .base import Model, check_flags
 from .output import Maps, framed_results
@@ -53,25 +58,25 @@ class AutoEncoder(Model):
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=2
         Number of latent variables, usually less than that of columns; otherwise there is a warning.
-    hidden : sequence of int
+    hidden : sequence of int, default=(256,)
         Widths of the hidden layers of the encoder; the decoder has the same in reverse. Without hidden layers, `()`,
         the optimum is the solution of PCA (or of probabilistic PCA), which is computed without training and without
         torch.
-    activation : {"silu", "tanh", "relu"}
+    activation : {"silu", "tanh", "relu"}, default="silu"
         The function of each hidden unit.
-    variational : bool
+    variational : bool, default=False
         Whether latent variables have a distribution, q(z | x) = N(f(x), diag s(x)^2), and the noise is learnt.
-    encoder, decoder : torch.nn.Module, optional
+    encoder, decoder : torch.nn.Module, default=None
         Modules that take the place of the hidden layers. The encoder maps standardised rows, of shape (n, n_features),
         to shape (n, n_components), or with `variational` to twice as many columns; the decoder maps (n, n_components)
         to (n, n_features). A copy is trained. What a module returns is multiplied by a factor for each column, at first
         zero, and added to the linear map.
-    solver : {"auto", "linear", "adam"} or solver object
+    solver : {"auto", "linear", "adam"} or solver object, default="auto"
         "adam" trains, by default if there are hidden layers; `Adam(...)` from `lowdim.solvers` has options: rate,
         batch, epochs, held-out rows, window.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of the first weights and of the order of rows; None is a fixed seed. On a CPU, the same seed gives the same
         numbers. `sample` uses it too, unless it is None: then samples differ.
 
@@ -168,12 +173,12 @@ class AutoEncoder(Model):
         n_components: int = 2,
         *,
         hidden: Sequence[int] = (256,),
-        activation: str = "silu",
+        activation: Literal["silu", "tanh", "relu"] = "silu",
         variational: bool = False,
-        encoder: Any = None,
-        decoder: Any = None,
-        solver: Any = "auto",
-        random_state: Any = None,
+        encoder: HasParameters | None = None,
+        decoder: HasParameters | None = None,
+        solver: NeuralSolverName | NeuralSolver = "auto",
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.hidden = hidden
@@ -342,7 +347,7 @@ class AutoEncoder(Model):
     def _lift(self) -> Any:
         return self._network.centred_rows
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: TableLike) -> np.ndarray:
         """Rows from scores, by the decoder.
 
         If `X` has fewer columns than there are components, they are the first scores, and the others are taken to be
@@ -350,13 +355,13 @@ class AutoEncoder(Model):
         """
         return super().inverse_transform(X)
 
-    def reconstruction_error(self, X: Any) -> np.ndarray:
+    def reconstruction_error(self, X: TableLike) -> np.ndarray:
         """Squared distance of each row to its reconstruction, over the entries that are not missing."""
         check_is_fitted(self)
         return self._map(X, self._network.errors, "reconstruction_error")
 
     @available_if(lambda self: bool(self.variational))
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: TableLike) -> np.ndarray:
         """The evidence bound of each row, a lower bound on its log-density; of its known entries, if some are missing.
 
         With hidden layers, the expectation over the latent variables is a mean over max(32, 4 K) points, which is exact
@@ -365,7 +370,7 @@ class AutoEncoder(Model):
         check_is_fitted(self)
         return self._map(X, self._network.bounds, "score_samples")
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: TableLike, y: TableLike | None = None) -> float:
         """Minus the mean `reconstruction_error` of the rows of `X` or, with `variational`, the mean evidence bound."""
         check_is_fitted(self)
         X, _ = self._by_name(X, y, fitted=True)
@@ -373,12 +378,14 @@ class AutoEncoder(Model):
             return mean_of_results(self.score_samples(X))
         return -mean_of_results(self.reconstruction_error(X))
 
-    def impute(self, X: Any) -> Any:
+    def impute(self, X: TableLike) -> np.ndarray:
         """`X` with its reconstruction in place of missing values (NaN)."""
         check_is_fitted(self)
         return framed_results(self, self._imputation_maps(X), X)
 
-    def impute_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
+    def impute_to(
+        self, X: TableLike, path: str | PathLike[str], *, keep: Sequence[str] = (), overwrite: bool = False
+    ) -> str:
         """Write what `impute` returns for `X` to a file. For `path`, `keep` and `overwrite` see `transform_to`."""
         return self._write(self._imputation_maps, X, path, "impute_to", keep, overwrite, self._wanted())
 
@@ -391,7 +398,7 @@ class AutoEncoder(Model):
         fill.replaces_rows = True  # type: ignore[attr-defined] # see `map_rows`
         return [self._row_map(X, fill, "impute", self._row_names)]
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+    def sample(self, n_samples: int = 1, random_state: RandomState = None) -> np.ndarray:
         """Rows g(z) + e, with noise e of variance `noise_variance_`.
 
         With `variational`, z is drawn from its prior N(0, I), otherwise from a Gaussian with the mean and covariance of

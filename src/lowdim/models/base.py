@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
-from html import escape
 from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -23,6 +24,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from .._core.arrays import Array, astype, cumulative_sum, dense, device, namespace, numpy_dtype
 from .._core.devices import moved_to_device, moved_to_host, name_of_device
 from .._core.schema import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole, declared
+from .._core.types import VectorLike
 from ..errors import (
     NeedsRowsInMemory,
     n_components_out_of_range,
@@ -32,17 +34,19 @@ from ..errors import (
     no_checkpoint_with_missing,
     other_names,
     other_width,
+    refuse_former_names,
 )
 from ..reading.checkpoint import Checkpoint
 from ..reading.map import RowMap
 from ..reading.rows import CheckpointedPass, Rows
-from ..reading.summarize import check_weights, summarize
+from ..reading.summarizing import check_weights, summarize
 from ..selection.cross_validation import plan_cross_validation
+from ..selection.folds import FoldsLike
 from ..solvers.problem import ON_HOST, Plan, Status
 from ..sources.base import Source
 from ..sources.derived import as_if_gathered, gather
 from ..sources.on_device import source_on_device
-from ..sources.opening import by_name, check_row_labels, open_keeping, open_source
+from ..sources.opening import TableLike, by_name, check_row_labels, open_keeping, open_source
 from ..summaries.base import names_of_tables
 from ..table import numbered
 from .output import (
@@ -185,7 +189,9 @@ class Model(Callbacks, Transformer, Estimator):
         cls._not_taken = {name: instead for name, instead in cls._not_taken.items() if name not in taken}
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse arguments that only scikit-learn's class has, with advice; Python refuses all others."""
+        """Refuse former names of arguments, and those that only scikit-learn's class has; Python refuses all others."""
+        if parameters:
+            refuse_former_names(cls.__name__, parameters, inspect.signature(cls.__init__).parameters)
         for name in parameters:
             if name in cls._not_taken:
                 raise TypeError(
@@ -232,18 +238,26 @@ class Model(Callbacks, Transformer, Estimator):
 
     # ---- The fit
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        checkpoint: Checkpoint | str | PathLike[str] | None = None,
+    ) -> Self:
         """Fit to rows.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, file, or iterable of blocks, of shape (n_samples, n_features)
-            See `lowdim.open_source` for everything that can be read. It is neither modified nor copied as a whole.
-        y : ignored
+            See `lowdim.sources.open_source` for everything that can be read. It is neither modified nor copied as a
+            whole.
+        y : ignored, default=None
             If it is the name of a column of `X`, or a list of names, these columns are left out.
-        sample_weight : array of shape (n_samples,), or str, optional
+        sample_weight : array of shape (n_samples,), or str, default=None
             Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
-        checkpoint : Checkpoint, str or path, optional
+        checkpoint : Checkpoint, str or path, default=None
             A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
             it was. Only for fits that need one pass (see `plan`).
 
@@ -254,7 +268,9 @@ class Model(Callbacks, Transformer, Estimator):
         self._fit(X, y, sample_weight, checkpoint=checkpoint)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_transform(
+        self, X: TableLike, y: TableLike | None = None, sample_weight: VectorLike | None = None
+    ) -> np.ndarray:
         """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
         source = self._fit(X, y, sample_weight, twice=True)
         return RowMap(source, self._scoring(), self._score_names, self._takes_nan).result()
@@ -312,7 +328,7 @@ class Model(Callbacks, Transformer, Estimator):
     # ---- Scores, reconstructions and plans
 
     # `with_first_components` takes the argument n_components of all methods `transform`.
-    def transform(self, X: Any, *, n_components: int | None = None) -> np.ndarray:
+    def transform(self, X: TableLike, *, n_components: int | None = None) -> np.ndarray:
         """Scores of each row x of `X`, a linear map of x - mean_; one pass, and no copy of `X`.
 
         With `n_components`, those of the first components only; the model is not fitted again.
@@ -320,7 +336,7 @@ class Model(Callbacks, Transformer, Estimator):
         check_is_fitted(self)
         return results(self._transform_maps(X))
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: TableLike) -> np.ndarray:
         """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`.
 
         If `X` has fewer columns than there are components, they are the scores of the first ones, and those of the
@@ -331,8 +347,8 @@ class Model(Callbacks, Transformer, Estimator):
 
     def transform_to(
         self,
-        X: Any,
-        path: Any,
+        X: TableLike,
+        path: str | PathLike[str],
         *,
         n_components: int | None = None,
         keep: Sequence[str] = (),
@@ -347,12 +363,12 @@ class Model(Callbacks, Transformer, Estimator):
             Where to write. The kind of file is known from its end: .parquet, .arrow, .feather, .csv, .csv.gz, .npy,
             .zarr, .h5 or .hdf5 ("scores.h5::name" for the name of the dataset). A string that ends with "/", such as
             "scores.parquet/", is a directory of files of at most about 256 MiB.
-        n_components : int, optional
+        n_components : int, default=None
             Write the scores of the first components only.
-        keep : sequence of str
+        keep : sequence of str, default=()
             Columns of `X`, of any type, that are carried along before the results. They are not part of the rows,
             unless the model was fitted to them.
-        overwrite : bool
+        overwrite : bool, default=False
             Whether to replace what is at `path`.
 
         Returns
@@ -369,12 +385,14 @@ class Model(Callbacks, Transformer, Estimator):
         return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted())
 
     @available_if(lambda self: self.inverse_transform is not None)
-    def inverse_transform_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
+    def inverse_transform_to(
+        self, X: TableLike, path: str | PathLike[str], *, keep: Sequence[str] = (), overwrite: bool = False
+    ) -> str:
         """Write what `inverse_transform` returns for the scores `X` to a file, with the names of the columns of the
         fit. For the arguments see `transform_to`."""
         return self._write(self._inverse_maps, X, path, "inverse_transform_to", keep, overwrite)
 
-    def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
+    def open_rows(self, X: TableLike, y: TableLike | None = None, *, fitted: bool = False) -> Source:
         """The source of the rows that `fit` would read, after a check of the parameters.
 
         The columns are recorded in the model or, if `fitted`, compared with those of the fit.
@@ -383,7 +401,14 @@ class Model(Callbacks, Transformer, Estimator):
         X, y = self._by_name(X, y, fitted=fitted)
         return self._open_tables(X, y, reset=not fitted)
 
-    def plan(self, X: Any, y: Any = None, sample_weight: Any = None, *, cv: Any = None) -> Plan:
+    def plan(
+        self,
+        X: TableLike,
+        y: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        cv: FoldsLike | None = None,
+    ) -> Plan:
         """What `fit` would do with these rows: the solver and why it was chosen, its passes and its memory.
 
         With `cv`, what `cross_validate` would do with them. The rows are not read, and the model is not changed. What
@@ -423,12 +448,12 @@ class Model(Callbacks, Transformer, Estimator):
         check_is_fitted(self)
         return numbered(self.component_name, self.n_components_)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """The names of the columns of the result of `transform`: `component_names_`.
 
         Parameters
         ----------
-        input_features : array of str, optional
+        input_features : array of str, default=None
             It is only compared with the names of the columns of the fit.
         """
         check_is_fitted(self)
@@ -486,14 +511,14 @@ class Model(Callbacks, Transformer, Estimator):
     def __str__(self) -> str:
         if not self.__sklearn_is_fitted__():
             return repr(self)
-        return f"{importance_table(self).text(max_rows=MOST_PRINTED)}\nplan: {self.plan_}"
+        return importance_table(self).text(max_rows=MOST_PRINTED)
 
     def _html_repr(self) -> str:
         # The table is followed by scikit-learn's representation.
         below: str = super()._html_repr()
         if not self.__sklearn_is_fitted__():
             return below
-        return f"{importance_table(self)._repr_html_()}<p>plan: {escape(str(self.plan_))}</p>{below}"
+        return f"{importance_table(self)._repr_html_()}{below}"
 
     # ---- What skl2onnx asks of a step of a pipeline that it converts; users do not call these
 
@@ -772,7 +797,7 @@ def copy_of(summary: Any) -> Any:
     return copied
 
 
-def add_rows(summary: Any, source: Source, sample_weight: Any) -> None:
+def add_rows(summary: Any, source: Source, sample_weight: VectorLike) -> None:
     """Add the rows of a source to a summary."""
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     summary.merge(summarize(source, summary.fresh(), weights=weights))

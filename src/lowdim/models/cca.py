@@ -15,7 +15,7 @@ from .._core.schema import ListOf, Numbers, Real, TupleOf, Whole
 from ..selection.fold_methods import HeldOutScorer, PermutationOptions
 from ..selection.scorers import CorrelationScorer
 from ..solvers.pairs.cca import CanonicalTests, canonical_tests, column_structure, solve_canonical
-from ..solvers.pairs.reductions import ComponentsFunction, Reduction
+from ..solvers.pairs.reductions import ComponentsFunction, Reduction, ReductionName
 from ..solvers.pairs.views import CanonicalFit, Views
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, NEVER_OVERWRITTEN, NO_ITERATION, Maps
@@ -28,18 +28,18 @@ class CCA(PairModel):
 
     Parameters
     ----------
-    n_components : int, "cv" or None
+    n_components : int, "cv" or None, default=None
         Number of pairs; None takes min(n_features, n_targets), or as many as the ranks allow. "cv" takes the number
         with the largest sum of correlations on held-out rows, in five folds of shuffled rows; `choice_` holds its
         curve.
-    regularization : float or pair of floats
+    regularization : float or pair of floats, default=0.0
         From 0 (none) to 1 (full), for both tables or for X and for y. It is needed with fewer rows than columns, for
         which correlations of 1 can otherwise always be found.
-    scale : bool or pair of bools
+    scale : bool or pair of bools, default=True
         Whether to divide columns by their standard deviation first, for both tables or for X and for y. Without
         regularization this changes only the units of the rotations; with regularization, all columns are then
         regularized equally.
-    solver : str
+    solver : str, default="auto"
         "auto", "covariance", "triangle" or "gram".
 
     Attributes
@@ -95,8 +95,6 @@ class CCA(PairModel):
     pair1       0.7956           0.2584           0.2854
     pair2       0.2006           0.0175           0.0099
     pair3       0.0726           0.0008           0.0016
-    plan: covariance: 1 pass over the rows, about 1440 bytes beside them; products of columns are cheapest for 6 columns
-    in all
     >>> print(cca.significance())
     Tests that this correlation and all later ones are zero
                  r   Wilks       F  dof 1   dof 2    p(F)     chi2  dof  p(chi2)
@@ -144,7 +142,7 @@ class CCA(PairModel):
         *,
         regularization: float | Sequence[float] = 0.0,
         scale: bool | Sequence[bool] = True,
-        solver: str | Reduction = "auto",
+        solver: ReductionName | Reduction = "auto",
     ) -> None:
         self.n_components = n_components
         self.regularization = regularization
@@ -185,13 +183,11 @@ class CCA(PairModel):
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: the sum of the correlations of their variates."""
         self._check_parameters()
-        return CorrelationScorer(self, self._most, self._standardize_tables(2))
+        return CorrelationScorer(self, self._most, self._scaled_tables(2))
 
     def permutation_options(self) -> PermutationOptions:
         """The options of `permutation_test`, which shuffles the rows of y against those of X."""
-        return PermutationOptions(
-            tuple(self._standardize_tables(2)), tuple(check_regularization(self.regularization, 2))
-        )
+        return PermutationOptions(tuple(self._scaled_tables(2)), tuple(check_regularization(self.regularization, 2)))
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(solve_canonical, regularization=check_regularization(self.regularization, 2))

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from .._core.schema import Entries, Flag, Maybe, Numbers, Real, Several, Sometimes
+from .._core.types import RandomState, VectorLike
 from ..errors import ConvergenceWarning, HeywoodWarning, choice, heywood_columns, other_rows_than_fit, warn_user
 from ..linalg import fix_signs, most_components, signs
 from ..reading.rows import Rows
@@ -21,7 +22,7 @@ from ..selection.fold_methods import HeldOutScorer, PermutationOptions
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
 from ..solvers import latent, spectra
-from ..solvers.latent import LATENT_SOLVERS
+from ..solvers.latent import LATENT_SOLVERS, LatentSolverName
 from ..solvers.latent.base import (
     LatentFit,
     LatentRequest,
@@ -30,9 +31,11 @@ from ..solvers.latent.base import (
     independent_loglike,
     saturated_loglike,
 )
-from ..solvers.latent.rotation import ROTATION_TOLERANCE, Rotation, rotation_of
+from ..solvers.latent.rotation import ROTATION_TOLERANCE, Rotation, RotationName, rotation_of
 from ..solvers.problem import Plan, Request, Status
 from ..sources.derived import with_known_length
+from ..sources.opening import TableLike
+from ..summaries.base import Summary
 from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
@@ -85,26 +88,26 @@ class FactorAnalysis(LatentModel):
 
     Parameters
     ----------
-    n_components : int, str or None
+    n_components : int, str or None, default=None
         Number of factors; None takes the largest number that leaves degrees of freedom. The name of a rule chooses the
         number, and `choice_` holds its curve: "bic" and "aic" compare fits with 1, 2, ... factors; "cv" compares
         held-out likelihoods; "kaiser", "parallel" and "map" use the correlation matrix, "parallel-factors" the one with
         squared multiple correlations on its diagonal.
-    rotation : None, str or Rotation
+    rotation : None, str or Rotation, default=None
         "varimax", "quartimax", "equamax", "promax", "oblimin", or an object of `lowdim.solvers.rotation` with its
         options. With None, L^T Psi^{-1} L is diagonal.
-    scores : {"regression", "bartlett"}
+    scores : {"regression", "bartlett"}, default="regression"
         The scores that `transform` returns: posterior means, or unbiased weighted least squares scores.
-    standardize : bool
+    scale : bool, default=False
         Whether to report loadings and uniquenesses in units of the standard deviations of the columns, as R's factanal
         does. The model itself does not depend on the units.
-    missing : {"nan", "unstored"}
+    missing : {"nan", "unstored"}, default="nan"
         Which entries are missing values: NaN only, or also every entry that a sparse matrix does not store.
-    solver : str, Newton, NewtonCG or EM
+    solver : str, Newton, NewtonCG or EM, default="auto"
         For complete rows, "newton" minimises the discrepancy of the covariance matrix by Newton's method, "newton-cg"
         does so without this matrix, for fewer rows than columns, and "em" uses the EM algorithm. "auto" takes one of
         the first two. Rows with missing values are always fitted by EM.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of starting values and samples; None is a fixed seed.
 
     Attributes
@@ -126,11 +129,12 @@ class FactorAnalysis(LatentModel):
         The norm of the projected gradient of the rotation's criterion, for loadings scaled to a mean square of 1 / p.
         There is a warning if it is above 1e-10.
     heywood_ : array of bool, shape (n_features_in_,)
-        Whether the uniqueness of each column is at its lower bound (a Heywood case), of which a `HeywoodWarning` warns.
+        Whether the uniqueness of each column is at its lower bound, or below 1e-5 (a Heywood case), of which a
+        `HeywoodWarning` warns.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
         What each factor adds to the sum of the communalities: the diagonal of phi L^T L, the sums of squared loadings
         if factors are uncorrelated; and its proportion of the total variance.
-    mean_, scale_ (with `standardize`), loglike_, n_iter_, n_passes_, status_, residual_, solver_
+    mean_, scale_ (with `scale`), loglike_, n_iter_, n_passes_, status_, residual_, solver_
     n_components_, n_samples_, n_features_in_, feature_names_in_
 
     Notes
@@ -148,11 +152,12 @@ class FactorAnalysis(LatentModel):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import FactorAnalysis, Moments
+    >>> from lowdim import FactorAnalysis
+    >>> from lowdim.summaries import Moments
     >>> loadings = np.array([[0.9, 0.8, 0.7, 0.6]])
     >>> correlation = loadings.T @ loadings
     >>> np.fill_diagonal(correlation, 1.0)
-    >>> fa = FactorAnalysis(1, standardize=True).fit_summary(Moments.from_covariance(correlation, n_samples=100))
+    >>> fa = FactorAnalysis(1, scale=True).fit_summary(Moments.from_covariance(correlation, n_samples=100))
     >>> fa.uniquenesses_.round(4)
     array([0.19, 0.36, 0.51, 0.64])
     """
@@ -173,17 +178,17 @@ class FactorAnalysis(LatentModel):
         self,
         n_components: int | FactorRuleName | None = None,
         *,
-        rotation: str | Rotation | None = None,
-        scores: str = "regression",
-        standardize: bool = False,
-        missing: str = "nan",
-        solver: str | LatentSolver = "auto",
-        random_state: Any = None,
+        rotation: RotationName | Rotation | None = None,
+        scores: Literal["regression", "bartlett"] = "regression",
+        scale: bool = False,
+        missing: Literal["nan", "unstored"] = "nan",
+        solver: LatentSolverName | LatentSolver = "auto",
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.rotation = rotation
         self.scores = scores
-        self.standardize = standardize
+        self.scale = scale
         self.missing = missing
         self.solver = solver
         self.random_state = random_state
@@ -231,7 +236,7 @@ class FactorAnalysis(LatentModel):
         ones = namespace(L).ones_like(self.mean_)
         return LatentGaussian(self.mean_, ones, L if R is None else R.T @ L, self.noise_variance_)
 
-    def fit_summary(self, summary: Any) -> Self:
+    def fit_summary(self, summary: Summary) -> Self:
         """Fit to a Moments or Triangle summary of rows. `Moments.from_covariance(cov, n_samples)` makes one from a
         covariance or correlation matrix."""
         advice = "For a covariance or correlation matrix, pass Moments.from_covariance(cov, n_samples)."
@@ -256,7 +261,7 @@ class FactorAnalysis(LatentModel):
         xp = namespace(self.components_)
         return xp.sum(self.components_ * (self.phi_ @ self.components_), axis=0)
 
-    def test(self, X: Any = None, *, sample_weight: Any = None) -> FactorTest:
+    def test(self, X: TableLike | None = None, *, sample_weight: VectorLike | None = None) -> FactorTest:
         """Chi-square test of whether this number of factors is sufficient, with Bartlett's correction [2].
 
         It needs positive degrees of freedom, and a covariance that is not singular. If the rows of the fit have missing
@@ -279,14 +284,14 @@ class FactorAnalysis(LatentModel):
         chi_square = max(factor * misfit.discrepancy, 0.0)
         return FactorTest(chi_square, dof, float(special.chdtrc(dof, chi_square)))
 
-    def misfit(self, X: Any = None, *, sample_weight: Any = None) -> Misfit:
+    def misfit(self, X: TableLike | None = None, *, sample_weight: VectorLike | None = None) -> Misfit:
         """How far the covariance of the model is from the covariance of the rows of the fit.
 
         Parameters
         ----------
-        X : rows of the fit, optional
+        X : rows of the fit, default=None
             Needed if they have missing values, and not read otherwise.
-        sample_weight : array of shape (n_samples,), or str, optional
+        sample_weight : array of shape (n_samples,), or str, default=None
             The weights of the fit, for `X`.
 
         Returns
@@ -337,7 +342,7 @@ class FactorAnalysis(LatentModel):
         rotation_of(self.rotation)
         if self.scores not in SCORES:
             raise choice("scores", self.scores, SCORES)
-        check_flags(self, "standardize")
+        check_flags(self, "scale")
         names = ("auto", *LATENT_SOLVERS)
         if not isinstance(self.solver, LatentSolver) and self.solver not in names:
             raise choice("solver", self.solver, names, "Or an object from lowdim.solvers.")
@@ -371,7 +376,7 @@ class FactorAnalysis(LatentModel):
         Parameters
         ----------
         fitted : FactorAnalysis
-        near : bool
+        near : bool, default=False
             Whether the solution is expected close to that of `fitted`. One other start is tried then, and only if a
             Heywood case is found.
 
@@ -426,7 +431,7 @@ class FactorAnalysis(LatentModel):
         # The solver finds L only up to a rotation; in the canonical one L^T Psi^{-1} L is diagonal.
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
         W = canonical.T @ W
-        W = W * to_numpy(signs(W if self.standardize else W * scale))[:, None]
+        W = W * to_numpy(signs(W if self.scale else W * scale))[:, None]
         rotation, simple = self._to_rotate(W, scale)
         M, self.rotation_gradient_ = np.eye(len(W)), 0.0
         if rotation is not None:
@@ -439,7 +444,7 @@ class FactorAnalysis(LatentModel):
                     "undetermined. Ask for fewer components, or for another rotation.",
                     ConvergenceWarning,
                 )
-        L = M.T @ W if self.standardize else (M.T @ W) * scale
+        L = M.T @ W if self.scale else (M.T @ W) * scale
         order = np.arange(len(L)) if rotation is None else np.argsort(-np.sum(L * L, axis=1), kind="stable")
         M = (M * to_numpy(signs(L)))[:, order]
         L = fix_signs(L)[order]
@@ -448,19 +453,21 @@ class FactorAnalysis(LatentModel):
         as_rows = partial(asarray_like, like=like, dtype=dtype)
         self.n_components_ = len(L)
         self.mean_ = as_rows(fit.mean)
-        self.scale_ = as_rows(fit.scale) if self.standardize else None
+        self.scale_ = as_rows(fit.scale) if self.scale else None
         self.components_ = as_rows(L)
-        noise = fit.noise if self.standardize else fit.noise * fit.scale**2
+        noise = fit.noise if self.scale else fit.noise * fit.scale**2
         self.noise_variance_ = in_range(noise, dtype)
         self.phi_ = as_rows(np.linalg.inv(M.T @ M))
         self.rotation_matrix_ = as_rows(M)
-        self.heywood_ = asarray_like((psi <= 1.01 * self._floor()) & (np.sum(W * W, axis=0) > 0.5), like)
+        # The likelihood hardly changes near the bound, so a descent may end a little above it.
+        at_bound = psi <= max(1.01 * self._floor(), 1e-5)
+        self.heywood_ = asarray_like(at_bound & (np.sum(W * W, axis=0) > 0.5), like)
         heywood = [int(j) for j in np.flatnonzero(to_numpy(self.heywood_))]
         if heywood:
             warn_user(heywood_columns(heywood, self._wanted(), self._floor()), HeywoodWarning)
         # The columns of L phi are the structure; the sum over all factors is that of the communalities.
         squares = np.sum(L * (np.linalg.inv(M.T @ M) @ L), axis=1)
-        total = float(np.sum((np.sum(W * W, axis=0) + psi) * (1.0 if self.standardize else scale**2)))
+        total = float(np.sum((np.sum(W * W, axis=0) + psi) * (1.0 if self.scale else scale**2)))
         self.explained_variance_ = in_range(asarray_like(squares, like, dtype=wide), dtype)
         self.explained_variance_ratio_ = as_rows(squares / total)
 
@@ -510,7 +517,7 @@ class FactorAnalysis(LatentModel):
         return PermutationOptions(scaled=(True,), factors=True)
 
     def _eigenvalue_options(self) -> dict[str, Any]:
-        return {"standardize": True, "ddof": 1}
+        return {"scale": True, "ddof": 1}
 
     def _count_parameters(self, k: int, p: int) -> int:
         # Loadings up to a rotation, uniquenesses, means.
@@ -520,6 +527,6 @@ class FactorAnalysis(LatentModel):
 def _correlation_eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:
     """The eigenvalues of the correlation matrix, which is not formed if there are fewer rows than columns."""
     if not isinstance(summary, Triangle) or summary.root.shape[0] >= summary.n_features:
-        return Eigenvalues.from_summary(summary, standardize=True)
-    spectrum, _ = spectra.solve_summary(summary, Request(k=None, standardize=True))
+        return Eigenvalues.from_summary(summary, scale=True)
+    spectrum, _ = spectra.solve_summary(summary, Request(k=None, scale=True))
     return eigenvalues_for(rule, spectrum, 1)

@@ -14,13 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, is_sparse, namespace, read_only, to_numpy
 from .._core.schema import Instance, ListOf, Maybe, Numbers, Real, Text, Whole
+from .._core.types import HasTransform, RandomState
 from ..errors import choice, too_small, wrong_features
-from ..features import FEATURE_MAPS, require_width
+from ..features import FEATURE_MAPS, FeatureMapName, require_width
 from ..kernels import Kernel
 from ..linalg import require_normal
 from ..reading.rows import Rows
 from ..selection.rules import RuleName
 from ..solvers.problem import Plan
+from ..solvers.spectra import SolverName
 from ..solvers.spectra.covariance import Solver
 from ..sources.opening import open_target
 from ..summaries.base import same_parameters
@@ -45,20 +47,20 @@ class FeatureMapPCA(Model):
 
     Parameters
     ----------
-    n_components : int, float or None
+    n_components : int, float or None, default=None
         As in PCA. None keeps as many components as there are features; if there are fewer rows than features, those
         with positive variance.
-    feature_map : str, callable or transformer
+    feature_map : str, callable or transformer, default="polynomial"
         "polynomial" or an object from `lowdim.features` with its options; a function from a block of rows to a block of
         features; or a scikit-learn transformer, which is fitted to the rows first. Functions and transformers get
         rows that they may change without changing yours, and return any 2-D array, sparse matrix or table of numbers.
-    standardize : bool
+    scale : bool, default=False
         Whether to divide features by their standard deviation first.
-    solver : str or Solver
+    solver : str or Solver, default="auto"
         As in PCA.
-    ddof : int
+    ddof : int, default=1
         Variances are divided by n - ddof.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of the starting vectors of the Krylov solver; None is a fixed seed.
 
     Attributes
@@ -127,15 +129,15 @@ class FeatureMapPCA(Model):
         self,
         n_components: int | float | RuleName | None = None,
         *,
-        feature_map: Any = "polynomial",
-        standardize: bool = False,
-        solver: str | Solver = "auto",
+        feature_map: FeatureMapName | Callable[[Array], Array] | HasTransform = "polynomial",
+        scale: bool = False,
+        solver: SolverName | Solver = "auto",
         ddof: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.feature_map = feature_map
-        self.standardize = standardize
+        self.scale = scale
         self.solver = solver
         self.ddof = ddof
         self.random_state = random_state
@@ -205,7 +207,7 @@ class FeatureMapPCA(Model):
 
     def _pca(self) -> PCA:
         """An unfitted PCA with the parameters of this model."""
-        options = {name: getattr(self, name) for name in ("standardize", "solver", "ddof", "random_state")}
+        options = {name: getattr(self, name) for name in ("scale", "solver", "ddof", "random_state")}
         return PCA(self.n_components, **options)
 
     def _plan_rows(self, rows: Rows) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -12,14 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, is_sparse
 from .._core.schema import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes, Text, TupleOf, Whole
+from .._core.types import VectorLike
 from ..features import affine
+from ..reading.checkpoint import Checkpoint
 from ..reading.map import RowMap
 from ..solvers import pairs
 from ..solvers.pairs.cca import column_structure, pair_correlations, solve_canonical
-from ..solvers.pairs.reductions import ComponentsFunction, Reduction
+from ..solvers.pairs.reductions import ComponentsFunction, Reduction, ReductionName
 from ..solvers.pairs.views import CanonicalFit, Views
 from ..sources.beside import BesideSource
-from ..sources.opening import check_row_labels, open_target
+from ..sources.opening import TableLike, check_row_labels, open_target
 from ..summaries.base import names_of_tables
 from .base import Model
 from .output import Maps, framed_results, results
@@ -43,13 +46,13 @@ class GCCA(PairModel):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         Number of variates of each table; None takes as many as the narrowest table has columns.
-    regularization : float or sequence of floats
+    regularization : float or sequence of floats, default=0.0
         From 0 (none) to 1 (full), for all tables or for each one.
-    scale : bool or sequence of bools
+    scale : bool or sequence of bools, default=True
         Whether to divide columns by their standard deviation first, for all tables or for each one.
-    solver : str
+    solver : str, default="auto"
         "auto", "covariance", "triangle" or "gram".
 
     Attributes
@@ -128,25 +131,32 @@ class GCCA(PairModel):
         *,
         regularization: float | Sequence[float] = 0.0,
         scale: bool | Sequence[bool] = True,
-        solver: str | Reduction = "auto",
+        solver: ReductionName | Reduction = "auto",
     ) -> None:
         self.n_components = n_components
         self.regularization = regularization
         self.scale = scale
         self.solver = solver
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        checkpoint: Checkpoint | str | PathLike[str] | None = None,
+    ) -> Self:
         """Fit to the rows of two or more tables.
 
         Parameters
         ----------
         X : list of tables, or one table
             Arrays, sparse matrices, data frames or streams of blocks with one row for each sample.
-        y : table, optional
+        y : table, default=None
             One more table, in addition to those of `X`.
-        sample_weight : array of shape (n_samples,), optional
+        sample_weight : array of shape (n_samples,), default=None
             Frequency weights: weight 2 equals repeating the row.
-        checkpoint : Checkpoint, str or path, optional
+        checkpoint : Checkpoint, str or path, default=None
             A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
             it was. Only for fits that need one pass (see `plan`).
 
@@ -159,15 +169,18 @@ class GCCA(PairModel):
         self._fit(X, y, sample_weight, checkpoint=checkpoint)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(  # type: ignore[override] # a list of tables
+        self, X: TableLike, y: TableLike | None = None, sample_weight: VectorLike | None = None
+    ) -> np.ndarray | tuple[np.ndarray, ...]:
         """Fit, then return the variates: a tuple for all tables if `X` is a list, otherwise those of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
         maps = [RowMap(s, self._scoring(i), self._score_names) for i, s in enumerate(source.members)]
         if not is_list_of_tables(X):
             return maps[0].result()
-        return framed_results(self, maps, X if y is None else [*X, y])
+        tables: Any = X
+        return framed_results(self, maps, tables if y is None else [*tables, y])
 
-    def transform(self, X: Any, *, n_components: int | None = None) -> Any:  # type: ignore[override] # a list of tables
+    def transform(self, X: TableLike, *, n_components: int | None = None) -> np.ndarray | tuple[np.ndarray, ...]:  # type: ignore[override] # a list of tables
         """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only.
 
         With `n_components`, those of the first components only; the model is not fitted again.
@@ -176,7 +189,7 @@ class GCCA(PairModel):
         maps = self._transform_maps(X)
         return results(maps) if len(maps) == 1 else framed_results(self, maps, X)
 
-    def inverse_transform(self, X: Any) -> Any:  # type: ignore[override] # a list of tables
+    def inverse_transform(self, X: TableLike) -> np.ndarray | tuple[np.ndarray, ...]:  # type: ignore[override] # a list of tables
         """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table.
 
         Variates of the first components only are allowed, too; those of the others are taken to be zero.
@@ -184,13 +197,14 @@ class GCCA(PairModel):
         check_is_fitted(self)
         return framed_results(self, self._inverse_maps(X), X)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: TableLike, y: TableLike | None = None) -> float:
         """Average correlation between the variates of two tables, over components and pairs of tables, on these rows.
 
         On rows that were not in the fit it can be used to choose `regularization` and `n_components`.
         """
         X, y = self._by_name(X, y, fitted=True)
-        tables = list(X) if is_list_of_tables(X) else [X]
+        given: Any = X
+        tables = list(given) if is_list_of_tables(given) else [given]
         check_is_fitted(self)
         variates = results(self._transform_maps(tables if y is None else [*tables, y]))
         return float(np.mean(list(pair_correlations(variates))))
@@ -259,7 +273,8 @@ class GCCA(PairModel):
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if isinstance(X, dict) and not is_sparse(X):
             raise TypeError("GCCA takes tables as a list, got a dict: pass list(X.values()).")
-        tables = list(X) if is_list_of_tables(X) else [X]
+        given: Any = X
+        tables = list(given) if is_list_of_tables(given) else [given]
         first = tables[0]
         sources = [self._open(_as_table(first) if is_list_of_tables(X) else first, reset=reset)]
         sources += [open_target(table, table=f"table {i}") for i, table in enumerate(tables[1:], start=1)]

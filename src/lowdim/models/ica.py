@@ -9,11 +9,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, astype, dense, in_range, namespace, to_numpy
 from .._core.schema import Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
-from ..densities import Density, as_density
+from .._core.types import RandomState
+from ..densities import Density, DensityName, ThreeFunctions, as_density
 from ..errors import (
     ConvergenceWarning,
     DensityWarning,
@@ -29,7 +31,7 @@ from ..reading.rows import Rows
 from ..selection.parallel_analysis import check_count
 from ..selection.rules import RuleName
 from ..solvers import ica, spectra
-from ..solvers.ica import ICA_SOLVERS
+from ..solvers.ica import ICA_SOLVERS, IcaSolverName
 from ..solvers.ica.fixed_point import FixedPointICA
 from ..solvers.ica.objective import (
     SAME_OPTIMUM,
@@ -43,6 +45,7 @@ from ..solvers.ica.objective import (
 )
 from ..solvers.problem import Plan, Spectrum, Status, repeated_rows
 from ..sources.derived import mean_of_results
+from ..sources.opening import TableLike
 from .base import Model, check_flags, is_cv, unpack_to
 from .n_components import check_cv_rows
 from .output import FULL_ACCURACY
@@ -63,41 +66,41 @@ class ICA(Model):
 
     Parameters
     ----------
-    n_components : int, float, str or None
+    n_components : int, float, str or None, default=None
         Number of sources. If it is smaller than the number of columns, rows are first projected on their leading
         principal components. A number in (0, 1) keeps the fewest components with that proportion of the variance; the
         name of a rule keeps the number that the rule chooses (see `choose_n_components`); None keeps all components
         with positive variance.
-    density : str, Density or three functions
+    density : str, Density or three functions, default="sech"
         The density p(u) of the sources: "sech" (1 / (pi cosh u), with score tanh u), "infomax", "student",
         "generalized-gaussian", an object from `lowdim.densities` with its parameters, or a tuple of three functions of
         an array: -ln p up to a constant, its derivative, and its second derivative.
-    extended : bool
+    extended : bool, default=True
         Whether sources on the other side of the Gaussian (for "sech" those with lighter tails than a Gaussian), which
         the density could not separate, get the flipped density (for "sech" a mixture of two Gaussians). Densities
         without a flipped one are used for all sources.
-    ortho : bool, optional
+    ortho : bool, default=None
         Whether the sources are constrained to be uncorrelated with unit variance, so that W is a rotation of the
         whitened rows. The default is True for the fixed-point solver, which always has this constraint, and False
         otherwise.
-    solver : {"quasi-newton", "fixed-point"} or solver object
+    solver : {"quasi-newton", "fixed-point"} or solver object, default="quasi-newton"
         Preconditioned L-BFGS on the relative gradient, or FastICA's iteration. A solver object, `QuasiNewtonICA` or
         `FixedPointICA` from `lowdim.solvers`, has its own `tol`, `max_iter` and `ortho`; the parameters of these names
         apply to solvers given by name.
-    tol : float
+    tol : float, default=1e-06
         The iteration stops when no entry of the relative gradient (with `ortho`, of its skew part) is larger.
-    max_iter : int
+    max_iter : int, default=1000
         Largest number of steps.
-    n_init : int, optional
+    n_init : int, default=None
         Number of starts; every second one does without the fast initial steps. The solution with the highest likelihood
         is kept, a `LocalOptimaWarning` says if half or more of the others are worse, and `stability_` tells how well
         they agree. The default is 5 if n_samples * n_components_^2 is at most 4 million and sources may have the
-        flipped density, and otherwise 1.
-    w_init : array of shape (n_components, n_components), optional
+        flipped density, and otherwise 1; `plan_` says how many there were.
+    w_init : array of shape (n_components, n_components), default=None
         Initial unmixing matrix of the whitened rows, instead of a random rotation.
-    keep_sources : bool
+    keep_sources : bool, default=False
         Whether to keep the sources of the rows of the fit as `sources_`.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of the random starts; None is a fixed seed.
 
     Attributes
@@ -216,16 +219,16 @@ class ICA(Model):
         self,
         n_components: int | float | RuleName | None = None,
         *,
-        density: Any = "sech",
+        density: DensityName | Density | ThreeFunctions = "sech",
         extended: bool = True,
         ortho: bool | None = None,
-        solver: str | IcaSolver = "quasi-newton",
+        solver: IcaSolverName | IcaSolver = "quasi-newton",
         tol: float = 1e-6,
         max_iter: int = 1000,
         n_init: int | None = None,
-        w_init: Any = None,
+        w_init: ArrayLike | None = None,
         keep_sources: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.density = density
@@ -239,7 +242,7 @@ class ICA(Model):
         self.keep_sources = keep_sources
         self.random_state = random_state
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: TableLike) -> np.ndarray:
         """Log-density of each row: sum_i ln p_i(u_i) + ln |det| of the unmixing.
 
         Outside the principal components that were kept, the density is Gaussian with variance `noise_variance_`.
@@ -269,7 +272,7 @@ class ICA(Model):
 
         return self._map(X, log_density, "score_samples")
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: TableLike, y: TableLike | None = None) -> float:
         """Average log-density of the rows of `X`."""
         X, _ = self._by_name(X, y, fitted=True)
         return mean_of_results(self.score_samples(X))
@@ -388,7 +391,7 @@ class ICA(Model):
         self.kurtosis_, self.stability_ = cast(best.kurtosis), None if fit.stability is None else cast(fit.stability)
         self.densities_ = [density.flipped or density if flip else density for flip in best.flipped]
         # All components have positive variance, since the others were dropped.
-        self._outside = variance_outside(k, p, k, self.noise_variance_, spectrum.rank_cut / n)
+        self._outside = variance_outside(k, p, k, self.noise_variance_)
         volume = whitener.log_volume(K)
         self._log_volume = volume + float(np.linalg.slogdet(best.W)[1])
         rest = 0.5 * (p - k) * (math.log(2.0 * math.pi * self._outside) + 1.0) if self._outside > 0.0 else 0.0
@@ -464,4 +467,4 @@ def _whitening(rows: Rows, n_components: Any) -> PCA:
     first, since their scales may be very different.
     """
     all_kept = n_components is None or n_components == rows.shape[1]
-    return PCA(n_components, whiten=True, standardize=all_kept, ddof=0)
+    return PCA(n_components, whiten=True, scale=all_kept, ddof=0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, NoReturn, Self, overload
+from os import PathLike
+from typing import Any, ClassVar, Literal, NoReturn, Self, overload
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -13,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import all_finite, is_sparse
 from .._core.schema import Instance, Maybe, Names, Numbers, Sometimes, Text, TupleOf, Whole
+from .._core.types import VectorLike
 from ..errors import RankWarning, ResolutionWarning, warn_user
-from ..kernels import Kernel, as_kernel, refuse_parameters
+from ..kernels import Kernel, KernelLike, as_kernel, refuse_parameters
 from ..linalg import signs
+from ..reading.checkpoint import Checkpoint
 from ..reading.map import RowMap
 from ..reading.rows import Rows
-from ..reading.summarize import check_weights
+from ..reading.summarizing import check_weights
 from ..solvers.kernel.exact import require_symmetric
 from ..solvers.pairs.cca import KernelReduction, MappedTable, pair_correlations, solve_canonical
 from ..solvers.pairs.reductions import PairProblem, Tables, TablesRequest
@@ -26,7 +29,7 @@ from ..solvers.problem import Plan, Status
 from ..sources.base import Source
 from ..sources.beside import BesideSource
 from ..sources.derived import MappedSource
-from ..sources.opening import open_target
+from ..sources.opening import TableLike, open_target
 from .base import Model
 from .kernel_pca import is_precomputed
 from .output import Maps, framed_results, results
@@ -46,16 +49,16 @@ class KernelCCA(Model):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         Number of pairs of variates; None takes all of them.
-    kernel : str, Kernel or callable, or a pair of them
+    kernel : str, Kernel or callable, or a pair of them, default="linear"
         A name ("linear", "gaussian" or "rbf", "polynomial" or "poly", "laplacian", "matern", ...), an object from
         `lowdim.kernels` with its options, a function of two rows, or "precomputed" if X and y are kernel matrices.
-    gamma, degree, coef0, sigma : float, or pairs of floats
-        Parameters of kernels given by name. Without `gamma` (or `sigma`, the width of a Gaussian kernel) the width of a
-        kernel is found by the median rule. Columns are not scaled; if they have different units, use
-        `sklearn.preprocessing.StandardScaler` first.
-    regularization : float or pair of floats
+    gamma, degree, coef0 : float, or pairs of floats, default=None
+        Parameters of kernels given by name. `gamma=None` is 1 / n_features for kernels of inner products; the width of
+        a kernel of distances is then found by the median rule. Columns are not scaled; if they have different units,
+        use `sklearn.preprocessing.StandardScaler` first.
+    regularization : float or pair of floats, default=0.1
         From 0 (none) to 1 (full). Without regularization, kernels of full rank find correlations of 1 in any data.
 
     Attributes
@@ -132,11 +135,10 @@ class KernelCCA(Model):
         self,
         n_components: int | None = None,
         *,
-        kernel: Any = "rbf",
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        sigma: Any = None,
+        kernel: KernelLike | Literal["precomputed"] | Sequence[KernelLike | Literal["precomputed"]] = "linear",
+        gamma: float | Sequence[float | None] | None = None,
+        degree: float | Sequence[float | None] | None = None,
+        coef0: float | Sequence[float | None] | None = None,
         regularization: float | Sequence[float] = 0.1,
     ) -> None:
         self.n_components = n_components
@@ -144,34 +146,44 @@ class KernelCCA(Model):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.sigma = sigma
         self.regularization = regularization
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        checkpoint: Checkpoint | str | PathLike[str] | None = None,
+    ) -> Self:
         """Fit to rows of two tables (or to two kernel matrices).
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
-        y : array of shape (n_samples, n_targets) or (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
+        y : array of shape (n_samples, n_targets) or (n_samples,), default=None
+        sample_weight : array of shape (n_samples,), default=None
             Frequency weights: weight 2 equals repeating the row.
-        checkpoint : None
+        checkpoint : None, default=None
             A file for the state of one pass over the rows is refused: all rows are needed at once.
         """
         self._fit(X, y, sample_weight, checkpoint=checkpoint)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(
+        self, X: TableLike, y: TableLike | None = None, sample_weight: VectorLike | None = None
+    ) -> np.ndarray:
         """Fit to `X` and `y`, then return the variates of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
         return self._variates_map(source.members[0], 0).result()
 
     @overload
-    def transform(self, X: Any, y: None = None, *, n_components: int | None = None) -> np.ndarray: ...
+    def transform(self, X: TableLike, y: None = None, *, n_components: int | None = None) -> np.ndarray: ...
     @overload
-    def transform(self, X: Any, y: Any, *, n_components: int | None = None) -> tuple[np.ndarray, np.ndarray]: ...
-    def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
+    def transform(
+        self, X: TableLike, y: TableLike, *, n_components: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def transform(self, X: TableLike, y: TableLike | None = None, *, n_components: int | None = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
 
         With `n_components`, those of the first components only; the model is not fitted again.
@@ -203,7 +215,7 @@ class KernelCCA(Model):
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: TableLike, y: TableLike) -> float:
         """Average correlation of the pairs of variates on these rows.
 
         On rows that were not in the fit it can be used to choose kernels, their parameters and `regularization`.
@@ -306,14 +318,14 @@ class KernelCCA(Model):
 
     def _kernels(self, counted: np.ndarray | None = None) -> tuple[Any, ...]:
         """One kernel for each table; `counted` are the numbers of the rows of positive weight, or None for all."""
-        for name in ("kernel", "gamma", "degree", "coef0", "sigma"):
+        for name in ("kernel", "gamma", "degree", "coef0"):
             value = getattr(self, name)
             if isinstance(value, list | tuple) and len(value) != 2:
                 raise ValueError(f"{name}={value!r} must be one value for both tables, or a pair of values.")
         kernels: list[Any] = []
         for i in (0, 1):
             given = _value_for_table(self.kernel, i)
-            options = {n: _value_for_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0", "sigma")}
+            options = {n: _value_for_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0")}
             if is_precomputed(given):
                 refuse_parameters(options, "the kernel matrix is given, so leave it at None")
                 kernels.append(PrecomputedKernel("Xy"[i], counted))
@@ -347,7 +359,7 @@ class PrecomputedKernel:
     )
     shift_free: ClassVar[bool] = False
 
-    def fitted(self, X: Any, weights: Any = None) -> PrecomputedKernel:
+    def fitted(self, X: TableLike, weights: VectorLike | None = None) -> PrecomputedKernel:
         """This object itself, since it has no parameters."""
         return self
 

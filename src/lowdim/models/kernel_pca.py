@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -25,22 +25,23 @@ from .._core.arrays import (
     to_numpy,
 )
 from .._core.schema import Instance, Maybe, Numbers, Real, Several, Sometimes, TupleOf, Unstored
+from .._core.types import RandomState, VectorLike
 from ..errors import ConvergenceWarning, IndefiniteWarning, RankWarning, choice, needs_second_reading, warn_user
 from ..features import Same, affine, require_width
-from ..kernels import Gaussian, Kernel, Linear, as_kernel, no_width, refuse_parameters
+from ..kernels import Gaussian, Kernel, KernelLike, Linear, as_kernel, no_width, refuse_parameters
 from ..linalg import divisor, require_rows
 from ..reading.map import RowMap
 from ..reading.rows import Rows
 from ..selection.kernel_width import SAMPLED_ROWS, WidthChoice, compare_widths
 from ..solvers import kernel as kernel_solvers
-from ..solvers.kernel import KernelRequest
+from ..solvers.kernel import KernelRequest, KernelSolverName
 from ..solvers.kernel.matrix import Components, KernelSolver, memory_allowed
-from ..solvers.kernel.preimages import PREIMAGES, FixedPoint, LearnedMap, Ridge
+from ..solvers.kernel.preimages import PREIMAGES, FixedPoint, LearnedMap, PreimageName, Ridge
 from ..solvers.problem import Plan, Status, counted_rows, total_weight, with_passes
 from ..sources.base import Source
 from ..sources.derived import MappedSource
 from ..sources.frame import ObjectSource, holds_objects
-from ..sources.opening import open_source
+from ..sources.opening import TableLike, open_source
 from ..summaries.sample import Sample
 from .base import Model, count_components, first_components
 from .output import NEVER_OVERWRITTEN, Maps, results
@@ -54,31 +55,31 @@ class KernelPCA(Model):
 
     Parameters
     ----------
-    n_components : int, float or None
+    n_components : int, float or None, default=None
         A whole number; a fraction of variance to reach, strictly between 0 and 1; or None for all components with
         positive variance.
-    kernel : str, Kernel or callable
+    kernel : str, Kernel or callable, default="linear"
         A name ("linear", "gaussian" or "rbf", "polynomial" or "poly", "laplacian", "matern", "sigmoid", "cosine",
         "quadratic", "thin plate spline"), an object from `lowdim.kernels` with its options, sums and products of these
         objects, a function of two rows, or "precomputed" if X is the kernel matrix.
-    gamma, degree, coef0 : float, optional
-        Parameters of a kernel given by name. Without `gamma` the width of a kernel of distances is found by the median
-        rule; `kernel_` holds the result. A parameter that the kernel does not have must be left at None.
-    sigma : float or "search", optional
-        The width of the Gaussian kernel given by name, exp(-|x - y|^2 / (2 sigma^2)), in place of `gamma`. "search"
-        compares widths of any kernel that has one, for the number of components that `n_components` gives, by the
-        criterion of `choose_width`, and keeps the result as `width_choice_`.
-    solver : str or KernelSolver
+    gamma : float, "search" or None, default=None
+        gamma of a kernel given by name. None is 1 / n_features for kernels of inner products; the width of a kernel of
+        distances is then found by the median rule. "search" compares widths of any kernel that has one, for the number
+        of components that `n_components` gives, by the criterion of `lowdim.selection.choose_width`, and keeps the
+        result as `width_choice_`. `kernel_` holds the kernel with its width.
+    degree, coef0 : float, default=None
+        Further parameters of a kernel given by name. One that the kernel does not have must be left at None.
+    solver : str or KernelSolver, default="auto"
         "auto"; "dense", "krylov" or "matrix-free", which are exact; "features", which is exact for kernels with an
         explicit feature map; "nystrom" or "fourier", which approximate the kernel; or an object from `lowdim.solvers`
         with its options, such as `Nystrom(landmarks=500, choose="k-means++")`.
-    memory : int or str, optional
+    memory : int or str, default=None
         Memory that may be used in addition to the rows, in bytes or as text such as "2 GiB". The default is half of the
         free memory. Parts of the kernel matrix that do not fit are recomputed whenever they are needed; if that is not
         possible, an error is raised before the computation starts.
-    preimage : str, FixedPoint or Ridge
+    preimage : str, FixedPoint or Ridge, default="auto"
         How `inverse_transform` finds rows: "fixed-point" (Gaussian kernel), "ridge" (any kernel), or "auto".
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of landmarks, frequencies and starting vectors; None is a fixed seed.
 
     Attributes
@@ -99,7 +100,7 @@ class KernelPCA(Model):
     gamma_ : float or None
         The gamma of the kernel, if it has one.
     width_choice_ : WidthChoice
-        With `sigma="search"`: the widths that were compared.
+        With `gamma="search"`: the widths that were compared.
     X_fit_ : array or None
         The rows with which the kernels of new rows are computed: the rows of the fit or the landmarks. None if there
         are none.
@@ -135,7 +136,7 @@ class KernelPCA(Model):
     >>> from lowdim.kernels import Gaussian
     >>> angle = np.linspace(0, 2 * np.pi, 50, endpoint=False)
     >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> kpca = KernelPCA(1, kernel=Gaussian(sigma=1.0)).fit(np.vstack([0.3 * circle, 2 * circle]))
+    >>> kpca = KernelPCA(1, kernel=Gaussian(gamma=0.5)).fit(np.vstack([0.3 * circle, 2 * circle]))
     >>> inside, outside = kpca.transform([[0.0, 0.1], [0.0, -2.0]]).ravel()
     >>> bool(inside * outside < 0)
     True
@@ -177,7 +178,7 @@ class KernelPCA(Model):
         "width_choice_": Sometimes(Instance("selection.WidthChoice")),
     }
     _not_taken = {
-        "kernel_params": "pass a kernel with its parameters, as in kernel=Gaussian(sigma=2.0), or a functools.partial",
+        "kernel_params": "pass a kernel with its parameters, as in kernel=Gaussian(gamma=0.125), or functools.partial",
         "alpha": "write preimage=Ridge(alpha=...), from lowdim.solvers",
         "fit_inverse_transform": "inverse_transform is always there; leave it out, or write preimage=... for a method",
         "eigen_solver": "write solver='dense' or solver='krylov'",
@@ -193,28 +194,28 @@ class KernelPCA(Model):
         self,
         n_components: int | float | None = None,
         *,
-        kernel: Any = "linear",
-        gamma: float | None = None,
+        kernel: KernelLike | Literal["precomputed"] = "linear",
+        gamma: float | Literal["search"] | None = None,
         degree: float | None = None,
         coef0: float | None = None,
-        sigma: Any = None,
-        solver: str | KernelSolver = "auto",
-        memory: Any = None,
-        preimage: Any = "auto",
-        random_state: Any = None,
+        solver: KernelSolverName | KernelSolver = "auto",
+        memory: int | str | None = None,
+        preimage: PreimageName | FixedPoint | Ridge = "auto",
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.sigma = sigma
         self.solver = solver
         self.memory = memory
         self.preimage = preimage
         self.random_state = random_state
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_transform(
+        self, X: TableLike, y: TableLike | None = None, sample_weight: VectorLike | None = None
+    ) -> np.ndarray:
         """Fit to `X` and return the scores of its rows. After an exact fit they need no further pass."""
         source = self._fit(X, y, sample_weight, twice=True)
         vectors = self.eigenvectors_
@@ -223,7 +224,7 @@ class KernelPCA(Model):
             return astype(vectors, lengths.dtype) * lengths[None, :]
         return self._scores_map(source).result()
 
-    def transform(self, X: Any, *, n_components: int | None = None) -> np.ndarray:
+    def transform(self, X: TableLike, *, n_components: int | None = None) -> np.ndarray:
         """Scores of the rows of `X`, block by block; with `n_components`, those of the first components only.
 
         With kernel="precomputed", each row of `X` holds the kernels of a new row with the rows of the fit.
@@ -237,7 +238,7 @@ class KernelPCA(Model):
         return True
 
     @available_if(_has_rows)
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: TableLike) -> np.ndarray:
         """Rows whose features are close to the points with these scores.
 
         With the linear kernel they are exact: mean + z W. Otherwise there is rarely a row with exactly these features.
@@ -310,27 +311,25 @@ class KernelPCA(Model):
         elif not isinstance(self.preimage, FixedPoint | Ridge):
             raise TypeError(f"preimage must be a name, a FixedPoint or a Ridge, got {type(self.preimage).__name__}.")
         memory_allowed(self.memory)
-        self._check_sigma()
+        self._check_search()
         self._given_kernel()
 
     def _searches_width(self) -> bool:
-        return isinstance(self.sigma, str) and self.sigma == "search"
+        return isinstance(self.gamma, str) and self.gamma == "search"
 
-    def _check_sigma(self) -> None:
+    def _check_search(self) -> None:
         """Refuse a text that is not "search", and a search for a kernel without a width or without a number of
         components; numbers are checked by the kernel."""
-        if not isinstance(self.sigma, str):
+        if not isinstance(self.gamma, str):
             return
         if not self._searches_width():
-            raise choice("sigma", self.sigma, ("search",), "Or a positive number, or None.")
+            raise choice("gamma", self.gamma, ("search",), "Or a positive number, or None.")
         kernel = self._given_kernel()
         if kernel is None:
-            raise ValueError("sigma='search': kernel='precomputed' has no width; leave sigma at None.")
-        if self.gamma is not None:
-            raise ValueError(f"gamma={self.gamma!r} and sigma='search' both set the width; pass only one of them.")
+            raise ValueError("gamma='search': kernel='precomputed' has no width; leave gamma at None.")
         if not isinstance(self.n_components, numbers.Integral):
             raise ValueError(
-                f"sigma='search' compares widths for a number of components, got n_components={self.n_components!r}; "
+                f"gamma='search' compares widths for a number of components, got n_components={self.n_components!r}; "
                 "pass a whole number."
             )
         if not kernel.has_width:
@@ -348,7 +347,7 @@ class KernelPCA(Model):
         if searched:
             if not rows.traits.rereadable:
                 raise needs_second_reading("for the fit after the search of the width")
-            assert request.kernel is not None and request.k is not None, "refused by _check_sigma"
+            assert request.kernel is not None and request.k is not None, "refused by _check_search"
             sample = rows.summarize(Sample(rows.shape[1], SAMPLED_ROWS, seed=request.sample_seed))
             self.width_choice_ = compare_widths(sample, request.kernel, request.k, seed=request.seed)
             request = replace(request, kernel=self.width_choice_.kernel)
@@ -379,9 +378,9 @@ class KernelPCA(Model):
 
     def _given_kernel(self) -> Kernel | None:
         """The kernel that the parameters select; None for a precomputed kernel matrix."""
-        parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        parameters["sigma"] = None if self._searches_width() else self.sigma
-        if is_precomputed(self.kernel):
+        gamma = None if self._searches_width() else self.gamma
+        parameters: dict[str, Any] = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
             refuse_parameters(parameters, "kernel='precomputed' has no parameters. Leave it at None")
             return None
         return as_kernel(self.kernel, **parameters)
@@ -444,7 +443,7 @@ class KernelPCA(Model):
     def gamma_(self) -> float | None:
         """gamma of `kernel_`, or None if it has none."""
         check_is_fitted(self)
-        return getattr(self.kernel_, "rate", getattr(self.kernel_, "gamma", None))
+        return getattr(self.kernel_, "gamma", None)
 
     def _centre(self) -> Any:
         return getattr(self, "offset_", None)

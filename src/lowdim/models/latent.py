@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import math
-import numbers
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from os import PathLike
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, overload
 
 import numpy as np
-from scipy import special
-from sklearn.base import clone
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, astype, compute_lazy, device, in_range, namespace, to_numpy
 from .._core.devices import moved_to_host
 from .._core.schema import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
+from .._core.types import RandomState
 from ..errors import (
     ConvergenceWarning,
-    ImputedRangeWarning,
-    LowdimWarning,
     MissingValues,
     ResolutionWarning,
     choice,
     missing_after_reading,
     needs_second_reading,
     one_row,
-    other_rows_than_fit,
     rule_needs_rows,
     unresolved,
     warn_user,
-    without_warnings,
 )
 from ..linalg import most_components
 from ..reading.rows import Rows
@@ -46,20 +42,21 @@ from ..selection.choose import (
 )
 from ..selection.criteria import penalised_curve
 from ..selection.fold_methods import HeldOutScorer
-from ..selection.parallel_analysis import check_count, seed_of
+from ..selection.parallel_analysis import check_count
 from ..selection.rules import RULES, Choice, Rule, rule_of
 from ..solvers import latent
 from ..solvers.latent.base import LatentFit, LatentRequest
 from ..solvers.latent.em import EM, patterns_of
 from ..solvers.problem import Plan, Status, repeated_rows, with_passes
-from ..sources.base import Source
-from ..sources.derived import mean_of_results, sum_of_results, with_known_length
+from ..sources.derived import mean_of_results, sum_of_results
 from ..sources.frame import is_spark
+from ..sources.opening import TableLike
 from ..summaries.base import require_nonempty
 from ..summaries.latent import LatentGaussian, observed_entries, unpack
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from .base import Model, count_components, unpack_to
+from .imputation import Bounds, draw_imputations, warn_of_negative
 from .n_components import apply_cv_rule, at_least_one, check_cv_rows, check_rule, chosen_by
 from .output import Maps, framed, framed_draws, results
 from .spectral import DENSITY_AXES
@@ -88,6 +85,10 @@ class Distances(NamedTuple):
     q: np.ndarray
     t2_dof: np.ndarray
     q_dof: np.ndarray
+
+
+#: A bound of all columns, one for each, or those of some, by their names.
+BoundLike: TypeAlias = ArrayLike | Mapping[str, float]
 
 
 class LatentModel(Model):
@@ -355,7 +356,7 @@ class LatentModel(Model):
 
     @abstractmethod
     def _eigenvalue_options(self) -> dict[str, Any]:
-        """`standardize` and `ddof` of the eigenvalues that rules are applied to."""
+        """`scale` and `ddof` of the eigenvalues that rules are applied to."""
 
     def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
         """The rule of this name, if the model knows it and it can be applied to these rows, as far as is known."""
@@ -406,7 +407,7 @@ class LatentModel(Model):
             turn = namespace(g.mean).eye(g.k, dtype=g.mean.dtype, device=device(g.mean))
         self._turn = turn[:k, :]
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior(self, X: TableLike) -> Posterior:
         """Means and covariances of the latent variables given each row of `X`, in which NaN is a missing value.
 
         For a row without observed entries this is the prior, with mean 0 and covariance I (or `phi_`).
@@ -425,7 +426,7 @@ class LatentModel(Model):
         joined = self._map(X, both, "posterior")
         return Posterior(joined[:, :k], namespace(joined).reshape(joined[:, k:], (-1, k, k)))
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: TableLike) -> np.ndarray:
         """Log-density of the observed entries of each row; 0 for a row without any."""
         check_is_fitted(self)
         point = self._plug_in()
@@ -436,7 +437,7 @@ class LatentModel(Model):
 
         return self._map(X, log_density, "score_samples")
 
-    def distances(self, X: Any) -> Distances:
+    def distances(self, X: TableLike) -> Distances:
         """T2 and Q of each row given its observed entries, for `lowdim.inspect.diagnose`.
 
         Notes
@@ -476,7 +477,7 @@ class LatentModel(Model):
         found = to_numpy(compute_lazy(self._map(X, measure, "distances"))).astype(np.float64)
         return Distances(*found.T)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: TableLike, y: TableLike | None = None) -> float:
         """Average log-density of the rows of `X`."""
         X, _ = self._by_name(X, y, fitted=True)
         return mean_of_results(self.score_samples(X))
@@ -486,43 +487,64 @@ class LatentModel(Model):
         g = self._gaussian
         return g if g.spread is None else LatentGaussian(g.mean, g.scale, g.loadings, g.noise)
 
-    def bic(self, X: Any) -> float:
+    def bic(self, X: TableLike) -> float:
         """BIC: -2 log-likelihood of `X` + ln(n) times the number of free parameters. Smaller is better."""
         total, n = sum_of_results(self.score_samples(X))
         return -2.0 * total + math.log(n) * self.n_parameters_
 
-    def aic(self, X: Any) -> float:
+    def aic(self, X: TableLike) -> float:
         """AIC: -2 log-likelihood of `X` + twice the number of free parameters. Smaller is better."""
         return -2.0 * sum_of_results(self.score_samples(X))[0] + 2.0 * self.n_parameters_
 
+    @overload
     def impute(
         self,
-        X: Any,
+        X: TableLike,
+        *,
+        return_std: Literal[False] = False,
+        n_draws: int | None = None,
+        refit: bool = False,
+        random_state: RandomState | np.random.Generator = None,
+        lower: BoundLike | None = None,
+        upper: BoundLike | None = None,
+    ) -> np.ndarray: ...
+    @overload
+    def impute(
+        self,
+        X: TableLike,
+        *,
+        return_std: Literal[True],
+        lower: BoundLike | None = None,
+        upper: BoundLike | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def impute(
+        self,
+        X: TableLike,
         *,
         return_std: bool = False,
         n_draws: int | None = None,
         refit: bool = False,
-        random_state: Any = None,
-        lower: Any = None,
-        upper: Any = None,
-    ) -> Any:
+        random_state: RandomState | np.random.Generator = None,
+        lower: BoundLike | None = None,
+        upper: BoundLike | None = None,
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """`X` with missing values replaced by their expectations given the observed entries of the row, or drawn.
 
         Parameters
         ----------
         X : rows, in which NaN is a missing value
-        return_std : bool
+        return_std : bool, default=False
             Whether to return also the standard deviations of the imputed values, including noise, and zero for observed
             entries.
-        n_draws : int, optional
+        n_draws : int, default=None
             The number of draws of the missing values from their joint distribution given the observed entries of the
-            row, for multiple imputation: `lowdim.pool` combines what is computed from each.
-        refit : bool
+            row, for multiple imputation: `lowdim.selection.pool` combines what is computed from each.
+        refit : bool, default=False
             With `n_draws`: whether each draw has parameters of its own, from a fit to rows of `X` that are drawn with
             replacement. `X` must be the rows of the fit, without weights.
-        random_state : int, Generator, RandomState or None
+        random_state : int, Generator, RandomState or None, default=None
             Seed of the draws; None is that of the model.
-        lower, upper : number, array of shape (n_features,), or dict from names of columns to numbers, optional
+        lower, upper : number, array of shape (n_features,), or dict from names of columns to numbers, default=None
             Bounds of the missing values, such as 0 for a length; NaN, or a column that is not named, for none. Observed
             entries are left as they are.
 
@@ -563,7 +585,7 @@ class LatentModel(Model):
         .. [2] Johnson, Kotz, Balakrishnan (1994), Continuous univariate distributions, volume 1, section 13.10.1.
         """
         check_is_fitted(self)
-        bounds = self._bounds(lower, upper)
+        bounds = Bounds.of(self, lower, upper)
         if n_draws is not None:
             if return_std:
                 raise ValueError("return_std=True is for expectations; the spread of the n_draws draws tells the same.")
@@ -576,7 +598,7 @@ class LatentModel(Model):
         filled = results(self._imputation_maps(X, return_std, bounds, counts))
         if is_spark(filled):
             return filled
-        self._warn_of_negative(counts)
+        warn_of_negative(self, counts)
         p = self.n_features_in_
         parts = (filled[:, :p], filled[:, p:]) if return_std else (filled,)
         found = tuple(framed(self, part, self._row_names, X) for part in parts)
@@ -584,12 +606,12 @@ class LatentModel(Model):
 
     def impute_to(
         self,
-        X: Any,
-        path: Any,
+        X: TableLike,
+        path: str | PathLike[str],
         *,
         return_std: bool = False,
-        lower: Any = None,
-        upper: Any = None,
+        lower: BoundLike | None = None,
+        upper: BoundLike | None = None,
         keep: Sequence[str] = (),
         overwrite: bool = False,
     ) -> str:
@@ -600,9 +622,11 @@ class LatentModel(Model):
         """
         check_is_fitted(self)
         counts: list[np.ndarray] = []
-        maps = partial(self._imputation_maps, return_std=return_std, bounds=self._bounds(lower, upper), counts=counts)
+        maps = partial(
+            self._imputation_maps, return_std=return_std, bounds=Bounds.of(self, lower, upper), counts=counts
+        )
         written = self._write(maps, X, path, "impute_to", keep, overwrite, self._wanted())
-        self._warn_of_negative(counts)
+        warn_of_negative(self, counts)
         return written
 
     def _imputation_maps(
@@ -640,43 +664,38 @@ class LatentModel(Model):
         fill.replaces_rows = True  # type: ignore[attr-defined] # see `map_rows`
         return [self._row_map(X, fill, "impute", names)]
 
-    def _bounds(self, lower: Any, upper: Any) -> Bounds | None:
-        """The bounds of missing values; None if there are none."""
-        ends = [_bound(value, name, self) for value, name in ((lower, "lower"), (upper, "upper"))]
-        if all(end is None for end in ends):
-            return None
-        nothing = np.full(self.n_features_in_, np.nan)
-        both = zip((nothing if end is None else end for end in ends), _NONE, strict=True)
-        low, high = (np.where(np.isnan(end), none, end) for end, none in both)
-        if np.any(low >= high):
-            j = int(np.argmax(low >= high))
-            raise ValueError(f"lower must be below upper, got {low[j]:g} and {high[j]:g} for {self._row_names()[j]}.")
-        return Bounds(low, high)
-
-    def _warn_of_negative(self, counts: list[np.ndarray]) -> None:
-        """Warn of negative values that were filled in where no observed entry is negative, although several would be if
-        the column were Gaussian: then zero is a bound, and not just below the smallest entry."""
-        if not counts:
-            return
-        negative, observed, below = np.sum(counts, axis=0)
-        g = self._gaussian
-        sd = np.sqrt(np.sum(to_numpy(g.loadings) ** 2, axis=0) + to_numpy(g.noise)) * to_numpy(g.scale)
-        expected = observed * special.ndtr(-to_numpy(g.mean) / sd)
-        columns = np.flatnonzero((negative == 0) & (below > 0) & (expected >= _SEVERAL))
-        if len(columns):
-            names = ", ".join(str(self._row_names()[j]) for j in columns[:_NAMED])
-            more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
-            n = int(below[columns].sum())
-            warn_user(
-                f"{n} missing {'values' if n > 1 else 'value'} of {names}{more} {'were' if n > 1 else 'was'} filled in "
-                "below zero, where no observed entry is. If they cannot be negative, pass bounds, such as lower=0 for "
-                "all columns or lower={name: 0} for some, or fit logarithms.",
-                ImputedRangeWarning,
-            )
-
+    @overload
     def impute_at(
-        self, X: Any, rows: Any, columns: Any, *, return_std: bool = False, lower: Any = None, upper: Any = None
-    ) -> Any:
+        self,
+        X: TableLike,
+        rows: ArrayLike,
+        columns: ArrayLike,
+        *,
+        return_std: Literal[False] = False,
+        lower: BoundLike | None = None,
+        upper: BoundLike | None = None,
+    ) -> np.ndarray: ...
+    @overload
+    def impute_at(
+        self,
+        X: TableLike,
+        rows: ArrayLike,
+        columns: ArrayLike,
+        *,
+        return_std: Literal[True],
+        lower: BoundLike | None = None,
+        upper: BoundLike | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def impute_at(
+        self,
+        X: TableLike,
+        rows: ArrayLike,
+        columns: ArrayLike,
+        *,
+        return_std: bool = False,
+        lower: BoundLike | None = None,
+        upper: BoundLike | None = None,
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Expectations of single entries given the observed entries of their rows, as in `impute`.
 
         Parameters
@@ -684,13 +703,13 @@ class LatentModel(Model):
         X : rows
         rows, columns : arrays of integers of equal length
             The rows and columns of the entries.
-        return_std : bool
+        return_std : bool, default=False
             Whether to return the standard deviations of the entries as well.
-        lower, upper : optional
+        lower, upper : number, array of shape (n_features,), or dict from names of columns to numbers, default=None
             Bounds of the entries, as for `impute`.
         """
         check_is_fitted(self)
-        bounds = self._bounds(lower, upper)
+        bounds = Bounds.of(self, lower, upper)
         i, j = np.asarray(rows), np.asarray(columns)
         if i.shape != j.shape or i.ndim != 1 or (i.size and (i.dtype.kind not in "iu" or j.dtype.kind not in "iu")):
             raise ValueError(
@@ -723,7 +742,7 @@ class LatentModel(Model):
             guess, sd = Bounds(bounds.low[j], bounds.high[j]).moments(guess, sd)
         return (astype(guess, self._dtype), astype(sd, self._dtype)) if return_std else astype(guess, self._dtype)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+    def sample(self, n_samples: int = 1, random_state: RandomState = None) -> np.ndarray:
         """Rows drawn from the fitted model."""
         check_is_fitted(self)
         check_count("n_samples", n_samples)
@@ -756,221 +775,3 @@ class LatentModel(Model):
 def _add_diagonal(A: Array, diagonal: Array) -> Array:
     xp = namespace(A)
     return A + xp.eye(A.shape[0], dtype=A.dtype, device=device(A)) * diagonal[None, :]
-
-
-# Bounds of missing entries: truncated normal distributions.
-
-
-#: What stands for no bound, below and above.
-_NONE = (-math.inf, math.inf)
-#: At most so many columns are named in a warning.
-_NAMED = 5
-#: Zero is a bound of a column if no entry is negative, and so many would be if it were Gaussian.
-_SEVERAL = 3.0
-
-
-#: From this many standard deviations on, the variance of the tail of a normal distribution is found from a series.
-_FAR = 50.0
-#: What is beyond exp(-_WHOLE_TAIL) of a tail does not count.
-_WHOLE_TAIL = 40.0
-
-
-class Bounds(NamedTuple):
-    """Intervals in which entries lie, one for each column (or entry)."""
-
-    low: np.ndarray
-    high: np.ndarray
-
-    def moments(self, mean: Array, sd: Array) -> tuple[Array, Array]:
-        """Means and standard deviations of normal variables, given that they lie within the bounds."""
-        m, s = to_numpy(mean), to_numpy(sd)
-        a, b = (self.low - m) / s, (self.high - m) / s
-        # The tails are computed below zero, where they lose no digits.
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            flip = np.where(a + b > 0.0, -1.0, 1.0)
-            a, b = np.where(flip > 0, a, -b), np.where(flip > 0, b, -a)
-            log_b = special.log_ndtr(b)
-            log_z = log_b + np.log1p(-np.exp(special.log_ndtr(a) - log_b))
-            at_a, at_b = (np.exp(-0.5 * end * end - 0.5 * math.log(2 * math.pi) - log_z) for end in (a, b))
-            d = at_a - at_b
-            ends = (np.where(np.isfinite(end), end * at, 0.0) for end, at in ((a, at_a), (b, at_b)))
-            variance = np.clip(1.0 + next(ends) - next(ends) - d * d, 0.0, 1.0)
-            # Far from the mean, these differences lose digits. There is a series for the whole tail; the density of a
-            # part of it is nearly exp(-|b| x), or nearly constant.
-            r, width = 1.0 / b**2, b - a
-            part = np.where(-b * width < 1e-2, width**2 / 12.0, r - (0.5 * width / np.sinh(-0.5 * b * width)) ** 2)
-            tail = np.where(-b * width < _WHOLE_TAIL, part, r - 6.0 * r**2 + 50.0 * r**3)
-            variance = np.where(b < -_FAR, tail, variance)
-        found = np.clip(m + s * flip * d, self.low, self.high)
-        return asarray_like(found, mean, dtype=mean.dtype), asarray_like(s * np.sqrt(variance), sd, dtype=sd.dtype)
-
-    def draw(self, mean: np.ndarray, sd: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        """Normal variables, given that they lie within the bounds, by the inverse of their distribution function."""
-        a, b = (self.low - mean) / sd, (self.high - mean) / sd
-        flip = np.where(a > 0.0, -1.0, 1.0)
-        a, b = np.where(flip > 0, a, -b), np.where(flip > 0, b, -a)
-        u = random.random(mean.shape)
-        with np.errstate(divide="ignore"):
-            # In logarithms, because bounds may be so far away that the probabilities underflow.
-            z = special.ndtri_exp(np.logaddexp(np.log1p(-u) + special.log_ndtr(a), np.log(u) + special.log_ndtr(b)))
-        return np.clip(mean + sd * flip * np.clip(z, a, b), self.low, self.high)
-
-
-def _bound(value: Any, name: str, model: Any) -> np.ndarray | None:
-    """A bound as an array with a number for each column, or None."""
-    if value is None:
-        return None
-    p = model.n_features_in_
-    if hasattr(value, "items"):  # a dict, or a Series of pandas
-        columns, found = {str(column): j for j, column in enumerate(model._row_names())}, np.full(p, np.nan)
-        for key, number in value.items():
-            # 900 is also the name of column 900.0.
-            as_text = [str(key), str(float(key))] if isinstance(key, numbers.Real) else [str(key)]
-            j = next((columns[text] for text in as_text if text in columns), None)
-            if j is None:
-                raise ValueError(f"{name} names {key!r}, which is not one of the {p} columns of the fit.")
-            found[j] = number
-        return found
-    found = np.asarray(value, dtype=np.float64)
-    if found.shape not in ((), (p,)):
-        raise ValueError(f"{name} must be a number, one for each of {p} columns, or a dict, got shape {found.shape}.")
-    return np.broadcast_to(found, (p,)).copy()
-
-
-# Draws of missing entries from their distribution given the observed entries, for multiple imputation.
-
-
-#: How often rows are drawn until each column has an observed entry among them, or until all bounds are kept.
-_TRIES = 100
-
-
-def draw_imputations(
-    model: Any, X: Any, n_draws: Any, refit: Any, random_state: Any, bounds: Bounds | None = None
-) -> Array:
-    """Rows with their missing entries drawn `n_draws` times, (n_draws, n, p); see `LatentModel.impute`."""
-    if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral) or n_draws < 1:
-        raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1, or None.")
-    g = model._gaussian
-    if refit and g.spread is not None:
-        raise ValueError("refit=True is for maximum likelihood; with prior='vb', parameters are drawn without it.")
-    source = model._open(X, reset=False, method="impute")
-    several = bool(refit) or g.spread is not None
-    if several:
-        source = with_known_length(source, "for several draws, each with its own parameters")
-    seed = seed_of(model.random_state if random_state is None else random_state)
-    values, known, means, covariances = _read(model, source, g, entries=True)
-    if refit:
-        if model.total_weight_ != model.n_samples_:
-            raise ValueError(
-                f"refit=True draws rows with replacement, and the {model.n_samples_} rows of the fit had weights (of "
-                f"{model.total_weight_:g} in all). Repeat the rows by their weights and fit again, or draw with "
-                "refit=False."
-            )
-        if len(values) != model.n_samples_:
-            raise other_rows_than_fit(len(values), model.n_samples_)
-    draws = np.empty((int(n_draws), *values.shape))
-    for b, draw in enumerate(draws):
-        # Each draw has its own random numbers, so that the first draws do not depend on how many follow.
-        random = np.random.default_rng([seed, b])
-        at = g
-        if several:
-            at = _fit_of_sample(model, source, known, random) if refit else draw_parameters(g, random)
-            means, covariances = _read(model, source, at)
-        draw[:] = np.where(known, values, draw_rows(at, means, covariances, random))
-        if bounds is not None:
-            _redraw(draw, known, at, means, covariances, bounds, random)
-    return asarray_like(draws, g.mean, dtype=source.dtype)
-
-
-def draw_rows(g: LatentGaussian, means: np.ndarray, covariances: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Rows x = mean + scale (W^T u + e), for latent variables u ~ N(means, covariances) of each row."""
-    k, p = g.loadings.shape
-    n = len(means)
-    roots = np.linalg.cholesky(covariances)
-    u = means + np.einsum("nij,nj->ni", roots, random.standard_normal((n, k)))
-    e = random.standard_normal((n, p)) * np.sqrt(to_numpy(g.noise))
-    return to_numpy(g.mean) + to_numpy(g.scale) * (u @ to_numpy(g.loadings) + e)
-
-
-def _redraw(
-    draw: np.ndarray,
-    known: np.ndarray,
-    g: LatentGaussian,
-    means: np.ndarray,
-    covariances: np.ndarray,
-    bounds: Bounds,
-    random: np.random.Generator,
-) -> None:
-    """Draw rows again, in place, until their missing entries are within the bounds; see `LatentModel.impute`."""
-
-    def outside(rows: np.ndarray) -> np.ndarray:
-        return ~known[rows] & ((draw[rows] < bounds.low) | (draw[rows] > bounds.high))
-
-    rows = np.arange(len(draw))
-    for _ in range(_TRIES):
-        rows = rows[outside(rows).any(axis=1)]
-        if not len(rows):
-            return
-        again = draw_rows(g, means[rows], covariances[rows], random)
-        draw[rows] = np.where(known[rows], draw[rows], again)
-    wrong = outside(rows)
-    u = means[rows] + np.einsum(
-        "nij,nj->ni", np.linalg.cholesky(covariances[rows]), random.standard_normal((len(rows), g.k))
-    )
-    scale = to_numpy(g.scale)
-    guess = to_numpy(g.mean) + scale * (u @ to_numpy(g.loadings))
-    sd = np.broadcast_to(np.sqrt(to_numpy(g.noise)) * scale, guess.shape)
-    draw[rows] = np.where(wrong, bounds.draw(guess, sd, random), draw[rows])
-
-
-def draw_parameters(g: LatentGaussian, random: np.random.Generator) -> LatentGaussian:
-    """The model with loadings and means drawn from their posterior; the noise variance stays as it is."""
-    assert g.spread is not None
-    k, p = g.loadings.shape
-    spread = np.moveaxis(unpack(to_numpy(g.spread), k + 1), 2, 0)
-    steps = np.einsum("pij,pj->pi", np.linalg.cholesky(spread), random.standard_normal((p, k + 1)))
-    mean = to_numpy(g.mean) + to_numpy(g.scale) * steps[:, k]
-    W = to_numpy(g.loadings) + steps[:, :k].T
-    return LatentGaussian(asarray_like(mean, g.mean), g.scale, asarray_like(W, g.mean), g.noise)
-
-
-def _read(model: Any, source: Source, g: LatentGaussian, *, entries: bool = False) -> list[np.ndarray]:
-    """Means (n, k) and covariances (n, k, k) of the latent variables given each row; one pass.
-
-    With `entries`, the entries of the rows and which of them are observed come first, (n, p).
-    """
-    unstored, k, p = model.missing == "unstored", g.k, model.n_features_in_
-
-    def all_of(block: Array) -> Array:
-        observed = observed_entries(block, unstored)
-        u, covariance, _ = g.expect(observed)
-        parts = [observed.values().T, astype(observed.known(), u.dtype).T] if entries else []
-        return namespace(u).concat([*parts, u, covariance]).T
-
-    found = to_numpy(compute_lazy(model._map(source, all_of, "impute")))
-    first = [found[:, :p], found[:, p : 2 * p] > 0.5] if entries else []
-    rest = found[:, 2 * p :] if entries else found
-    return [*first, rest[:, :k], np.moveaxis(unpack(np.ascontiguousarray(rest[:, k:].T), k), 2, 0)]
-
-
-def _fit_of_sample(model: Any, source: Source, known: np.ndarray, random: np.random.Generator) -> LatentGaussian:
-    """The density of a copy of the model that is fitted to rows drawn with replacement."""
-    n = len(known)
-    for _ in range(_TRIES):
-        counts = random.multinomial(n, np.full(n, 1.0 / n))
-        # Parameters of a column can be estimated if it has at least two observed entries.
-        if np.all((counts > 0) @ known.astype(np.int64) >= 2):
-            break
-    else:
-        raise ValueError(
-            f"in {_TRIES} samples of the rows, some column had less than two observed entries, so that no model can be "
-            "fitted to them. Drop columns with so few observed entries, or draw with refit=False."
-        )
-    copy = clone(model).set_params(n_components=model.n_components_)
-    if "rotation" in copy.get_params():
-        # A rotation does not change the density.
-        copy.set_params(rotation=None)
-    with without_warnings(LowdimWarning):
-        copy.fit(source, sample_weight=counts.astype(np.float64))
-    found: LatentGaussian = copy._gaussian
-    return found

@@ -14,7 +14,7 @@ from ..linalg import divisor, is_constant
 from ..selection.criteria import Eigenvalues
 from ..selection.cross_validation import CrossValidator
 from ..selection.fold_methods import HeldOutScorer
-from ..selection.folds import count_rows, folds_for, folds_of, shuffle_folds
+from ..selection.folds import count_rows, folds_for, folds_of
 from ..selection.rules import ALIASES, RULES, Choice, Rule, apply_rule, rule_of
 from ..solvers.problem import Spectrum
 from ..sources.base import Source
@@ -94,8 +94,7 @@ def _validator(
     """The cross-validation of a rule; an error if there are too few rows."""
     counted = count_rows(source.shape[0], weights)
     check_cv_rows(counted)
-    cv = _FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed)
-    folds = folds_for(source, cv, weights=weights)
+    folds = folds_for(source, min(_FOLDS, counted or _FOLDS), weights=weights, seed=seed)
     return CrossValidator([scorer], source, folds, weights, tables=tables)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from typing import Any, Self, overload
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, dense, device, dtype_like, in_range, namespace
 from .._core.schema import Dtype, Flag, Instance, Names, Numbers, Real, Sometimes, TupleOf, Whole
+from .._core.types import VectorLike
 from ..errors import (
     NoVariance,
     RankWarning,
@@ -28,9 +30,10 @@ from ..errors import (
 )
 from ..features import affine
 from ..linalg import divisor, signs
+from ..reading.checkpoint import Checkpoint
 from ..reading.map import RowMap
 from ..reading.rows import Rows
-from ..reading.summarize import check_weights, weights_for
+from ..reading.summarizing import check_weights, weights_for
 from ..selection.rules import Choice
 from ..solvers import pairs
 from ..solvers.pairs.reductions import (
@@ -48,9 +51,10 @@ from ..solvers.problem import Plan, Status, with_passes
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource, require_one_device
-from ..sources.opening import can_be_opened, open_source, open_target
+from ..sources.opening import TableLike, can_be_opened, open_source, open_target
 from ..summaries.base import names_of_tables, require_nonempty
-from ..summaries.moments import ScatterSummary
+from ..summaries.moments import Moments, ScatterSummary
+from ..summaries.triangle import Triangle
 from .base import (
     Model,
     add_rows,
@@ -173,18 +177,25 @@ class PairModel(Model):
         """The largest number of components for tables of these widths."""
         return min(groups)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        *,
+        checkpoint: Checkpoint | str | PathLike[str] | None = None,
+    ) -> Self:
         """Fit to the rows of two tables.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, file, or iterable of blocks, of shape (n_samples, n_features)
-        y : the same, of shape (n_samples, n_targets) or (n_samples,); or str, or list of str
+        y : the same, of shape (n_samples, n_targets) or (n_samples,); or str, or list of str, default=None
             Row i belongs to row i of `X`. If X is an iterable of blocks, so is y. Or the name of a column of `X`, or a
             list of names: X is then all other columns.
-        sample_weight : array of shape (n_samples,), or str, optional
+        sample_weight : array of shape (n_samples,), or str, default=None
             Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
-        checkpoint : Checkpoint, str or path, optional
+        checkpoint : Checkpoint, str or path, default=None
             A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
             it was. Only for fits that need one pass (see `plan`).
 
@@ -195,7 +206,7 @@ class PairModel(Model):
         self._fit(X, y, sample_weight, checkpoint=checkpoint)
         return self
 
-    def fit_summary(self, summary: Any) -> Self:
+    def fit_summary(self, summary: Moments | Triangle) -> Self:
         """Fit to a Moments or Triangle summary of the tables side by side.
 
         The summary knows which columns belong to which table: `Moments(p + q, groups=(p, q))`, or
@@ -221,7 +232,7 @@ class PairModel(Model):
         return self
 
     @available_if(lambda self: self._can_partial_fit())
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: TableLike, y: TableLike | None = None, sample_weight: VectorLike | None = None) -> Self:
         """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
 
         A summary of all rows so far is kept as `summary_`, and the model is solved from it after each block. `fit`
@@ -258,17 +269,21 @@ class PairModel(Model):
                     self._fit_from(summary, self._dtypes, reduction)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(  # type: ignore[override] # both tables
+        self, X: TableLike, y: TableLike | None = None, sample_weight: VectorLike | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
         source = self._fit(X, y, sample_weight, twice=True)
         maps = [RowMap(table, self._scoring(i), self._score_names) for i, table in enumerate(source.members)]
         return framed_results(self, maps, X, y)
 
     @overload
-    def transform(self, X: Any, y: None = None, *, n_components: int | None = None) -> np.ndarray: ...
+    def transform(self, X: TableLike, y: None = None, *, n_components: int | None = None) -> np.ndarray: ...
     @overload
-    def transform(self, X: Any, y: Any, *, n_components: int | None = None) -> tuple[np.ndarray, np.ndarray]: ...
-    def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
+    def transform(
+        self, X: TableLike, y: TableLike, *, n_components: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def transform(self, X: TableLike, y: TableLike | None = None, *, n_components: int | None = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
 
         With `n_components`, those of the first components only; the model is not fitted again.
@@ -280,10 +295,10 @@ class PairModel(Model):
 
     def transform_to(
         self,
-        X: Any,
-        path: Any,
+        X: TableLike,
+        path: str | PathLike[str],
         *,
-        y: Any = None,
+        y: TableLike | None = None,
         n_components: int | None = None,
         keep: Sequence[str] = (),
         overwrite: bool = False,
@@ -297,10 +312,10 @@ class PairModel(Model):
         return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
 
     @overload
-    def inverse_transform(self, X: Any, y: None = None) -> np.ndarray: ...
+    def inverse_transform(self, X: TableLike, y: None = None) -> np.ndarray: ...
     @overload
-    def inverse_transform(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]: ...
-    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+    def inverse_transform(self, X: TableLike, y: TableLike) -> tuple[np.ndarray, np.ndarray]: ...
+    def inverse_transform(self, X: TableLike, y: TableLike | None = None) -> Any:
         """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables.
 
         Scores of the first components only are allowed, too; those of the others are taken to be zero.
@@ -309,7 +324,13 @@ class PairModel(Model):
         return framed_results(self, self._inverse_maps(X, y), X, y)
 
     def inverse_transform_to(
-        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
+        self,
+        X: TableLike,
+        path: str | PathLike[str],
+        *,
+        y: TableLike | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
     ) -> str:
         """Write the rows of X that belong to the scores `X`, and those of y if scores `y` are given, to a file.
 
@@ -323,7 +344,7 @@ class PairModel(Model):
         pairs.check_asked(self.solver)
         check_scale(self.scale, 2)
 
-    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
+    def _scaled_tables(self, n_tables: int) -> Sequence[bool]:
         """For each table, whether columns are divided by their standard deviation before the solve."""
         flags = check_scale(self.scale, n_tables)
         if not hasattr(self, "regularization"):
@@ -349,8 +370,8 @@ class PairModel(Model):
         def count(n: int | None, weight: float | None) -> int:
             return self._k(n if n is None or weight is None else max(n, int(weight)), groups)
 
-        standardize = tuple(self._standardize_tables(len(groups)))
-        return TablesRequest(standardize, count, self._components(len(groups)), self.ddof, self._narrowing())
+        scale = tuple(self._scaled_tables(len(groups)))
+        return TablesRequest(scale, count, self._components(len(groups)), self.ddof, self._narrowing())
 
     def _is_cross_validated(self) -> bool:
         return is_cv(self.n_components) and hasattr(self, "held_out_scorer")
@@ -563,7 +584,7 @@ def cast(value: Any, like: Array, dtype: Any) -> Array:
 # Tables beside the first one, such as y: how they are opened, and the names of their columns.
 
 
-def open_further(model: Any, X: Any, mean: Array, table: str, wanted: Sequence[str] | None) -> Source:
+def open_further(model: Any, X: TableLike, mean: Array, table: str, wanted: Sequence[str] | None) -> Source:
     """The source of a further table of new rows, whose width must be that of the fit, for `transform`. Of files, the
     columns `wanted` are read."""
     source = open_target(X, table=table, wanted=wanted)
@@ -610,7 +631,7 @@ def check_table_names(model: Any, source: Source, table: int, what: str) -> None
         raise other_names(None, source.names, known, what)
 
 
-def is_list_of_tables(X: Any) -> bool:
+def is_list_of_tables(X: TableLike) -> bool:
     """True for a list of arrays, sparse matrices, data frames or streams; a list of lists of numbers is one table."""
     return isinstance(X, list | tuple) and any(_is_table(A) for A in X)
 

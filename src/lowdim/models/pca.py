@@ -21,6 +21,7 @@ from .._core.arrays import (
     to_device,
 )
 from .._core.schema import Instance, Maybe, Numbers, Real, Sometimes, Whole
+from .._core.types import RandomState
 from ..errors import rule_needs_rows
 from ..features import affine
 from ..linalg import divisor
@@ -30,8 +31,10 @@ from ..selection.rules import Choice, RuleName
 from ..selection.scorers import PrincipalScorer, SpectralScorer
 from ..solvers import spectra
 from ..solvers.problem import Plan, Spectrum, Tail, leading_count, with_passes
+from ..solvers.spectra import SolverName
 from ..solvers.spectra.covariance import Solver
 from ..sources.derived import mean_of_results
+from ..sources.opening import TableLike
 from .base import check_flags, count_components, first_components, is_cv
 from .n_components import apply_cv_rule, at_least_one, check_rule, chosen_by, eigenvalues_for
 from .output import FULL_ACCURACY, NEVER_OVERWRITTEN
@@ -45,27 +48,24 @@ class PCA(SpectralModel):
 
     Parameters
     ----------
-    n_components : int, float, str or None
+    n_components : int, float, str or None, default=None
         Number of components. A number in (0, 1) keeps the fewest components whose proportion of variance reaches it;
         None keeps all min(n_samples, n_features). The name of a rule ("minka", "parallel", "cv", ...; see
         `choose_n_components`) keeps the number that the rule chooses, and `choice_` holds its curve.
-    whiten : bool
+    whiten : bool, default=False
         Whether to divide scores by their standard deviation. Directions of zero variance are then dropped, with a
         warning.
-    standardize : bool
+    scale : bool, default=False
         Whether to divide columns by their standard deviation first (PCA of the correlation matrix). Constant columns
         are not divided.
-    center : bool
+    center : bool, default=True
         Whether to subtract the mean. If not, the components are those of the second moments about zero, as in latent
         semantic analysis, and "variance" means the mean square about zero everywhere in this class; see Notes.
-    solver : str or Solver
+    solver : str or Solver, default="auto"
         "auto", "covariance", "triangle", "gram", "krylov", or an object from `lowdim.solvers` with its options.
-    svd_solver : str, optional
-        scikit-learn's name of a solver, as an alternative to `solver`. "arpack" without `n_components` keeps all but
-        the last component.
-    ddof : int
+    ddof : int, default=1
         Variances are divided by n - ddof: 1 as in scikit-learn and R's prcomp, 0 for maximum likelihood.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of the starting vectors of the Krylov solver; None is a fixed seed.
 
     Attributes
@@ -81,7 +81,7 @@ class PCA(SpectralModel):
     mean_ : array of shape (n_features_in_,)
         The mean of the rows; zeros with `center=False`.
     scale_ : array of shape (n_features_in_,) or None
-        Standard deviations, with `standardize`; with `center=False` root mean squares, of the same divisor.
+        Standard deviations, with `scale`; with `center=False` root mean squares, of the same divisor.
     noise_variance_ : float
         Average of the n_features_in_ - n_components_ discarded eigenvalues.
     loadings_ : array of shape (n_features_in_, n_components_)
@@ -122,8 +122,6 @@ class PCA(SpectralModel):
          std. deviation  variance  proportion  cumulative
     PC1          3.0565    9.3419      0.9581      0.9581
     PC2          0.6388    0.4081      0.0419      1.0000
-    plan: covariance: 1 pass over the rows, about 32896 bytes beside them; one product of the rows is cheapest for 2
-    columns
     """
 
     #: None unless a fit sets it: a model may also be rebuilt from its components, mean and variances.
@@ -158,6 +156,8 @@ class PCA(SpectralModel):
     }
     _not_taken = {
         "copy": NEVER_OVERWRITTEN,
+        "svd_solver": "write solver='triangle' for 'full', 'covariance' for 'covariance_eigh', 'krylov' for 'arpack' "
+        "and 'randomized'",
         "tol": "write solver=Krylov(tol=...), from lowdim.solvers",
         "iterated_power": "write solver=Krylov(steps=...), from lowdim.solvers",
         "n_oversamples": "write solver=Krylov(block=...), from lowdim.solvers",
@@ -170,19 +170,17 @@ class PCA(SpectralModel):
         n_components: int | float | RuleName | None = None,
         *,
         whiten: bool = False,
-        standardize: bool = False,
+        scale: bool = False,
         center: bool = True,
-        solver: str | Solver = "auto",
-        svd_solver: str | None = None,
+        solver: SolverName | Solver = "auto",
         ddof: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.whiten = whiten
-        self.standardize = standardize
+        self.scale = scale
         self.center = center
         self.solver = solver
-        self.svd_solver = svd_solver
         self.ddof = ddof
         self.random_state = random_state
 
@@ -195,7 +193,7 @@ class PCA(SpectralModel):
 
     def _cross_validate(self, rows: Rows) -> tuple[Spectrum, Plan]:
         """All eigenpairs and the plan, after cross-validation has set `choice_`."""
-        solver, scorer = self._solver(), SpectralScorer(bool(self.standardize), center=bool(self.center))
+        solver, scorer = self._solver(), SpectralScorer(bool(self.scale), center=bool(self.center))
         self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
         if solver == "auto" and total is not None:
             # The merged summaries of the folds are all that is needed.
@@ -204,14 +202,16 @@ class PCA(SpectralModel):
             spectrum, the_plan = spectra.solve(rows, self._request_for(rows), solver)
         return spectrum, with_passes(the_plan, passes + the_plan.passes)
 
-    def scores(self, X: Any) -> np.ndarray:
+    def scores(self, X: TableLike) -> np.ndarray:
         """Scores with variances lambda_k, that is, `transform` without whitening; always an array, regardless of
         `set_output`."""
         check_is_fitted(self)
         Z = self._map(X, self._scoring(), "scores")
         return Z * astype(namespace(Z).sqrt(self.explained_variance_), Z.dtype)[None, :] if self.whiten else Z
 
-    def reconstruction_error(self, X: Any, *, scaled: bool = False, n_components: int | None = None) -> np.ndarray:
+    def reconstruction_error(
+        self, X: TableLike, *, scaled: bool = False, n_components: int | None = None
+    ) -> np.ndarray:
         """Squared distance of each row to its reconstruction, ||x - W^T W x||^2 for centred x.
 
         With `scaled`, the columns are divided by `scale_`, if the model standardizes. With `n_components`, only the
@@ -228,7 +228,7 @@ class PCA(SpectralModel):
 
         return self._map(X, error, "reconstruction_error")
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: TableLike) -> np.ndarray:
         """Log-density of each row under N(mean, C) with C = W^T (Lambda - sigma2 I) W + sigma2 I.
 
         ln p(x) = -(1/2) [D ln 2 pi + sum_k ln lambda_k + (D-K) ln sigma2 + sum_k z_k^2 / lambda_k + |rest|^2 / sigma2],
@@ -256,7 +256,7 @@ class PCA(SpectralModel):
 
         return self._map(X, log_density, "score_samples")
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: TableLike, y: TableLike | None = None) -> float:
         """Average log-density of the rows of `X`."""
         X, _ = self._by_name(X, y, fitted=True)
         return mean_of_results(self.score_samples(X))
@@ -296,20 +296,9 @@ class PCA(SpectralModel):
         columns = super()._describe_columns()
         return columns if self.center else f"{columns}, not centred"
 
-    def _solver(self) -> str | Solver:
-        if self.svd_solver is None:
-            return self.solver
-        if self.solver != "auto":
-            raise ValueError(
-                f"solver={self.solver!r} and svd_solver={self.svd_solver!r} both select the solver; pass only one."
-            )
-        solver = spectra.sklearn_solver(self.svd_solver)
-        # "arpack" and "randomized" are for some of the components.
-        return "auto" if solver == "krylov" and self.n_components is None else solver
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_flags(self, "whiten", "standardize", "center")
+        check_flags(self, "whiten", "scale", "center")
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
         p, like, host = self.n_features_in_, spectrum.vectors, numpy_dtype(dtype)
@@ -348,9 +337,6 @@ class PCA(SpectralModel):
             check_rule(self.n_components)
             return None
         self.__dict__.pop("choice_", None)
-        if self.n_components is None and self.svd_solver == "arpack":
-            # ARPACK cannot compute the last one.
-            return count_components((p if n is None else min(n, p)) - 1, n, p)
         return count_components(self.n_components, n, p)
 
     def held_out_scorer(self) -> HeldOutScorer:
@@ -365,7 +351,7 @@ class PCA(SpectralModel):
                 "center=False: shuffled columns keep their means, and so much of what components about zero describe; "
                 "test PCA(center=True), or choose by choose_n_components(X, center=False)."
             )
-        return PermutationOptions((bool(self.standardize),))
+        return PermutationOptions((bool(self.scale),))
 
     def _scoring(self) -> Any:
         """The function block -> (block - mean) A, for the p x K matrix A that maps centred rows to scores."""
@@ -397,8 +383,7 @@ class PCA(SpectralModel):
 
     def _noise(self) -> float:
         """The variance orthogonal to all components; 0 if there is none above rounding."""
-        k, p = self.n_components_, self.n_features_in_
-        return variance_outside(k, p, self.rank_, self.noise_variance_, self.rank_cut_)
+        return variance_outside(self.n_components_, self.n_features_in_, self.rank_, self.noise_variance_)
 
 
 # What principal components leave of rows: the squared lengths of the residuals, from sparse or dense rows.

@@ -8,11 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._core.types import VectorLike
 from ..errors import choice
 from ..reading.map import map_rows
 from ..solvers.pairs.pls import principal_regression
-from ..solvers.pairs.reductions import ComponentsFunction, Reduction
+from ..solvers.pairs.reductions import ComponentsFunction, Reduction, ReductionName
 from ..solvers.pairs.views import Views, principal_views
+from ..sources.opening import TableLike
 from .pls import PLSRegression
 from .regression import REGRESSION_AXES, LatentRegression
 
@@ -22,14 +24,14 @@ class PCR(LatentRegression):
 
     Parameters
     ----------
-    n_components : int, "cv" or None
+    n_components : int, "cv" or None, default=2
         Number of components; None takes all with positive variance, which is ordinary least squares. "cv" takes the
         number with the smallest error on held-out rows, in five folds of shuffled rows; `choice_` holds the curve.
-    select : "variance" or "relevance"
+    select : "variance" or "relevance", default="variance"
         Which components: those with the largest variance, or those that explain most of y.
-    scale : bool or pair of bools
+    scale : bool or pair of bools, default=False
         Whether to divide columns by their standard deviation first, for both tables or for X and for y.
-    solver : str
+    solver : str, default="auto"
         "auto", "covariance", "triangle" or "gram".
 
     Attributes
@@ -73,8 +75,6 @@ class PCR(LatentRegression):
     PC1           0.4024           0.4024           0.3084           0.3084
     PC2           0.1492           0.5517           0.0375           0.3460
     PC3           0.1206           0.6722           0.0261           0.3721
-    plan: covariance: 1 pass over the rows, about 4840 bytes beside them; products of columns are cheapest for 11
-    columns in all
     >>> round(PCR(3, select="relevance").fit(X, y).score(X, y), 4)
     0.4742
     """
@@ -85,16 +85,18 @@ class PCR(LatentRegression):
         self,
         n_components: int | Literal["cv"] | None = 2,
         *,
-        select: str = "variance",
+        select: Literal["variance", "relevance"] = "variance",
         scale: bool | Sequence[bool] = False,
-        solver: str | Reduction = "auto",
+        solver: ReductionName | Reduction = "auto",
     ) -> None:
         self.n_components = n_components
         self.select = select
         self.scale = scale
         self.solver = solver
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_transform(  # type: ignore[override] # one table
+        self, X: TableLike, y: TableLike | None = None, sample_weight: VectorLike | None = None
+    ) -> np.ndarray:
         """Fit to `X` and `y`, then return the scores of `X`."""
         source: Any = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source.members[0], self._scoring())

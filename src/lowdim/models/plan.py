@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..selection.folds import FoldsLike
 from ..solvers import spectra
 from ..solvers.problem import AnySolver, Plan, is_auto
+from ..solvers.spectra import SolverName
+from ..solvers.spectra.covariance import Solver
 from ..sources.array import ShapedSource
 from ..sources.base import Source, Traits
-from ..sources.opening import can_be_read_once, open_source
+from ..sources.opening import TableLike, can_be_read_once, open_source
+
+if TYPE_CHECKING:
+    from .base import Model
 
 
 def plan(
-    what: Any,
-    X: Any = None,
-    y: Any = None,
+    what: Model | AnySolver | tuple[int | None, int],
+    X: TableLike | int | None = None,
+    y: TableLike | None = None,
     *,
     k: int | None = None,
-    solver: Any = "auto",
+    solver: SolverName | Solver = "auto",
     traits: Traits | None = None,
-    cv: Any = None,
+    cv: FoldsLike | None = None,
 ) -> Plan:
     """Which solver would run and why, how many passes over the rows it makes, and how many bytes it needs besides them.
 
@@ -29,21 +35,21 @@ def plan(
     what : model, solver, or shape (n, p)
         An unfitted model, such as `PCA(10)`; a solver with its options, such as `Krylov(block=16)`; or the shape of
         the rows for PCA, where n is None for a stream of unknown length.
-    X, y : rows, or their shapes
+    X, y : rows, or their shapes, default=None
         What would be passed to `fit`. The rows are opened but not read. A plan would use up the first block of an
-        iterator or a reader that can be read only once: pass `lowdim.open_source(X)` both here and to `fit`, or pass a
-        shape. If `fit` gathers the rows in memory first, the plan says so. Of a stream that can be read once, `fit`
-        looks at the first block, and may take triangle where the plan says covariance. If `what` is a shape, the second
-        argument is `k`.
-    k : int, optional
+        iterator or a reader that can be read only once: pass `lowdim.sources.open_source(X)` both here and to `fit`, or
+        pass a shape. If `fit` gathers the rows in memory first, the plan says so. Of a stream that can be read once,
+        `fit` looks at the first block, and may take triangle where the plan says covariance. If `what` is a shape, the
+        second argument is `k`.
+    k : int, default=None
         Number of components, if `what` is a solver or a shape. None for all of them, which a fraction of variance
         needs as well.
-    solver : "auto", a solver's name, or a solver
+    solver : "auto", a solver's name, or a solver, default="auto"
         Used only if `what` is a shape.
-    traits : Traits, optional
+    traits : Traits, default=None
         Properties of the source of the rows (`open_source(X).traits`), used only if `what` is a shape. The default is
         those of a dense array.
-    cv : int, labels, splitter, or iterable of pairs, optional
+    cv : int, labels, splitter, or iterable of pairs, default=None
         If `what` is a model, the plan of `cross_validate` with this `cv` instead of the plan of `fit`.
 
     Returns
@@ -71,12 +77,15 @@ def plan(
             raise TypeError(f"plan({what.name!r}) needs rows, or their shape, as its second argument.")
         return what.plan_sources(sources, k)
     if hasattr(what, "fit") and hasattr(what, "plan"):
+        model: Any = what
         if k is not None or traits is not None or not is_auto(solver):
             raise TypeError("k, solver and traits are for shapes and solvers; a model has its own parameters.")
-        return what.plan(_tables(X), None if y is None else _rows_or_shape(y), **({} if cv is None else {"cv": cv}))
+        return model.plan(_tables(X), None if y is None else _rows_or_shape(y), **({} if cv is None else {"cv": cv}))
     if cv is not None:
         raise TypeError("cv needs a model, of which cross_validate would be planned: pass one with rows or a shape.")
-    return spectra.plan_shape(what, X if k is None else k, solver=solver, traits=traits)
+    shape: Any = what
+    size: Any = X if k is None else k
+    return spectra.plan_shape(shape, size, solver=solver, traits=traits)
 
 
 def _tables(X: Any) -> Any:
@@ -95,7 +104,7 @@ def _rows_or_shape(X: Any) -> Any:
     if can_be_read_once(X):
         raise TypeError(
             f"{type(X).__name__} can be read only once, and a plan would use up its first block; pass "
-            "lowdim.open_source(X) to both plan and fit, or pass a shape (n, p)."
+            "lowdim.sources.open_source(X) to both plan and fit, or pass a shape (n, p)."
         )
     return X
 

@@ -14,7 +14,7 @@ from ..errors import choice
 from ..selection.fold_methods import HeldOutScorer
 from ..selection.scorers import ErrorScorer
 from ..solvers.pairs.pls import pls_canonical, pls_regression, pls_svd
-from ..solvers.pairs.reductions import ComponentsFunction, Reduction
+from ..solvers.pairs.reductions import ComponentsFunction, Reduction, ReductionName
 from ..solvers.pairs.views import PairFit, Views, krylov_views
 from .output import NEVER_OVERWRITTEN, NO_ITERATION
 from .pairs import PAIR_ATTRIBUTES, Dtypes, PairModel, cast
@@ -26,15 +26,15 @@ class PLSRegression(LatentRegression):
 
     Parameters
     ----------
-    n_components : int, "cv" or None
+    n_components : int, "cv" or None, default=2
         Number of components; None takes all of them, which is ordinary least squares. "cv" takes the number with the
         smallest error on held-out rows, in five folds of shuffled rows; `choice_` holds the curve.
-    scale : bool or pair of bools
+    scale : bool or pair of bools, default=True
         Whether to divide columns by their standard deviation first, for both tables or for X and for y.
-    algorithm : "kernel" or "simpls"
+    algorithm : "kernel" or "simpls", default="kernel"
         What is deflated between components: the rows of X (as in NIPALS, kernel PLS and scikit-learn), or the
         covariance of X and y. For one response both give the same result.
-    solver : str
+    solver : str, default="auto"
         "auto", "covariance", "triangle" or "gram".
 
     Attributes
@@ -83,8 +83,6 @@ class PLSRegression(LatentRegression):
            proportion of X  cumulative of X  proportion of y  cumulative of y
     comp1           0.7354           0.7354           0.2069           0.2069
     comp2           0.1582           0.8936           0.0785           0.2854
-    plan: covariance: 1 pass over the rows, about 1440 bytes beside them; products of columns are cheapest for 6 columns
-    in all
     >>> pls.predict(X[:2], n_components=1).round(1)
     array([[181.6,  35.9,  55.7],
            [189.3,  37.2,  54.8]])
@@ -100,8 +98,8 @@ class PLSRegression(LatentRegression):
         n_components: int | Literal["cv"] | None = 2,
         *,
         scale: bool | Sequence[bool] = True,
-        algorithm: str = "kernel",
-        solver: str | Reduction = "auto",
+        algorithm: Literal["kernel", "simpls"] = "kernel",
+        solver: ReductionName | Reduction = "auto",
     ) -> None:
         self.n_components = n_components
         self.scale = scale
@@ -116,7 +114,7 @@ class PLSRegression(LatentRegression):
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: the mean squared error of their responses."""
         self._check_parameters()
-        return ErrorScorer(self, self._most, self._standardize_tables(2))
+        return ErrorScorer(self, self._most, self._scaled_tables(2))
 
     def _most(self, groups: Sequence[int]) -> int:
         return groups[0]
@@ -138,11 +136,11 @@ class PLSCanonical(LatentRegression):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         Number of pairs; None takes all of them.
-    scale : bool or pair of bools
+    scale : bool or pair of bools, default=True
         Whether to divide columns by their standard deviation first, for both tables or for X and for y.
-    solver : str
+    solver : str, default="auto"
         "auto", "covariance", "triangle" or "gram".
 
     Attributes
@@ -190,7 +188,11 @@ class PLSCanonical(LatentRegression):
     }
 
     def __init__(
-        self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Reduction = "auto"
+        self,
+        n_components: int | None = None,
+        *,
+        scale: bool | Sequence[bool] = True,
+        solver: ReductionName | Reduction = "auto",
     ) -> None:
         self.n_components = n_components
         self.scale = scale
@@ -209,11 +211,11 @@ class PLSSVD(PairModel):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         Number of pairs; None takes all of them.
-    scale : bool or pair of bools
+    scale : bool or pair of bools, default=True
         Whether to divide columns by their standard deviation first, for both tables or for X and for y.
-    solver : str
+    solver : str, default="auto"
         "auto", "covariance", "triangle" or "gram".
 
     Attributes
@@ -255,7 +257,11 @@ class PLSSVD(PairModel):
     _not_taken = {"copy": NEVER_OVERWRITTEN}
 
     def __init__(
-        self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Reduction = "auto"
+        self,
+        n_components: int | None = None,
+        *,
+        scale: bool | Sequence[bool] = True,
+        solver: ReductionName | Reduction = "auto",
     ) -> None:
         self.n_components = n_components
         self.scale = scale

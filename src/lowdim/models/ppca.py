@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from .._core.schema import Numbers, Real
+from .._core.types import RandomState
 from ..errors import bad_weights, choice
 from ..linalg import signs
 from ..reading.rows import Rows
@@ -22,7 +23,9 @@ from ..solvers import spectra
 from ..solvers.latent import LATENT_SOLVERS
 from ..solvers.latent.base import LatentFit, LatentRequest, LatentSolver, closed_form
 from ..solvers.problem import Plan, Request, total_weight
+from ..solvers.spectra import SolverName
 from ..solvers.spectra.covariance import Solver
+from ..summaries.base import Summary
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ..summaries.moments import Moments
 from .base import check_flags
@@ -42,24 +45,24 @@ class PPCA(LatentModel):
 
     Parameters
     ----------
-    n_components : int, str or None
+    n_components : int, str or None, default=None
         Number of components; None for min(n_samples, n_features). The name of a rule ("bic", "minka", "cv", ...; see
         `choose_n_components`) takes the number that the rule chooses; `choice_` holds its curve. Some rules need
         complete rows.
-    prior : None or "vb"
+    prior : None or "vb", default=None
         "vb" (variational Bayes) puts a Gaussian prior on the loadings of each component, whose variance is estimated
         from the rows, and computes their posterior. Components that are not needed shrink to zero and are dropped, and
         tables with few observed entries are not overfitted.
-    standardize : bool
+    scale : bool, default=False
         Whether to divide columns by their standard deviation first (divisor n, from the observed entries). The noise
         has the same variance in all columns, so they should have comparable units; if they do not, use this option or
         FactorAnalysis.
-    missing : {"nan", "unstored"}
+    missing : {"nan", "unstored"}, default="nan"
         Which entries are missing values: NaN only, or also every entry that a sparse matrix does not store.
-    solver : str, Solver or EM
+    solver : str, Solver or EM, default="auto"
         For complete rows, "auto" or a solver of PCA gives the closed-form solution; "em", or `EM(...)` with its
         options, iterates. Rows with missing values are always fitted by EM.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of starting values and samples; None is a fixed seed.
 
     Attributes
@@ -74,7 +77,7 @@ class PPCA(LatentModel):
         sigma2.
     mean_ : array of shape (n_features_in_,)
     scale_ : array of shape (n_features_in_,) or None
-        Standard deviations, with `standardize`; components, variances, loadings and noise are then in their units.
+        Standard deviations, with `scale`; components, variances, loadings and noise are then in their units.
     loglike_ : list of n_iter_ + 1 numbers
         Log-likelihood of the observed entries (with a prior, its variational bound) at the start and after each step.
     n_iter_, n_passes_, status_, residual_, solver_
@@ -110,15 +113,15 @@ class PPCA(LatentModel):
         self,
         n_components: int | RuleName | None = None,
         *,
-        prior: str | None = None,
-        standardize: bool = False,
-        missing: str = "nan",
-        solver: str | Solver | LatentSolver = "auto",
-        random_state: Any = None,
+        prior: Literal["vb"] | None = None,
+        scale: bool = False,
+        missing: Literal["nan", "unstored"] = "nan",
+        solver: SolverName | Literal["em"] | Solver | LatentSolver = "auto",
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.prior = prior
-        self.standardize = standardize
+        self.scale = scale
         self.missing = missing
         self.solver = solver
         self.random_state = random_state
@@ -134,7 +137,7 @@ class PPCA(LatentModel):
         "noise_variance_": Real("nonnegative"),
     }
 
-    def fit_summary(self, summary: Any) -> Self:
+    def fit_summary(self, summary: Summary) -> Self:
         """Fit to a Moments or Triangle summary of rows."""
         return self._fit_to(summary)
 
@@ -143,7 +146,7 @@ class PPCA(LatentModel):
         return self.solver if self._iterates() else "auto"
 
     def _fit_summary_by_rule(self, summary: Any, rule: Rule) -> tuple[LatentFit, Plan]:
-        e = Eigenvalues.from_summary(summary, bool(self.standardize), ddof=0)
+        e = Eigenvalues.from_summary(summary, bool(self.scale), ddof=0)
         self.choice_, k = chosen_by(rule, e, self._seed())
         return self._fit_components(summary, k)
 
@@ -151,7 +154,7 @@ class PPCA(LatentModel):
         if self._iterates():
             # EM starts from the moments, from which the eigenvalues follow too.
             return self._fit_summary_by_rule(rows.summarize(Moments(rows.shape[1], wide=True)), rule)
-        request = Request(k=None, ddof=0, standardize=self.standardize, seed=self._seed())
+        request = Request(k=None, ddof=0, scale=self.scale, seed=self._seed())
         spectrum, the_plan = spectra.solve(rows, request, self.solver)
         self.choice_, k = chosen_by(rule, eigenvalues_for(rule, spectrum, 0), self._seed())
         return closed_form(spectrum.truncated(k), rows.shape[1]), the_plan
@@ -166,20 +169,20 @@ class PPCA(LatentModel):
         return rule
 
     def _scorer_for_rule(self) -> Any:
-        return SpectralScorer(bool(self.standardize))
+        return SpectralScorer(bool(self.scale))
 
     @property
     def loadings_(self) -> np.ndarray:
         """The loadings w_k = sqrt(lambda_k - sigma2) times component k, as columns."""
         check_is_fitted(self)
         g = self._gaussian
-        return astype(g.loadings if self.standardize else g.loadings * g.scale, self._dtype).T
+        return astype(g.loadings if self.scale else g.loadings * g.scale, self._dtype).T
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.prior not in (None, "vb"):
             raise choice("prior", self.prior, ("vb",), "Or None, for maximum likelihood.")
-        check_flags(self, "standardize")
+        check_flags(self, "scale")
         able = _able()
         names = ("auto", *able, *spectra.SOLVERS)
         tied = isinstance(self.solver, LatentSolver) and self.solver.ties_noise
@@ -205,7 +208,7 @@ class PPCA(LatentModel):
             k,
             tied=True,
             floor=_FLOOR,
-            by_column=bool(self.standardize),
+            by_column=bool(self.scale),
             bayes=self.prior == "vb",
             unstored=self.missing == "unstored",
             seed=self._seed(),
@@ -215,7 +218,7 @@ class PPCA(LatentModel):
         """Turn W to its principal axes."""
         xp = namespace(fit.mean)
         # Attributes are in the units of the rows, or of standardized rows; `_gaussian` keeps the units of the fit.
-        unit = xp.ones_like(fit.scale) if self.standardize else fit.scale
+        unit = xp.ones_like(fit.scale) if self.scale else fit.scale
         U, s, Vt = principal_axes(fit.loadings * unit, fit.axes)
         keep = len(s)
         if self.prior is not None:
@@ -234,7 +237,7 @@ class PPCA(LatentModel):
         self._turn = None
         sigma2 = float(fit.noise[0]) * float(unit[0]) ** 2
         self.mean_ = asarray_like(fit.mean, like, dtype=dtype)
-        self.scale_ = asarray_like(fit.scale, like, dtype=dtype) if self.standardize else None
+        self.scale_ = asarray_like(fit.scale, like, dtype=dtype) if self.scale else None
         self.components_ = asarray_like(Vt, like, dtype=dtype)
         self.explained_variance_ = in_range(asarray_like(s**2 + sigma2, like), dtype)
         total = float(np.sum(s**2)) + sigma2 * self.n_features_in_
@@ -255,10 +258,10 @@ class PPCA(LatentModel):
 
     def _independent(self, variances: np.ndarray) -> np.ndarray:
         """The variances of the columns in the model without components."""
-        return variances if self.standardize else np.full_like(variances, variances.mean())
+        return variances if self.scale else np.full_like(variances, variances.mean())
 
     def _eigenvalue_options(self) -> dict[str, Any]:
-        return {"standardize": bool(self.standardize), "ddof": 0}
+        return {"scale": bool(self.scale), "ddof": 0}
 
     def _count_parameters(self, k: int, p: int) -> int:
         return ppca_parameters(k, p)

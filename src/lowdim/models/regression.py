@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -26,15 +27,17 @@ from .._core.arrays import (
     wide_dtype,
 )
 from .._core.schema import Flag, Instance, Numbers, Real, Whole
+from .._core.types import VectorLike
 from ..features import affine
 from ..linalg import column_lengths
 from ..reading.map import RowMap
 from ..reading.rows import Rows
-from ..reading.summarize import check_weights
+from ..reading.summarizing import check_weights
 from ..selection.bootstrapping import Jackknife, jackknife
+from ..selection.folds import FoldsLike
 from ..solvers.pairs.views import PairFit, Views
 from ..solvers.problem import Tail
-from ..sources.opening import entries_of_target, rows_are_ordered
+from ..sources.opening import TableLike, entries_of_target, rows_are_ordered
 from ..summaries.moments import Moments
 from .base import first_components
 from .output import ASK_ABOUT_WEIGHTS, Maps, results
@@ -93,7 +96,7 @@ class LatentRegression(PairModel):
         check_is_fitted(self)
         return in_widest_range("coef_", lambda R, Q: Q @ R.T, *self.coefficient_factors())
 
-    def predict(self, X: Any, n_components: int | None = None) -> np.ndarray:
+    def predict(self, X: TableLike, n_components: int | None = None) -> np.ndarray:
         """Predictions of y for the rows of `X`, from the first `n_components` components (default: all);
         a vector if y was one in the fit."""
         check_is_fitted(self)
@@ -101,8 +104,8 @@ class LatentRegression(PairModel):
 
     def predict_to(
         self,
-        X: Any,
-        path: Any,
+        X: TableLike,
+        path: str | PathLike[str],
         *,
         n_components: int | None = None,
         keep: Sequence[str] = (),
@@ -120,7 +123,7 @@ class LatentRegression(PairModel):
         model = first_components(self, n_components, least=0)
         return [prediction_map(model, X)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: TableLike, y: TableLike, sample_weight: VectorLike | None = None) -> float:
         """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
         if not rows_are_ordered(X):
             return r2_in_one_pass(self, X, y, sample_weight)
@@ -152,28 +155,32 @@ class LatentRegression(PairModel):
             return xp.zeros_like(self.x_mean_)
         return xp.sqrt(self.n_features_in_ * (self.x_weights_**2 @ astype(explained / total, self.x_weights_.dtype)))
 
-    def jackknife(self, X: Any, y: Any, *, cv: Any = 10, sample_weight: Any = None) -> Jackknife:
+    def jackknife(
+        self, X: TableLike, y: TableLike, *, cv: FoldsLike = 10, sample_weight: VectorLike | None = None
+    ) -> Jackknife:
         """Jackknife standard errors of the coefficients: the model is fitted without each part of the rows in turn.
 
         Parameters
         ----------
         X, y : the rows of the fit
             It must be possible to read them several times.
-        cv : int, splitter or iterable
+        cv : int, splitter or iterable, default=10
             Parts that together contain every row exactly once: a number of parts, a scikit-learn splitter such as
             `KFold` or `LeaveOneOut`, or pairs of row numbers (kept, left out).
-        sample_weight : array of shape (n_samples,), optional
+        sample_weight : array of shape (n_samples,), default=None
             The weights of the fit.
         """
         check_is_fitted(self)
         return jackknife(self, X, y, cv, sample_weight)
 
-    def scores(self, X: Any) -> np.ndarray:
+    def scores(self, X: TableLike) -> np.ndarray:
         """Scores of the rows of `X`, always as an array, regardless of `set_output`."""
         check_is_fitted(self)
         return self._map(X, self._scoring(), "scores")
 
-    def reconstruction_error(self, X: Any, *, scaled: bool = False, n_components: int | None = None) -> np.ndarray:
+    def reconstruction_error(
+        self, X: TableLike, *, scaled: bool = False, n_components: int | None = None
+    ) -> np.ndarray:
         """Squared distance of each row to its reconstruction from the scores, |x - P t|^2 for centred x.
 
         With `scaled`, the columns are divided by `x_scale_`. With `n_components`, only the first components are used.
@@ -237,7 +244,7 @@ class LatentRegression(PairModel):
 # larger than the tables.
 
 
-def r2_in_one_pass(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+def r2_in_one_pass(model: Any, X: TableLike, y: TableLike, sample_weight: VectorLike | None) -> float:
     """R^2, averaged over the columns of y, from the moments of y and of its residuals: one pass over rows that need no
     order."""
     check_is_fitted(model)
@@ -300,7 +307,7 @@ def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Arra
     )
 
 
-def prediction_map(model: Any, X: Any) -> RowMap:
+def prediction_map(model: Any, X: TableLike) -> RowMap:
     """The map from the rows of `X` to predictions.
 
     Predictions are a vector if y was one in the fit, and have the dtype that y had. Products with float32 rows are

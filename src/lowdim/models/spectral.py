@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._core.arrays import numpy_dtype
 from .._core.schema import Dtype, Instance, Numbers, Real, Sometimes
+from .._core.types import VectorLike
 from ..errors import (
     ConvergenceWarning,
     RankWarning,
@@ -26,7 +27,8 @@ from ..reading.rows import Rows
 from ..solvers import spectra
 from ..solvers.problem import Plan, Request, Spectrum, Status, counted_rows, total_weight
 from ..solvers.spectra.covariance import Solver
-from ..summaries.base import require_nonempty
+from ..sources.opening import TableLike
+from ..summaries.base import Summary, require_nonempty
 from ..summaries.moments import ScatterSummary
 from .base import Model, add_rows, can_partial_fit, copy_of, count_components, is_cv
 from .n_components import check_cv_rows
@@ -77,7 +79,7 @@ class SpectralModel(Model):
             k=self._k(n, p),
             share=float(k) if isinstance(k, numbers.Real) and not isinstance(k, numbers.Integral) else None,
             ddof=self.ddof,
-            standardize=getattr(self, "standardize", False),
+            scale=getattr(self, "scale", False),
             center=bool(getattr(self, "center", True)),
             fixed_ddof=self._fixed_ddof,
             seed=self._seed(),
@@ -99,12 +101,13 @@ class SpectralModel(Model):
             check_cv_rows(rows.shape[0])
         return spectra.plan(rows, self._request_for(rows), self._solver())
 
-    def fit_summary(self, summary: Any) -> Self:
+    def fit_summary(self, summary: Summary) -> Self:
         """Fit to a Moments or Triangle summary of rows; `partial_fit` can continue from it.
 
         Examples
         --------
-        >>> from lowdim import PCA, Moments
+        >>> from lowdim import PCA
+        >>> from lowdim.summaries import Moments
         >>> PCA().fit_summary(Moments.from_covariance([[2.0, 0.0], [0.0, 1.0]], n_samples=100)).explained_variance_
         array([2., 1.])
         """
@@ -124,7 +127,7 @@ class SpectralModel(Model):
         return self
 
     @available_if(lambda self: self._can_partial_fit())
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: TableLike, y: TableLike | None = None, sample_weight: VectorLike | None = None) -> Self:
         """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
 
         A summary of all rows so far is kept as `summary_`, and the model is solved from it after each block. `fit`
@@ -230,14 +233,12 @@ def with_variance(spectrum: Spectrum, k: int) -> int:
 # The support of a density of rows: the components with positive variance, and the variance outside them.
 
 
-def variance_outside(k: int, p: int, rank: int, noise_variance: float, rank_cut: float) -> float:
-    """The variance orthogonal to `k` components of `p` columns; 0 if there is none above rounding.
+def variance_outside(k: int, p: int, rank: int, noise_variance: float) -> float:
+    """The variance orthogonal to `k` components of `p` columns, of which `rank` have positive variance.
 
-    `rank` is the number of components with positive variance, `noise_variance` the average variance in the other
-    directions, and variances up to `rank_cut` count as zero.
+    `noise_variance` is the average variance in the other directions.
     """
-    is_positive = k < p and rank == k and noise_variance > rank_cut
-    return float(noise_variance) if is_positive else 0.0
+    return float(noise_variance) if k < p and rank == k else 0.0
 
 
 def density_support(p: int, rank: int, outside: float) -> tuple[int, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.arrays import Array, asarray_like, astype, dense, device, in_range, namespace, numpy_dtype, smallest_normal
 from .._core.schema import Instance, Maybe, Numbers, Real, Sometimes
 from .._core.threads import memory_bytes
+from .._core.types import RandomState
 from ..errors import RankWarning, choice, needs_memory, no_variance, warn_user
 from ..features import affine
 from ..linalg import divisor, r_factor
 from ..reading.rows import Rows
 from ..solvers import spectra
 from ..solvers.problem import Request, Spectrum, leading_count
+from ..solvers.spectra import SolverName
 from ..solvers.spectra.covariance import Solver
 from ..summaries.moments import FourthMoments, Moments
 from ..table import numbered
@@ -81,7 +83,7 @@ class Whitening(SpectralModel):
 
     Parameters
     ----------
-    kind : {"pca", "zca", "cholesky", "pca-cor", "zca-cor"}
+    kind : {"pca", "zca", "cholesky", "pca-cor", "zca-cor"}, default="pca"
         Which W is used. With the covariance S = V Lambda V^T, its diagonal T, and the correlation matrix
         P = G Theta G^T, the matrices are
 
@@ -90,14 +92,18 @@ class Whitening(SpectralModel):
         - "cholesky": upper triangular with W^T W = S^{-1}
         - "pca-cor": Theta^{-1/2} G^T T^{-1/2}
         - "zca-cor": P^{-1/2} T^{-1/2}; each column of z is as correlated as possible with the same column of x
-    n_components : int, float or None
+    n_components : int, float or None, default=None
         For "pca" and "pca-cor": the number of rows of W to keep.
-    regularization : float, "ledoit-wolf" or "oas"
+    regularization : float, "ledoit-wolf" or "oas", default=0.0
         A number that is added to the eigenvalues; or the name of a shrinkage estimate (1 - a) S + a (tr S / p) I of the
         covariance, whose intensity a (`shrinkage_`) is estimated from the moments.
-    relative : bool
+    relative : bool, default=False
         Whether a number for `regularization` is in units of the average eigenvalue.
-    solver, ddof, random_state
+    solver : str or Solver, default="auto"
+        As in PCA.
+    ddof : int, default=1
+        As in PCA.
+    random_state : int, RandomState or None, default=None
         As in PCA.
 
     Attributes
@@ -135,14 +141,14 @@ class Whitening(SpectralModel):
 
     def __init__(
         self,
-        kind: str = "pca",
+        kind: Literal["pca", "zca", "cholesky", "pca-cor", "zca-cor"] = "pca",
         *,
         n_components: int | float | None = None,
-        regularization: float | str = 0.0,
+        regularization: float | Literal["ledoit-wolf", "oas"] = 0.0,
         relative: bool = False,
-        solver: str | Solver = "auto",
+        solver: SolverName | Solver = "auto",
         ddof: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.kind = kind
         self.n_components = n_components
@@ -236,7 +242,7 @@ class Whitening(SpectralModel):
         return p + 1 if self.kind == "cholesky" and self.regularization == 0.0 else super()._least_rows(p)
 
     def _request(self, n: int | None, p: int) -> Request:
-        return replace(super()._request(n, p), standardize=self.kind.endswith("-cor"))
+        return replace(super()._request(n, p), scale=self.kind.endswith("-cor"))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

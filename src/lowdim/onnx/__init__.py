@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -19,6 +19,13 @@ from ..errors import choice, missing_extra
 from .converters import CONVERTERS, converter_of
 from .graph import FLOATS, Graph, Value, require_onnx
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from onnx import ModelProto
+
+    from ..models.base import Model
+
 __all__ = ["CONVERTERS", "register", "to_onnx"]
 
 
@@ -29,34 +36,36 @@ __all__ = ["CONVERTERS", "register", "to_onnx"]
 LOWEST_OPSET, DEFAULT_OPSET = 13, 17
 #: The name of the number of rows, which is free.
 ROWS = "n"
+#: The methods that can be graphs.
+Output: TypeAlias = Literal["transform", "predict", "inverse_transform"]
 
 
 def to_onnx(
-    model: Any,
+    model: Model,
     *,
-    output: str | Sequence[str] = "transform",
+    output: Output | Sequence[Output] = "transform",
     table: int = 0,
-    dtype: Any = "float64",
-    arithmetic: Any = "float64",
+    dtype: Literal["float64", "float32"] | DTypeLike = "float64",
+    arithmetic: Literal["float64", "float32"] | DTypeLike = "float64",
     opset: int | None = None,
-) -> Any:
+) -> ModelProto:
     """A method of a fitted model as a model of ONNX, which runs without lowdim and without Python.
 
     Parameters
     ----------
     model : fitted model of lowdim or lowdim.sklearn
-    output : {"transform", "predict", "inverse_transform"} or a sequence of them
+    output : {"transform", "predict", "inverse_transform"} or a sequence of them, default="transform"
         The method. Several methods that take the same rows, ("transform", "predict"), become several outputs of one
         graph.
-    table : int
+    table : int, default=0
         For models of several tables: the number of the table whose rows or scores the graph takes. Of two tables, 0 is
         X and 1 is y.
-    dtype : {"float64", "float32"}
+    dtype : {"float64", "float32"}, default="float64"
         The dtype of the rows that the graph takes, and of its results.
-    arithmetic : {"float64", "float32"}
+    arithmetic : {"float64", "float32"}, default="float64"
         The dtype in which the graph computes. float32 is for runtimes without float64, such as many accelerators and
         browsers; it costs digits.
-    opset : int, optional
+    opset : int, default=None
         The version of the operators of ONNX; the default is 17.
 
     Returns
@@ -87,7 +96,7 @@ def to_onnx(
     True
     """
     onnx = require_onnx()
-    methods = [output] if isinstance(output, str) else list(output)
+    methods: list[Any] = [output] if isinstance(output, str) else list(output)
     if not methods or len(set(methods)) < len(methods):
         raise ValueError(f"output={methods!r} must name each method once: 'transform', or ('transform', 'predict').")
     if len(methods) > 1 and "inverse_transform" in methods:
@@ -100,7 +109,7 @@ def to_onnx(
     name, width = ("scores", model.n_components_) if backwards else ("X", model._widths()[table])
     rows = graph.input(name, [ROWS, int(width)], outer)
     for method, converter in converters.items():
-        is_vector = method == "predict" and model._one_dimensional
+        is_vector = method == "predict" and getattr(model, "_one_dimensional", False)
         _add_result(graph, method, converter(model, rows, table), outer, is_vector)
     kind, operators = type(model).__name__, [onnx.helper.make_opsetid("", opset)]
     found = onnx.helper.make_model(

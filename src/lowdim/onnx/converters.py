@@ -187,7 +187,7 @@ def unit_length(x: Value) -> Value:
 def _matern(kernel: kernels.Matern, x: Value, rows: np.ndarray) -> Value:
     # The root of a small distance has half of its digits, so that it is not computed from products.
     distances = _by_differences(x, rows, lambda apart: apart * apart).apply("Sqrt")
-    r = distances * (math.sqrt(2.0 * kernel.nu) / float(kernel.length or 1.0))
+    r = distances * (math.sqrt(2.0 * kernel.nu) / float(kernel.length_scale or 1.0))
     decay = (r * -1.0).apply("Exp")
     if kernel.nu == 0.5:
         return decay
@@ -222,7 +222,7 @@ KERNEL_BUILDERS: dict[type, KernelBuilder] = {
     kernels.Quadratic: _polynomial,
     kernels.Sigmoid: lambda kernel, x, rows: _affine(kernel, x, rows).apply("Tanh"),
     kernels.Cosine: lambda kernel, x, rows: unit_length(x) @ kernel.explicit_features(rows.shape[1])[0](rows).T,
-    kernels.Gaussian: lambda kernel, x, rows: (_squared_distances(x, rows) * -float(kernel.rate or 0.0)).apply("Exp"),
+    kernels.Gaussian: lambda kernel, x, rows: (_squared_distances(x, rows) * -float(kernel.gamma or 0.0)).apply("Exp"),
     kernels.Laplacian: _laplacian,
     kernels.Matern: _matern,
     kernels.ThinPlateSpline: _thin_plate_spline,
@@ -336,7 +336,7 @@ def kernel_rows(model: Any, z: Value, table: int) -> Value:
                 "Set preimage='ridge', which is a regression.",
             )
         learned = _learned_map(model)
-        kernel, known = kernels.Gaussian(sigma=learned.sigma), learned.scores
+        kernel, known = kernels.Gaussian(learned.gamma), learned.scores
         coefficients, mean = learned.coefficients, learned.mean
     # mean + sum_i k(z, z_i) a_i
     return kernel_values(kernel, z, float64(known)) @ float64(coefficients) + mean

@@ -10,7 +10,7 @@ from typing import Any, Concatenate
 
 from ..models.output import Offer, Offers, P, R
 from .components import convergence, cumulative, densities, loading_bars, loadings, scree, sources
-from .maps import biplot, contours, correlation_circle, outliers, scores
+from .maps import biplot, contours, correlation_circle, outliers, principal_axes, scores
 from .pairs import coefficients, correlations, predictions, structure, validation, variates, vip
 from .rows import missing, reconstructions
 
@@ -30,6 +30,7 @@ __all__ = [
     "missing",
     "outliers",
     "predictions",
+    "principal_axes",
     "reconstructions",
     "scores",
     "scree",
@@ -54,7 +55,7 @@ class ModelPlots(Offers):
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import PCA
     >>> wine = load_wine(as_frame=True)
-    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> pca = PCA(5, scale=True).fit(wine.data)
     >>> type(pca.plot).__name__, "scree" in dir(pca.plot)
     ('ModelPlots', True)
     """
@@ -77,6 +78,7 @@ class ModelPlots(Offers):
     coefficients = _of(coefficients)
     predictions = _of(predictions)
     contours = _of(contours)
+    principal_axes = _of(principal_axes)
     densities = _of(densities)
     sources = _of(sources)
     missing = _of(missing)

@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache, wraps
-from typing import Any, Concatenate
+from typing import TYPE_CHECKING, Any, Concatenate, TypeAlias
 from unicodedata import category
 
 import numpy as np
@@ -14,11 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import inspect
 from .._core.arrays import Array, concat_rows, dense, to_numpy
-from ..errors import missing_extra
+from ..errors import missing_extra, with_present_names
 from ..models.output import P, R
 from ..sources.base import Source
 from ..sources.opening import open_source
 from ..table import clean, cut
+
+if TYPE_CHECKING:
+    from ..models.base import Model
+    from ..selection import Choices, CrossValidation
+
+    #: What plots show; each of them refuses models of other kinds.
+    Shown: TypeAlias = Model | Choices | CrossValidation
 
 # Axes to draw on, colours of the user's style, and notes on what a picture leaves out.
 
@@ -70,7 +77,7 @@ def foreground() -> Any:
     return style("text.color")
 
 
-def series(i: int) -> dict[str, str]:
+def series(i: int) -> dict[str, Any]:
     """The colour and the marker of group i. When the colours of the style start again, the markers are others, so that
     ten times as many groups as there are colours differ."""
     n_colors = len(style("axes.prop_cycle").by_key().get("color", "0"))
@@ -153,16 +160,17 @@ def whole_ticks(axis: Any) -> None:
 # The decorator of plots: for which models a plot is meant, and the error for others.
 
 
-Plot = Callable[Concatenate[Any, P], R]
-
-
-def shows(what: str, fits: Callable[[Any], bool]) -> Callable[[Plot[P, R]], Plot[P, R]]:
+def shows(
+    what: str, fits: Callable[[Any], bool]
+) -> Callable[[Callable[Concatenate[Any, P], R]], Callable[Concatenate[Shown, P], R]]:
     """A plot of `what` (a noun) for the fitted models for which `fits` is true; it becomes an attribute of the plot.
 
     The plot refuses others, and models that are not fitted, before it draws.
     """
 
-    def decorate(function: Plot[P, R]) -> Plot[P, R]:
+    def decorate(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Shown, P], R]:
+        function = with_present_names(function)  # type: ignore[assignment] # the name of the first argument is lost
+
         @wraps(function)
         def plot(model: Any, *args: P.args, **options: P.kwargs) -> R:
             if hasattr(model, "fit"):
@@ -269,7 +277,7 @@ def scores_of(model: Any, X: Any) -> np.ndarray:
 #: Labels with more characters are cut.
 WIDEST = 24
 #: Dollar signs in a label are no mathematics, and it is no TeX source.
-LITERAL = {"parse_math": False, "usetex": False}
+LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 
 def label(text: Any, width: int = WIDEST) -> str:
@@ -365,7 +373,7 @@ _DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, 
 #: labels of many rows with long lines would be hard to read.
 _DISTANCES = (4.0, 9.0, 16.0, 26.0, 40.0)
 #: How a label in each direction is aligned, horizontally and vertically.
-_SIDES = ({1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"})
+SIDES = ({1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"})
 #: The gap between two labels, in pixels.
 _GAP = 2.0
 
@@ -440,7 +448,7 @@ def place_labels(
         box = boxes[found[0]]
         taken.append(box)
         # The label is anchored at the side of its point, so that it stays there in files of other resolutions.
-        text.set(ha=_SIDES[0][across], va=_SIDES[1][up])
+        text.set(ha=SIDES[0][across], va=SIDES[1][up])
         text.set_position((distance * across, distance * up))
         if distance > _DISTANCES[0]:
             # A thin line from the point to the label.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from .._core.arrays import asarray_like
 from ..inspect.tables import has_loadings
 from ..selection.bootstrapping import Bootstrap
 from ..selection.choose import choose_n_components
-from ..selection.rules import Choices
+from ..selection.rules import Choices, RuleName
+from ..sources.opening import TableLike
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from . import axes
@@ -31,19 +32,21 @@ _MOST, _MOST_CHOSEN = 40, 200
 
 
 @shows("the variance of components", lambda model: isinstance(model, Choices) or hasattr(model, "explained_variance_"))
-def scree(model: Any, choices: Choices | None = None, *, threshold: str | None = "parallel", ax: Any = None) -> Axes:
+def scree(
+    model: Any, choices: Choices | None = None, *, threshold: RuleName | None = "parallel", ax: Axes | None = None
+) -> Axes:
     """The variance of each component, with the numbers of components that the rules choose.
 
     Parameters
     ----------
     model : fitted model, or Choices
         Also what `choose_n_components` returns, without a model.
-    choices : Choices, optional
+    choices : Choices, default=None
         What `choose_n_components` returns for the rows of the fit. Without it, the rules are applied to the summary
         that a PCA keeps of its rows, if it keeps one (tables of at most 256 columns); the rule "cv" needs the rows.
-    threshold : str or None
+    threshold : str or None, default="parallel"
         A rule whose thresholds are drawn as a dashed line, such as "parallel" or "broken-stick".
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -54,7 +57,7 @@ def scree(model: Any, choices: Choices | None = None, *, threshold: str | None =
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import PCA
     >>> wine = load_wine(as_frame=True)
-    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> pca = PCA(5, scale=True).fit(wine.data)
     >>> ax = pca.plot.scree()
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('component', 'variance')
@@ -76,7 +79,7 @@ def scree(model: Any, choices: Choices | None = None, *, threshold: str | None =
     if choices is not None:
         if threshold is not None and threshold in choices and choices[threshold].k is not None:
             curve = choices[threshold].curve[:shown]
-            look = {"color": axes.foreground(), "linestyle": "--", "linewidth": 1.0}
+            look: dict[str, Any] = {"color": axes.foreground(), "linestyle": "--", "linewidth": 1.0}
             ax.plot(np.arange(1, len(curve) + 1), curve, label=f"threshold of {threshold}", **look)
         for i, (k, rules) in enumerate(sorted(chosen.items())):
             # No component has number 0, and those that are not drawn have no point.
@@ -104,24 +107,24 @@ def _measure(model: Any) -> str:
 def _choices_of(model: Any) -> Choices | None:
     """The numbers of components according to all rules, from the summary that the model keeps of its rows, if any."""
     summary = getattr(model, "summary_", None)
-    if not isinstance(summary, Moments | Triangle) or len(summary.groups) != 1 or not hasattr(model, "standardize"):
+    if not isinstance(summary, Moments | Triangle) or len(summary.groups) != 1 or not hasattr(model, "scale"):
         return None
     # The rules are about centred rows.
     centred = getattr(model, "center", True)
-    return choose_n_components(summary, standardize=model.standardize, ddof=model.ddof) if centred else None
+    return choose_n_components(summary, scale=model.scale, ddof=model.ddof) if centred else None
 
 
 @shows("proportions of the variance", has("explained_variance_ratio_"))
-def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Axes:
+def cumulative(model: Any, *, proportion: float = 0.9, ax: Axes | None = None) -> Axes:
     """The proportion of the variance that the first components explain together, with a line at 90%.
 
     Parameters
     ----------
     model : fitted model
         For PLS and PCR there is a second curve, for the variance of y.
-    level : float
+    proportion : float, default=0.9
         Where the line is. The first number of components that reaches it is marked.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -132,24 +135,24 @@ def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Axes:
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import PCA
     >>> wine = load_wine(as_frame=True)
-    >>> pca = PCA(5, standardize=True).fit(wine.data)
-    >>> ax = pca.plot.cumulative(level=0.8)
+    >>> pca = PCA(5, scale=True).fit(wine.data)
+    >>> ax = pca.plot.cumulative(proportion=0.8)
     >>> ax.get_ylabel()
     'cumulative proportion of variance'
     """
-    if not 0.0 < level <= 1.0:
-        raise ValueError(f"level={level!r} must be a proportion above 0 and at most 1.")
+    if not 0.0 < proportion <= 1.0:
+        raise ValueError(f"proportion={proportion!r} must be a proportion above 0 and at most 1.")
     ax = make_axes(ax)
     curves = {"X": model.explained_variance_ratio_}
     if hasattr(model, "y_explained_variance_ratio_"):
         curves["y"] = model.y_explained_variance_ratio_
     for i, (table, shares) in enumerate(curves.items()):
         sums = np.cumsum(axes.numbers_of(shares))
-        look = {"label": f"variance of {table}", "markevery": max(1, len(sums) // 40), **axes.series(i)}
+        look: dict[str, Any] = {"label": f"variance of {table}", "markevery": max(1, len(sums) // 40), **axes.series(i)}
         ax.plot(np.arange(1, len(sums) + 1), sums, **look)
         if i == 0:
-            _mark_level(ax, sums, level, " of X" if len(curves) > 1 else "")
-    axes.reference_line(ax, level)
+            _mark_level(ax, sums, proportion, " of X" if len(curves) > 1 else "")
+    axes.reference_line(ax, proportion)
     ylabel = f"cumulative proportion of {_measure(model)}"
     ax.set(xlabel="number of components", ylabel=ylabel, ylim=(0.0, 1.04))
     ax.yaxis.set_major_formatter("{x:.0%}")
@@ -159,19 +162,19 @@ def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Axes:
     return ax
 
 
-def _mark_level(ax: Any, sums: np.ndarray, level: float, whose: str) -> None:
-    """Say which number of components reaches the level, or that none does."""
-    # Sums of proportions may miss a level by rounding.
-    reached = np.flatnonzero(sums >= level - 1e-12)
+def _mark_level(ax: Any, sums: np.ndarray, proportion: float, whose: str) -> None:
+    """Say which number of components reaches the proportion, or that none does."""
+    # Sums of proportions may miss a proportion by rounding.
+    reached = np.flatnonzero(sums >= proportion - 1e-12)
     if len(reached):
         k = int(reached[0]) + 1
         ax.plot([k, k], [0.0, sums[k - 1]], color=axes.foreground(), linestyle=":", linewidth=1.0)
-        words = f"{level:.0%}{whose} with {k} component{'' if k == 1 else 's'}"
+        words = f"{proportion:.0%}{whose} with {k} component{'' if k == 1 else 's'}"
     else:
-        words = f"{level:.0%}{whose} is not reached"
-    low = float(sums[0]) > level
+        words = f"{proportion:.0%}{whose} is not reached"
+    low = float(sums[0]) > proportion
     place = {"xycoords": ("axes fraction", "data"), "xytext": (-4, -4 if low else 4), "textcoords": "offset points"}
-    ax.annotate(words, (1.0, level), ha="right", va="top" if low else "bottom", fontsize="small", **place)
+    ax.annotate(words, (1.0, proportion), ha="right", va="top" if low else "bottom", fontsize="small", **place)
 
 
 # Numbers of columns, as sorted bars or as a curve over the columns.
@@ -244,17 +247,23 @@ DIVERGING = "RdBu_r"
 
 
 @shows("loadings", has_loadings)
-def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: Any = None) -> Axes:
+def loadings(
+    model: Any,
+    components: int | str | Iterable[int | str] | None = None,
+    *,
+    table: str | int = 0,
+    ax: Axes | None = None,
+) -> Axes:
     """The loadings as a heatmap: columns of the table by components.
 
     Parameters
     ----------
     model : fitted model
-    components : sequence of int or str, optional
+    components : sequence of int or str, default=None
         Numbers from 1 or names; by default the first twelve.
-    table : "X", "y" or int
+    table : "X", "y" or int, default=0
         For models of several tables: which one.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -270,7 +279,7 @@ def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: An
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import PCA
     >>> wine = load_wine(as_frame=True)
-    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> pca = PCA(5, scale=True).fit(wine.data)
     >>> ax = pca.plot.loadings()
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['PC1', 'PC2', 'PC3', 'PC4', 'PC5']
@@ -303,20 +312,25 @@ def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: An
 
 @shows("loadings", has_loadings)
 def loading_bars(
-    model: Any, component: Any = 1, *, table: str | int = 0, bootstrap: Bootstrap | None = None, ax: Any = None
+    model: Any,
+    component: int | str = 1,
+    *,
+    table: str | int = 0,
+    bootstrap: Bootstrap | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """The loadings of one component as sorted bars, with bootstrap intervals.
 
     Parameters
     ----------
     model : fitted model
-    component : int or str
+    component : int or str, default=1
         Its number from 1, or its name.
-    table : "X", "y" or int
+    table : "X", "y" or int, default=0
         For models of several tables: which one.
-    bootstrap : Bootstrap, optional
+    bootstrap : Bootstrap, default=None
         What `lowdim.bootstrap` returns for the same model and rows. Bars whose interval contains zero are hatched.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -331,7 +345,7 @@ def loading_bars(
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import PCA
     >>> wine = load_wine(as_frame=True)
-    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> pca = PCA(5, scale=True).fit(wine.data)
     >>> ax = pca.plot.loading_bars("PC2")
     >>> [tick.get_text() for tick in ax.get_yticklabels()[:3]]
     ['color_intensity', 'alcohol', 'proline']
@@ -341,7 +355,7 @@ def loading_bars(
     found = inspect.loadings(model, table)
     ax = make_axes(ax)
     sorted_bars(ax, found.rows, found.values[:, k], interval)
-    words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"
+    words = "" if bootstrap is None else f", with {bootstrap.confidence_level:.0%} intervals"
     ax.set_xlabel(axes.label(f"loading on {found.columns[k]}{words}", 60), **axes.LITERAL)
     return ax
 
@@ -350,17 +364,17 @@ def loading_bars(
 
 
 @shows("the steps of an iteration", lambda model: len(getattr(model, "loglike_", ())) > 1)
-def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Axes:
+def convergence(model: Any, *, gap: bool = False, ax: Axes | None = None) -> Axes:
     """The log-likelihood at each step of the fit (EM, Newton's method, ICA).
 
     Parameters
     ----------
     model : fitted PPCA, FactorAnalysis or ICA
         A PPCA of complete rows is solved in closed form, without steps.
-    gap : bool
+    gap : bool, default=False
         Whether to draw what was still missing to the last value, on a logarithmic axis. A straight line means that
         each step leaves the same fraction of the gap.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -380,7 +394,7 @@ def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Axes:
     values = np.asarray(model.loglike_, dtype=float)
     steps = np.arange(len(values))
     ax = make_axes(ax)
-    look = {"color": "C0", "marker": "o", "markersize": 3 if len(values) > 40 else 5}
+    look: dict[str, Any] = {"color": "C0", "marker": "o", "markersize": 3 if len(values) > 40 else 5}
     if gap:
         rest = values[-1] - values
         ax.semilogy(steps[rest > 0], rest[rest > 0], **look)
@@ -405,16 +419,18 @@ _MOST_SOURCES = 12
 
 
 @shows("densities of sources", has("densities_", "mixing_"))
-def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> Axes:
+def densities(
+    model: Any, X: TableLike, components: int | str | Iterable[int | str] | None = None, *, ax: Axes | None = None
+) -> Axes:
     """Histograms of the sources with the density that the model assumes for each.
 
     Parameters
     ----------
     model : fitted ICA
     X : rows
-    components : sequence of int or str, optional
+    components : sequence of int or str, default=None
         Numbers from 1 or names; by default the first twelve.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -458,18 +474,25 @@ def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> 
 
 
 @shows("sources", has("densities_", "mixing_"))
-def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, ax: Any = None) -> Axes:
+def sources(
+    model: Any,
+    X: TableLike,
+    components: int | str | Iterable[int | str] | None = None,
+    *,
+    n_rows: int = 1000,
+    ax: Axes | None = None,
+) -> Axes:
     """The course of each source over the rows, in their order.
 
     Parameters
     ----------
     model : fitted ICA
     X : rows, such as samples in time
-    components : sequence of int or str, optional
+    components : sequence of int or str, default=None
         Numbers from 1 or names; by default the first twelve.
-    n_rows : int
+    n_rows : int, default=1000
         How many rows are drawn, from the first one on.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import numbers
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from .. import inspect
 from .._core.arrays import asarray_like
+from .._core.types import VectorLike
 from ..errors import choice, not_one_for_each_row
 from ..inspect.diagnostics import categories, diagnose, ellipse, hull
 from ..inspect.tables import has_loadings, has_scores, is_latent
-from ..selection.parallel_analysis import check_level
-from ..sources.opening import by_name, row_labels
+from ..selection.parallel_analysis import check_probability
+from ..sources.opening import TableLike, by_name, row_labels
+from ..table import Table
 from . import axes
 from .axes import has, make_axes, shows
 from .components import DIVERGING
@@ -58,34 +62,34 @@ def groups_of(values: np.ndarray | None, n: int) -> list[Group]:
 class RowsShown:
     """Rows, and what is shown of them beside their numbers.
 
-    Groups, labels, the second table and weights may be names of columns of `X`. They are looked up together, since what
-    is left of `X` does not hold the columns that were named.
+    Categories, labels, the second table and weights may be names of columns of `X`. They are looked up together, since
+    what is left of `X` does not hold the columns that were named.
 
     `labels` is None for the labels of the table's own index, if it has one that does not just count the rows; True for
     these labels or row numbers; False for none; or a sequence, or the name of a column.
     """
 
     def __init__(
-        self, model: Any, X: Any, groups: Any = None, labels: Any = None, *, y: Any = None, sample_weight: Any = None
+        self, model: Any, X: Any, hue: Any = None, labels: Any = None, *, y: Any = None, sample_weight: Any = None
     ) -> None:
         index = row_labels(X)
         #: What the model reads: the rows, the second table and the weights, if there are any.
-        self.X, self.y, groups, labels, self.sample_weight = by_name(
-            X, y, wanted=model._wanted(), groups=groups, labels=labels, sample_weight=sample_weight
+        self.X, self.y, hue, labels, self.sample_weight = by_name(
+            X, y, wanted=model._wanted(), hue=hue, labels=labels, sample_weight=sample_weight
         )
         #: Whether the labels are row numbers.
         self._counted = labels is True and index is None
         if labels is None or isinstance(labels, bool):
             labels = None if labels is False else index
-        self._values, self.labels = _vector("groups", groups), _vector("labels", labels)
-        self.grouped = groups is not None
+        self._values, self.labels = _vector("hue", hue), _vector("labels", labels)
+        self.grouped = hue is not None
         #: What a note says of names of groups that are left out.
         self.remarks: list[str] = []
 
     def place(self, points: np.ndarray) -> np.ndarray:
         """Give each row its point in the map; which rows are drawn, and their groups and labels, are known then."""
         n = len(points)
-        for name, values in (("labels", self.labels), ("groups", self._values)):
+        for name, values in (("labels", self.labels), ("hue", self._values)):
             if values is not None and len(values) != n:
                 raise not_one_for_each_row(name, len(values), n)
         self.labels = np.arange(n) if self._counted else self.labels
@@ -99,11 +103,11 @@ class RowsShown:
             style = {**axes.point_style(len(self.rows)), **group.look, **look}
             ax.scatter(*self.points[inside].T, label=group.name or None, **style)
 
-    def draw_outlines(self, ax: Any, outline: str | None, level: float) -> None:
+    def draw_outlines(self, ax: Any, outline: str | None, confidence_level: float) -> None:
         """An ellipse or a hull around the points of each group that has one, if there are groups."""
         for group in self.groups if self.grouped and outline is not None else ():
             points = self.points[group.rows]
-            corners = ellipse(points, level) if outline == "ellipse" else hull(points)
+            corners = ellipse(points, confidence_level) if outline == "ellipse" else hull(points)
             if corners is not None and len(self.groups) <= _MANY:
                 ax.fill(*corners.T, facecolor=group.look["color"], alpha=0.12, linewidth=0, zorder=0)
             if corners is not None:
@@ -170,9 +174,9 @@ def _vector(name: str, values: Any) -> np.ndarray | None:
     return array
 
 
-def check_outline(outline: Any, level: Any) -> None:
-    """Refuse an outline that is not known, and a level that is no probability."""
-    check_level(level)
+def check_outline(outline: Any, confidence_level: Any) -> None:
+    """Refuse an outline that is not known, and a confidence level that is no probability."""
+    check_probability("confidence_level", confidence_level)
     if outline is not None and outline not in OUTLINES:
         raise choice("outline", outline, OUTLINES, "Or pass None for no outline.")
 
@@ -186,14 +190,14 @@ _has_scores = has("transform", "n_components_")
 @shows("scores", _has_scores)
 def scores(
     model: Any,
-    X: Any,
-    components: Any = None,
+    X: TableLike,
+    components: int | str | Iterable[int | str] | None = None,
     *,
-    groups: Any = None,
-    labels: Any = None,
-    outline: str | None = "ellipse",
-    level: float = 0.95,
-    ax: Any = None,
+    hue: VectorLike | None = None,
+    labels: VectorLike | bool | None = None,
+    outline: Literal["ellipse", "hull"] | None = "ellipse",
+    confidence_level: float = 0.95,
+    ax: Axes | None = None,
 ) -> Axes:
     """A map of the rows by their scores, with labels, and with groups in ellipses or hulls.
 
@@ -201,19 +205,19 @@ def scores(
     ----------
     model : fitted model
     X : rows
-    components : sequence of int or str, optional
+    components : sequence of int or str, default=None
         The components on the axes, by their numbers from 1 or by their names; by default the first two. One is drawn as
         strips of its groups, or as a histogram without groups; three are drawn in space.
-    groups : sequence, or str, optional
+    hue : sequence, or str, default=None
         The group of each row, or the name of a column of X that holds it.
-    labels : sequence, str or bool, optional
+    labels : sequence, str or bool, default=None
         The label of each row, or the name of a column of X. By default the labels of a pandas index that does not just
         count the rows; True takes these or row numbers, False none. Labels that find no place are left out.
-    outline : "ellipse", "hull" or None
+    outline : "ellipse", "hull" or None, default="ellipse"
         What is drawn around each group of two components.
-    level : float
+    confidence_level : float, default=0.95
         The fraction of a Gaussian group that its ellipse holds.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -228,14 +232,14 @@ def scores(
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import PCA
     >>> wine = load_wine(as_frame=True)
-    >>> pca = PCA(5, standardize=True).fit(wine.data)
-    >>> ax = pca.plot.scores(wine.data, groups=wine.target)
+    >>> pca = PCA(5, scale=True).fit(wine.data)
+    >>> ax = pca.plot.scores(wine.data, hue=wine.target)
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('PC1 (36.2%)', 'PC2 (19.2%)')
     """
-    check_outline(outline, level)
+    check_outline(outline, confidence_level)
     chosen = axes.chosen_components(model, components, 2, "one, two or three")
-    shown = RowsShown(model, X, groups, labels)
+    shown = RowsShown(model, X, hue, labels)
     shown.place(axes.scores_of(model, shown.X)[:, chosen])
     ax = make_axes(ax, projection="3d" if len(chosen) == 3 else None)
     if len(chosen) == 1:
@@ -243,7 +247,7 @@ def scores(
         axes.zero_lines(ax, horizontal=False)
     elif len(chosen) == 2:
         shown.draw(ax)
-        shown.draw_outlines(ax, outline, level)
+        shown.draw_outlines(ax, outline, confidence_level)
         axes.zero_lines(ax)
         ax.margins(0.08)
         ax.autoscale_view()
@@ -289,18 +293,20 @@ _LEVELS = 12
     "scores over the plane of two columns",
     lambda model: getattr(model, "n_features_in_", None) == 2 and _has_scores(model),
 )
-def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: Any = None) -> Axes:
+def contours(
+    model: Any, X: TableLike, component: int | str = 1, *, hue: VectorLike | None = None, ax: Axes | None = None
+) -> Axes:
     """The scores of one component as contours over the plane, for models of two columns such as kernel PCA.
 
     Parameters
     ----------
     model : fitted model of two columns
     X : rows, which are drawn as points
-    component : int or str
+    component : int or str, default=1
         Its number from 1, or its name.
-    groups : sequence, or str, optional
+    hue : sequence, or str, default=None
         As for `scores`.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -315,12 +321,12 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     >>> from sklearn.datasets import make_circles
     >>> from lowdim import KernelPCA
     >>> X, which = make_circles(100, factor=0.3, noise=0.05, random_state=0)
-    >>> ax = KernelPCA(2, kernel="rbf", sigma=0.4).fit(X).plot.contours(X, groups=which)
+    >>> ax = KernelPCA(2, kernel="rbf", gamma=3.125).fit(X).plot.contours(X, hue=which)
     """
     from matplotlib.ticker import MaxNLocator
 
     k = axes.chosen_component(model, component)
-    shown = RowsShown(model, X, groups, False)
+    shown = RowsShown(model, X, hue, False)
     found = axes.read_rows(model, shown.X)
     if found.shape[1] != len(inspect.column_names(model)):
         axes.scores_of(model, found)  # says what the model expects
@@ -346,6 +352,108 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     return ax
 
 
+# Two columns with their mean and principal axes, and the perpendicular from a row.
+
+
+#: The length of an arrow in standard deviations, and the size of the mark of a right angle as a share of the picture.
+_ARROW, _CORNER = 2.0, 0.025
+
+
+@shows(
+    "principal axes in the plane of two columns",
+    lambda model: (
+        has("components_", "mean_", "explained_variance_")(model) and has_scores(model) and model.n_features_in_ == 2
+    ),
+)
+def principal_axes(
+    model: Any, X: TableLike, row: Any = None, *, hue: VectorLike | None = None, ax: Axes | None = None
+) -> Axes:
+    """The rows in the plane of two columns, with mean, principal axes, and a perpendicular to the first axis.
+
+    Parameters
+    ----------
+    model : fitted PCA of two columns
+        To show two columns of a larger table, fit it to these.
+    X : rows
+    row : int or label, default=None
+        The row with the perpendicular: its position, from 0, or its label. By default the one of which score times
+        distance is largest.
+    hue : sequence, or str, default=None
+        As for `scores`.
+    ax : Axes, default=None
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Both axes have the same unit, so that right angles are right. An arrow is two standard deviations of the scores on
+    its component long. The foot of the perpendicular is the row as one component reconstructs it: its distance from the
+    mean is the score, and the length of the perpendicular is the root of Q. If the model scales, the columns are
+    divided by their standard deviations in the picture too.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> X = load_wine(as_frame=True).data[["alcohol", "color_intensity"]]
+    >>> ax = PCA(scale=True).fit(X).plot.principal_axes(X)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['mean', 'row 158', 'score 3.59', 'distance 1.26']
+    """
+    shown = RowsShown(model, X, hue)
+    axes.scores_of(model, shown.X)
+    scale = 1.0 if model.scale_ is None else axes.numbers_of(model.scale_)
+    points = shown.place(axes.numbers_of(axes.read_rows(model, shown.X)) / scale)
+    mean, W = axes.numbers_of(model.mean_) / scale, axes.numbers_of(model.components_)
+    deviations = np.sqrt(axes.numbers_of(model.explained_variance_))
+    centred = points - mean
+    z = centred @ W[0]
+    distances = np.linalg.norm(centred - z[:, None] * W[0], axis=1)
+    i = int((np.abs(z) * distances).argmax()) if row is None else _position_of_row(row, shown.labels, len(points))
+    shown.rows, foot = axes.thinned(len(points), [i]), mean + z[i] * W[0]
+    ax = make_axes(ax)
+    shown.draw(ax, alpha=0.5)
+    ends = mean + _ARROW * deviations[:, None] * W
+    # A square around all points, arrows and the perpendicular: room for the legend beside a narrow cloud.
+    corners = np.vstack([points, ends, foot])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    middle, half = (low + high) / 2, 0.56 * float((high - low).max())
+    ax.set(xlim=middle[0] + half * np.array([-1, 1]), ylim=middle[1] + half * np.array([-1, 1]), aspect="equal")
+    ax.axline(tuple(mean), tuple(mean + W[0]), color=axes.foreground(), alpha=0.4, linewidth=1.0, zorder=1)
+    _draw_arrows(ax, ends, mean, linewidth=2.0)
+    bar, line = (axes.series(len(shown.groups) + j)["color"] for j in (0, 1))
+    name = axes.legend_label(f"row {i}" if shown.labels is None else shown.labels[i])
+    ax.plot(*mean, "X", color=axes.foreground(), markersize=9, label="mean", zorder=5)
+    ax.plot(*points[i], "o", color=line, label=name, zorder=4)
+    ax.plot(*np.stack([mean, foot]).T, color=bar, linewidth=5.0, label=f"score {z[i]:.3g}", zorder=2)
+    ax.plot(*np.stack([points[i], foot]).T, color=line, label=f"distance {distances[i]:.3g}", zorder=2)
+    if distances[i] > 0.0:
+        across, along = (points[i] - foot) / distances[i], (W[0] if z[i] < 0.0 else -W[0])
+        corner = foot + _CORNER * 2 * half * np.stack([along, along + across, across])
+        ax.plot(*corner.T, color=line, linewidth=1.0, zorder=2)
+    for k, (end, direction) in enumerate(zip(ends, W, strict=True)):
+        x, y = (int(np.sign(part)) if abs(part) > 0.1 else 0 for part in direction)
+        look = {"ha": axes.SIDES[0][x], "va": axes.SIDES[1][y], "zorder": 5, **axes.LITERAL}
+        name = axes.label(axes.axis_label(model, k), 40)
+        ax.annotate(name, end, xytext=(6 * x, 6 * y), textcoords="offset points", **look)
+    names = inspect.column_names(model)
+    axes.name_axes(ax, names if model.scale_ is None else [f"{name}, in std. deviations" for name in names])
+    axes.legend(ax)
+    axes.note(ax, axes.some_of(len(shown.rows), len(points)))
+    return ax
+
+
+def _position_of_row(row: Any, labels: np.ndarray | None, n: int) -> int:
+    """The position of a row that is given by its label or by its position, from 0."""
+    if labels is not None and row in labels.tolist():
+        return labels.tolist().index(row)
+    if isinstance(row, numbers.Integral) and not isinstance(row, bool) and 0 <= int(row) < n:
+        return int(row)
+    raise ValueError(f"there is no row {row!r}; pass its position, from 0 to {n - 1}, or its label.")
+
+
 # T2 against Q: rows that are far from the mean, and rows that are far from the subspace.
 
 
@@ -356,13 +464,13 @@ _FARTHEST = 200
 @shows("T2 and Q", lambda model: has("scores", "reconstruction_error", "tail_")(model) or is_latent(model))
 def outliers(
     model: Any,
-    X: Any,
+    X: TableLike,
     *,
     alpha: float = 0.05,
     new_rows: bool = False,
-    labels: Any = None,
-    sample_weight: Any = None,
-    ax: Any = None,
+    labels: VectorLike | bool | None = None,
+    sample_weight: VectorLike | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """T2 against Q of each row, with the limits that few usual rows exceed.
 
@@ -370,16 +478,16 @@ def outliers(
     ----------
     model : fitted PCA, PCR, PLS, PPCA or FactorAnalysis
     X : rows
-    alpha : float
+    alpha : float, default=0.05
         The fraction of usual rows above each limit.
-    new_rows : bool
+    new_rows : bool, default=False
         Whether the rows were not part of the fit.
-    labels : sequence, str or bool, optional
+    labels : sequence, str or bool, default=None
         As for `scores`; only rows beyond a limit are labelled, and by default they are, with row numbers if there are
         no other labels.
-    sample_weight : array or str, optional
+    sample_weight : array or str, default=None
         The weights of the fit; see `lowdim.inspect.diagnose`.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -396,7 +504,7 @@ def outliers(
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import PCA
     >>> wine = load_wine(as_frame=True)
-    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> pca = PCA(5, scale=True).fit(wine.data)
     >>> ax = pca.plot.outliers(wine.data)
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('T2, distance within the subspace (limit 10.9)', 'Q, distance to the subspace (limit 5.38)')
@@ -415,7 +523,8 @@ def outliers(
     ax = make_axes(ax)
     kinds = (("usual", ~beyond), (f"beyond a limit: {int(beyond.sum()):,} of {len(t2):,} rows", beyond))
     for i, (name, where) in enumerate(kinds):
-        ax.scatter(*points[rows[where[rows]]].T, label=name, **axes.series(i), **axes.point_style(len(rows)))
+        x, y = points[rows[where[rows]]].T
+        ax.scatter(x, y, label=name, **axes.series(i), **axes.point_style(len(rows)))
     axes.reference_line(ax, t2_limit, vertical=True)
     axes.reference_line(ax, q_limit)
     ax.set_xlabel(f"T2, distance within the subspace ({_limit(t2_limit, unit)})")
@@ -448,14 +557,14 @@ MOST_ARROWS = 25
 @shows("loadings of two components", lambda model: has_loadings(model) and model.n_components_ > 1)
 def biplot(
     model: Any,
-    X: Any,
-    components: Any = None,
+    X: TableLike,
+    components: int | str | Iterable[int | str] | None = None,
     *,
-    groups: Any = None,
-    labels: Any = None,
-    outline: str | None = None,
-    level: float = 0.95,
-    ax: Any = None,
+    hue: VectorLike | None = None,
+    labels: VectorLike | bool | None = None,
+    outline: Literal["ellipse", "hull"] | None = None,
+    confidence_level: float = 0.95,
+    ax: Axes | None = None,
 ) -> Axes:
     """Rows as points and columns as arrows, in one map.
 
@@ -463,11 +572,17 @@ def biplot(
     ----------
     model : fitted model
     X : rows
-    components : pair of int or str, optional
+    components : pair of int or str, default=None
         Numbers from 1 or names; by default the first two.
-    groups, labels, outline, level
+    hue : sequence, or str, default=None
         As for `scores`.
-    ax : Axes, optional
+    labels : sequence, str or bool, default=None
+        As for `scores`.
+    outline : "ellipse", "hull" or None, default=None
+        As for `scores`.
+    confidence_level : float, default=0.95
+        As for `scores`.
+    ax : Axes, default=None
 
     Returns
     -------
@@ -485,14 +600,14 @@ def biplot(
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import PCA
     >>> wine = load_wine(as_frame=True)
-    >>> pca = PCA(5, standardize=True).fit(wine.data)
-    >>> ax = pca.plot.biplot(wine.data, groups=wine.target)
+    >>> pca = PCA(5, scale=True).fit(wine.data)
+    >>> ax = pca.plot.biplot(wine.data, hue=wine.target)
     >>> ax.get_xlabel()
     'PC1 (36.2%)'
     """
-    check_outline(outline, level)
+    check_outline(outline, confidence_level)
     chosen = axes.chosen_components(model, components, 2, "two")
-    shown = RowsShown(model, X, groups, labels)
+    shown = RowsShown(model, X, hue, labels)
     Z = axes.scores_of(model, shown.X)
     deviations = Z.std(axis=0)
     found = inspect.loadings(model)
@@ -505,7 +620,7 @@ def biplot(
     ax = make_axes(ax)
     # Points are in the back: the arrows are the subject.
     shown.draw(ax, alpha=0.5)
-    shown.draw_outlines(ax, outline, level)
+    shown.draw_outlines(ax, outline, confidence_level)
     axes.zero_lines(ax)
     axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
     longest = _draw_arrows(ax, arrows)
@@ -526,18 +641,25 @@ def biplot(
 
 
 @shows("correlations of columns with two components", lambda model: has_scores(model) and model.n_components_ > 1)
-def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None, *, ax: Any = None) -> Axes:
+def correlation_circle(
+    model: Any,
+    X: TableLike,
+    Y: TableLike | None = None,
+    components: int | str | Iterable[int | str] | None = None,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
     """Correlations of the columns with two components, as arrows within the unit circle.
 
     Parameters
     ----------
     model : fitted PCA, PCR or PLS
     X : the rows of the fit
-    Y : further columns of the same rows, optional
+    Y : further columns of the same rows, default=None
         Supplementary columns, which were not part of the fit; their arrows are dashed.
-    components : pair of int or str, optional
+    components : pair of int or str, default=None
         Numbers from 1 or names; by default the first two.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -553,13 +675,13 @@ def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import PCA
     >>> wine = load_wine(as_frame=True)
-    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> pca = PCA(5, scale=True).fit(wine.data)
     >>> ax = pca.plot.correlation_circle(wine.data)
     >>> ax.get_aspect()
     1.0
     """
     chosen = axes.chosen_components(model, components, 2, "two")
-    tables = [(inspect.correlations(model, X), {"linestyle": "-", "color": "C0"})]
+    tables: list[tuple[Table, dict[str, Any]]] = [(inspect.correlations(model, X), {"linestyle": "-", "color": "C0"})]
     if Y is not None:
         tables.append((inspect.correlations(model, X, Y), {"linestyle": "--", "color": "C1"}))
     ax = make_axes(ax)
@@ -587,14 +709,14 @@ def unit_circle(ax: Any) -> None:
     ax.set(xlim=(-1.5, 1.5), ylim=(-1.15, 1.15), aspect="equal")
 
 
-def _draw_arrows(ax: Any, ends: np.ndarray, **look: Any) -> np.ndarray:
-    """Arrows from the origin to the farthest ends; returns their positions."""
-    lengths = np.sqrt(np.sum(ends**2, axis=1))
+def _draw_arrows(ax: Any, ends: np.ndarray, start: Any = 0.0, **look: Any) -> np.ndarray:
+    """Arrows from a point, by default the origin, to the ends that are farthest from it; returns their positions."""
+    lengths = np.sqrt(np.sum((ends - start) ** 2, axis=1))
     longest = np.argsort(-lengths, kind="stable")[:MOST_ARROWS]
     longest = longest[lengths[longest] > 0] if np.any(lengths > 0) else longest
     arrow = {"arrowstyle": "->", "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0, "color": axes.foreground(), **look}
     for end in ends[longest]:
-        ax.annotate("", end, xytext=(0.0, 0.0), arrowprops=arrow, zorder=3)
+        ax.annotate("", end, xytext=np.broadcast_to(start, 2), arrowprops=arrow, zorder=3)
     # Arrows do not count for the limits of the axes.
     ax.update_datalim(ends[longest])
     ax.autoscale_view()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import inspect
+from .._core.types import VectorLike
 from ..inspect.tables import has_coefficients, has_structure, has_vip
 from ..selection.bootstrapping import Bootstrap
 from ..selection.cross_validation import CrossValidation
 from ..selection.permutation import PermutationTest
-from ..sources.opening import by_name, check_row_labels
+from ..sources.opening import TableLike, by_name, check_row_labels
 from . import axes
 from .axes import has, make_axes, shows
 from .components import MOST_BARS, draw_columns
@@ -25,7 +27,14 @@ if TYPE_CHECKING:
 
 @shows("variates of two tables", lambda model: hasattr(model, "y_rotations_") or hasattr(model, "y_dual_coef_"))
 def variates(
-    model: Any, X: Any, y: Any, component: Any = 1, *, groups: Any = None, labels: Any = None, ax: Any = None
+    model: Any,
+    X: TableLike,
+    y: TableLike,
+    component: int | str = 1,
+    *,
+    hue: VectorLike | None = None,
+    labels: VectorLike | bool | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """The variate of X against the variate of y for one pair, with their correlation on these rows.
 
@@ -34,11 +43,13 @@ def variates(
     model : fitted model of two tables
     X, y : rows of both tables
         `y` may be the name of a column of X, or a list of names, as in `fit`.
-    component : int or str
+    component : int or str, default=1
         The pair, by its number from 1 or by its name.
-    groups, labels
+    hue : sequence, or str, default=None
         As for `scores`.
-    ax : Axes, optional
+    labels : sequence, str or bool, default=None
+        As for `scores`.
+    ax : Axes, default=None
 
     Returns
     -------
@@ -55,7 +66,7 @@ def variates(
     ('pair1: variate of X', 'pair1: variate of y')
     """
     k = axes.chosen_component(model, component)
-    shown = RowsShown(model, X, groups, labels, y=y)
+    shown = RowsShown(model, X, hue, labels, y=y)
     both = inspect.scores(model, shown.X, shown.y).values
     points = shown.place(both[:, [k, int(model.n_components_) + k]])
     ax = make_axes(ax)
@@ -73,17 +84,17 @@ def variates(
 
 
 @shows("canonical correlations", has("correlations_"))
-def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = None) -> Axes:
+def correlations(model: Any, test: PermutationTest | None = None, *, ax: Axes | None = None) -> Axes:
     """The canonical correlations, with the band that unrelated tables reach.
 
     Parameters
     ----------
     model : fitted CCA, GCCA or KernelCCA
-    test : PermutationTest, optional
+    test : PermutationTest, default=None
         What `lowdim.permutation_test` returns for the same model and rows. The band reaches from the smallest value of
         shuffled rows to the quantile at one minus the level of the test. With regularization the singular values are
         drawn, which are what the test compares.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -95,7 +106,7 @@ def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = N
     >>> from lowdim import CCA, permutation_test
     >>> X, y = load_linnerud(return_X_y=True, as_frame=True)
     >>> cca = CCA(2).fit(X, y)
-    >>> ax = cca.plot.correlations(permutation_test(CCA(), X, y, n_permutations=99, random_state=0))
+    >>> ax = cca.plot.correlations(permutation_test(CCA(), X, y, n_resamples=99, random_state=0))
     >>> ax.get_ylabel()
     'canonical correlation'
     """
@@ -114,15 +125,15 @@ def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = N
     if test is None:
         ax.bar(positions, values, color="C0", width=0.6)
     else:
-        significant = test.p_values[: len(values)] <= test.level
+        significant = test.p_values[: len(values)] <= test.alpha
         for i, (which, words) in enumerate(((significant, "significant"), (~significant, "not significant"))):
             look = {} if i == 0 else {"alpha": 0.5, "edgecolor": axes.foreground(), **axes.HATCHED}
             if which.any():
                 ax.bar(positions[which], values[which], color=f"C{i}", width=0.6, label=words, **look)
         # Where the values of shuffled rows are.
         null = test.null_strength[:, : len(values)]
-        low, middle, high = null.min(axis=0), np.median(null, axis=0), np.quantile(null, 1.0 - test.level, axis=0)
-        words = f"{1.0 - test.level:.0%} of {len(null):,} shuffles"
+        low, middle, high = null.min(axis=0), np.median(null, axis=0), np.quantile(null, 1.0 - test.alpha, axis=0)
+        words = f"{1.0 - test.alpha:.0%} of {len(null):,} shuffles"
         look = {"color": axes.foreground(), "alpha": 0.25, "linewidth": 0, "zorder": 3}
         for i, position in enumerate(positions):
             width = [position - 0.42, position + 0.42]
@@ -136,16 +147,16 @@ def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = N
 
 
 @shows("correlations of columns with factors or variates", has_structure)
-def structure(model: Any, components: Any = None, *, ax: Any = None) -> Axes:
+def structure(model: Any, components: int | str | Iterable[int | str] | None = None, *, ax: Axes | None = None) -> Axes:
     """Correlations of the columns with factors, or with the variates of their table, in a circle or as bars.
 
     Parameters
     ----------
     model : fitted FactorAnalysis, CCA or GCCA
-    components : sequence of int or str, optional
+    components : sequence of int or str, default=None
         Two components, by their numbers from 1 or by their names, are drawn in a circle, and one as bars; by default
         the first two, or the only one.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -215,14 +226,14 @@ def _validation_of(model: Any) -> CrossValidation | None:
     "a cross-validation, which cross_validate(model, X, y) returns and models with n_components='cv' hold",
     lambda model: _validation_of(model) is not None,
 )
-def validation(model: Any, *, ax: Any = None) -> Axes:
+def validation(model: Any, *, ax: Axes | None = None) -> Axes:
     """Error (or score) of held-out rows for each number of components, with standard errors.
 
     Parameters
     ----------
     model : CrossValidation, or a model that was fitted with n_components="cv"
         `lowdim.cross_validate(model, X, y)` returns a CrossValidation.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -269,13 +280,13 @@ def validation(model: Any, *, ax: Any = None) -> Axes:
 
 
 @shows("the importance of columns", has_vip)
-def vip(model: Any, *, ax: Any = None) -> Axes:
+def vip(model: Any, *, ax: Axes | None = None) -> Axes:
     """The importance of each column for the prediction (VIP), with a line at 1, the root mean square.
 
     Parameters
     ----------
     model : fitted PLS or PCR
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -304,17 +315,19 @@ def vip(model: Any, *, ax: Any = None) -> Axes:
 
 
 @shows("regression coefficients", has_coefficients)
-def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | None = None, ax: Any = None) -> Axes:
+def coefficients(
+    model: Any, response: int | str | None = None, *, bootstrap: Bootstrap | None = None, ax: Axes | None = None
+) -> Axes:
     """The regression coefficients of one response, in the units of the columns, with bootstrap intervals.
 
     Parameters
     ----------
     model : fitted PLS, PCR or CCA
-    response : int or str, optional
+    response : int or str, default=None
         Its number from 1 or its name; by default the first.
-    bootstrap : Bootstrap, optional
+    bootstrap : Bootstrap, default=None
         What `lowdim.bootstrap` returns for the same model and rows. Bars whose interval contains zero are hatched.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -340,14 +353,16 @@ def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | Non
     interval = None if bootstrap is None else bootstrap.interval("coef").reshape(2, -1, len(values))[:, j]
     ax = make_axes(ax)
     across = draw_columns(ax, found.rows, values, interval)
-    words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"
+    words = "" if bootstrap is None else f", with {bootstrap.confidence_level:.0%} intervals"
     text = axes.label(f"coefficient for {name}{words}", 60)
     (ax.set_ylabel if across else ax.set_xlabel)(text, **axes.LITERAL)
     return ax
 
 
 @shows("predictions", has("predict", "y_mean_"))
-def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = None) -> Axes:
+def predictions(
+    model: Any, X: TableLike, y: TableLike, response: int | str | None = None, *, ax: Axes | None = None
+) -> Axes:
     """Predicted against measured values of the responses, with R2 and RMSE on these rows.
 
     Parameters
@@ -355,9 +370,9 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
     model : fitted PLS, PCR or CCA
     X, y : rows of both tables
         `y` may be the name of a column of X, or a list of names, as in `fit`.
-    response : int or str, optional
+    response : int or str, default=None
         Its number from 1 or its name; by default all, which are then divided by their standard deviations and centred.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -396,8 +411,8 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
             a, b = (a - centre) / unit, (b - centre) / unit
         look = {**axes.series(i), **axes.point_style(len(rows))}
         ax.scatter(a[rows], b[rows], label=f"{axes.legend_label(names[j])}: {words}", **look)
-    (a, b), (c, d) = ax.get_xlim(), ax.get_ylim()
-    limits = min(a, c), max(b, d)
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    limits = min(left, bottom), max(right, top)
     ax.plot(limits, limits, color=axes.foreground(), linestyle="--", linewidth=1.0, zorder=1)
     ending = ", in standard deviations" if scaled else ""
     ax.set(xlim=limits, ylim=limits, aspect="equal", xlabel=f"measured{ending}", ylabel=f"predicted{ending}")

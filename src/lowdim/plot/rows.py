@@ -15,8 +15,8 @@ from .. import inspect
 from .._core.arrays import asarray_like
 from ..errors import wrong_image_shape
 from ..inspect.diagnostics import checked_image_shape
-from ..selection.parallel_analysis import check_level
-from ..sources.opening import row_labels
+from ..selection.parallel_analysis import check_probability
+from ..sources.opening import TableLike, row_labels
 from . import axes
 from .axes import has, make_axes, shows
 
@@ -41,11 +41,11 @@ def _adds_up(model: Any) -> bool:
 @shows("reconstructions from components", _adds_up)
 def reconstructions(
     model: Any,
-    X: Any,
+    X: TableLike,
     shape: Sequence[int] | None = None,
     *,
     n_components: Sequence[int] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Rows that are images beside their reconstructions from several numbers of components.
 
@@ -54,11 +54,11 @@ def reconstructions(
     model : fitted model
     X : rows
         Up to ten rows; of more, the first ten are drawn, and a note says so.
-    shape : (height, width) or (height, width, 3), optional
+    shape : (height, width) or (height, width, 3), default=None
         The shape of the image in a row; by default a square.
-    n_components : sequence of int, optional
+    n_components : sequence of int, default=None
         Numbers of components, from 0 (the mean) on; by default about five between 1 and all of them.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -143,18 +143,25 @@ _MOST_COLUMNS, _MOST_MISSING, _MOST_OBSERVED = 15, 120, 200
 
 
 @shows("imputed entries", has("impute", "posterior"))
-def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax: Any = None) -> Axes:
+def missing(
+    model: Any,
+    X: TableLike,
+    columns: str | Sequence[str] | None = None,
+    *,
+    confidence_level: float = 0.95,
+    ax: Axes | None = None,
+) -> Axes:
     """The missing entries of each column as they are imputed, with intervals, beside the observed ones.
 
     Parameters
     ----------
     model : fitted PPCA or FactorAnalysis
     X : rows, with NaN for missing entries
-    columns : str, or sequence of str, optional
+    columns : str, or sequence of str, default=None
         Names of columns (x1, x2, ... if they have none); by default up to 15 columns with the most missing entries.
-    level : float
+    confidence_level : float, default=0.95
         The probability that an interval contains its entry, under the model.
-    ax : Axes, optional
+    ax : Axes, default=None
 
     Returns
     -------
@@ -174,7 +181,7 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     >>> incomplete = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
     >>> ax = PPCA(2).fit(incomplete).plot.missing(incomplete)
     """
-    level = check_level(level)
+    confidence_level = check_probability("confidence_level", confidence_level)
     filled, deviation = (axes.numbers_of(values) for values in model.impute(X, return_std=True))
     # Observed entries have no uncertainty.
     absent = deviation > 0.0
@@ -182,7 +189,7 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
         raise ValueError("X has no missing entries, so there is nothing to draw; they are NaN in X.")
     names = inspect.column_names(model)
     chosen = _columns(columns, names, absent)
-    quantile = float(special.ndtri(0.5 + level / 2))
+    quantile = float(special.ndtri(0.5 + confidence_level / 2))
     alone = len(chosen) == 1
     random = np.random.default_rng(0)
     ax = make_axes(ax)
@@ -195,7 +202,7 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
         shown = random.permutation(observed)[:_MOST_OBSERVED]
         lost = np.sort(random.permutation(empty)[: _MOST_MISSING // len(chosen)])
         drawn += len(lost)
-        words = ("observed", f"imputed, with {level:.0%} intervals") if place == 0 else (None, None)
+        words = ("observed", f"imputed, with {confidence_level:.0%} intervals") if place == 0 else (None, None)
         left = place - 0.2 + random.uniform(-0.12, 0.12, len(shown))
         look = {**axes.point_style(len(shown)), **axes.series(0), "alpha": 0.4, "s": 8}
         ax.scatter(left, (filled[shown, j] - centre) / unit, label=words[0], **look)

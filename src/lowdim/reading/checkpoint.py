@@ -176,7 +176,7 @@ class Checkpoint:
     ----------
     path : str or path
         The file. It is written now and then while rows are read, and removed when the pass is whole.
-    every_seconds : float
+    every_seconds : float, default=30.0
         How often it is written. If writing takes long, it is written less often, so that it takes at most a twentieth
         of the time.
 
@@ -189,7 +189,8 @@ class Checkpoint:
     --------
     >>> import os, tempfile
     >>> import numpy as np
-    >>> from lowdim import Checkpoint, Moments, summarize
+    >>> from lowdim.reading import Checkpoint, summarize
+    >>> from lowdim.summaries import Moments
     >>> X = np.arange(12.0).reshape(6, 2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "pass.checkpoint")
@@ -209,9 +210,9 @@ class Checkpoint:
             raise ValueError(f"every_seconds={self.every_seconds!r} must be a number of seconds, zero or more.")
 
     @classmethod
-    def of(cls, given: Any) -> Checkpoint:
+    def of(cls, given: Checkpoint | str | PathLike[str]) -> Checkpoint:
         """The checkpoint itself, or one with the given path."""
-        return given if isinstance(given, cls) else cls(given)
+        return given if isinstance(given, Checkpoint) else cls(given)
 
     def remove(self) -> None:
         """Delete the file, if there is one."""

@@ -15,13 +15,13 @@ import numpy as np
 from .._core import threads
 from .._core.arrays import Array, all_finite, concat_rows, copy_to_numpy, to_numpy
 from .._core.devices import moved_to_device
-from .._core.threads import Progress, watcher
+from .._core.threads import Progress, reported, watcher
 from ..errors import NonFiniteBlock
 from ..sources.base import Source, unusable_block_error, with_rows
 from ..sources.beside import ColumnsSource, aligned
 from ..sources.on_device import source_on_device
 from ..sources.opening import open_source
-from .summarize import count_blocks, parts_of, rows_to_map
+from .summarizing import count_blocks, parts_of, rows_to_map
 
 # `map_rows`: a function of each block of rows, and the results stacked.
 
@@ -193,10 +193,10 @@ def write_rows(maps: Sequence[RowMap], to: Any, *, keep: Sequence[str] = (), pro
     progress = watcher(progress)
     maps = [each.on_device() for each in maps]
     jobs = [_Job(some, keep if i == 0 else ()) for i, some in enumerate(_read_together(maps))]
-    if progress is not None:
-        progress.begin("rows", jobs[0].n_blocks if len(jobs) == 1 else None, jobs[0].rows)
     n = 0
     with without_float_warnings(), ExitStack() as stack:
+        n_blocks = jobs[0].n_blocks if len(jobs) == 1 else None
+        stack.enter_context(reported(progress, "rows", n_blocks, jobs[0].rows))
         # Closing ends the threads that compute, and lifts the limit on BLAS.
         each = [stack.enter_context(closing(job.pieces())) for job in jobs]
         writer = stack.enter_context(ThreadPoolExecutor(1))
@@ -212,8 +212,6 @@ def write_rows(maps: Sequence[RowMap], to: Any, *, keep: Sequence[str] = (), pro
                 progress.step()
         for last in waiting:
             last.result()
-    if progress is not None:
-        progress.end()
     return n
 
 

@@ -34,7 +34,7 @@ from ..summaries.base import Summary
 from ..summaries.moments import ScatterSummary
 from .checkpoint import Checkpoint
 from .map import map_rows, without_float_warnings
-from .summarize import check_all_weights, rows_to_map, summarize, summarize_source, weights_of
+from .summarizing import check_all_weights, rows_to_map, summarize, summarize_source, weights_of
 
 # Windows of rows for training: as many rows as are shuffled together, read one window after another.
 

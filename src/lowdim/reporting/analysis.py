@@ -34,6 +34,8 @@ from .two_tables import Canonical, Pair, Regression
 
 #: The largest number of components that can be axes of the map.
 _MAPPED = 10
+#: The largest number of components that are described at the top of the page.
+_TOLD = 3
 #: The largest number of components from which rows are rebuilt: of tables, and of pictures.
 _OF_TABLES, _OF_PICTURES = 50, 100
 
@@ -46,7 +48,7 @@ class ReportOptions:
     model: Any = None
     n_components: int | None = None
     #: None to decide by the scales of the columns.
-    standardize: bool | None = None
+    scale: bool | None = None
     #: The shape of the image in each row; None to find out, False for none.
     image_shape: Any = None
     random_state: int = 0
@@ -140,12 +142,12 @@ class Analysis:
         return bool(deviations[-edge] > 5 * deviations[edge - 1])
 
     @cached_property
-    def standardize(self) -> bool:
+    def scale(self) -> bool:
         """Whether the columns are divided by their standard deviations."""
         model = self.request.model
         if model is not None:
-            return bool(getattr(model, "standardize", False) or getattr(model, "scale", False))
-        return self.request.standardize if self.request.standardize is not None else self.scales_differ
+            return bool(getattr(model, "scale", False))
+        return self.request.scale if self.request.scale is not None else self.scales_differ
 
     @cached_property
     def has_missing(self) -> bool:
@@ -225,7 +227,7 @@ class Analysis:
 
     def _principal(self, k: int) -> Any:
         """PCA with k components, from the pieces of the first pass where there are any."""
-        model = PCA(k, standardize=self.standardize)
+        model = PCA(k, scale=self.scale)
         if self.pieces is not None:
             return model.fit_summary(union(self.pieces))
         return model.fit(self.rows, sample_weight=self.opened.weights)
@@ -240,7 +242,7 @@ class Analysis:
             return given
         # Models of missing entries need no filled in ones, which would make the rows look more alike than they are.
         rows = self.given if isinstance(given, LatentModel) else self.rows
-        return fit_given(given, rows, self.opened.response or self.opened.other, self.opened.weights)
+        return fit_given(given, rows, self.opened.y or self.opened.Y, self.opened.weights)
 
     @cached_property
     def full(self) -> Any:
@@ -280,6 +282,14 @@ class Analysis:
         return min(self.n_mapped, max(2, int(getattr(self.model, "n_components_", 2))))
 
     @cached_property
+    def n_told(self) -> int:
+        """The number of components that are described at the top of the page: the first ones of the model, but none if
+        none stands out from noise."""
+        answer = followed(self.choices) if self.request.model is None and self.request.n_components is None else None
+        found = min(_TOLD, self.n_mapped, int(getattr(self.model, "n_components_", _TOLD)))
+        return 0 if answer is not None and answer.k == 0 else found
+
+    @cached_property
     def groupings(self) -> list[Grouping]:
         """The groups of the rows."""
         return groupings(self.opened.groups)
@@ -313,8 +323,8 @@ class Analysis:
 
     @cached_property
     def pairs(self) -> dict[str, Pair]:
-        """The rows with their responses ("response"), and with those of another table ("other"), if these are given."""
-        given = {"response": (self.opened.response, "y"), "other": (self.opened.other, "z")}
+        """The rows with their responses ("y"), and with those of a second table ("Y"), if these are given."""
+        given = {"y": (self.opened.y, "y"), "Y": (self.opened.Y, "z")}
         return {
             name: Pair(self.rows, second, self.n, stem, self.opened.weights, self.seed)
             for name, (second, stem) in given.items()
@@ -324,29 +334,29 @@ class Analysis:
     @cached_property
     def regression(self) -> Regression:
         """How well the responses can be predicted."""
-        return Regression(self.pairs["response"], self.standardize, self.seed)
+        return Regression(self.pairs["y"], self.scale, self.seed)
 
     @cached_property
     def canonical(self) -> Canonical:
         """What the other table has in common with this one."""
-        return Canonical(self.pairs["other"], self.seed)
+        return Canonical(self.pairs["Y"], self.seed)
 
     @cached_property
     def beyond(self) -> Beyond | None:
         """Kernel PCA and ICA beside PCA, of at most 1,500 rows; None if there are too few."""
         numbers, (X,) = sampled_rows([self.rows], self.n, MOST_ROWS, self.seed)
         codes = self.groupings[0].codes[numbers] if self.groupings else None
-        return beyond(X / self.units if self.standardize else X, numbers, codes, self.k, self.seed)
+        return beyond(X / self.units if self.scale else X, numbers, codes, self.k, self.seed)
 
     # What rows, columns and components are called in sentences, tables and charts.
 
     def row_name(self, number: int) -> str:
-        """What a row is called: its name, or its number, from 0."""
-        return f"row {number}" if self.opened.ids is None else str(self.opened.ids[number])
+        """What a row is called: its name, or its number, which readers count from 1."""
+        return f"row {number + 1}" if self.opened.labels is None else str(self.opened.labels[number])
 
-    def ids_of(self, rows: np.ndarray) -> list[str] | None:
+    def labels_of(self, rows: np.ndarray) -> list[str] | None:
         """The names of rows, shortened; None if rows have none."""
-        return None if self.opened.ids is None else [brief(self.opened.ids[i], LONGEST) for i in rows]
+        return None if self.opened.labels is None else [brief(self.opened.labels[i], LONGEST) for i in rows]
 
     def group_of(self, row: int) -> str:
         """The group of a row by the first labels; empty if it has none."""
@@ -354,7 +364,7 @@ class Analysis:
         return brief(self.groupings[0].levels[code]) if code >= 0 else ""
 
     def called(self, row: int) -> str:
-        """The name of a row, with its group by the first labels: "row 138 (virginica)"."""
+        """The name of a row, with its group by the first labels: "row 139 (virginica)"."""
         group, name = self.group_of(row), brief(self.row_name(row))
         return f"{name} ({group})" if group else name
 

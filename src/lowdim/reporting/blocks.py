@@ -114,6 +114,8 @@ class Document:
     downloads: Sequence[Download] = ()
     #: What made the page, for the footer.
     generator: str = ""
+    #: Whether it is a single page, without controls and a table of contents.
+    brief: bool = False
 
 
 def prose(*paragraphs: str | Iterable[str]) -> list[Block]:
@@ -155,6 +157,11 @@ def number(value: float, digits: int = 3) -> str:
     if value == 0 or 1e-4 <= abs(value) < 1e7:
         return f"{value:,.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
     return f"{value:.{digits}g}"
+
+
+def sentence(text: str) -> str:
+    """The text with "row" in capitals as it begins a sentence; other names stay as they are."""
+    return f"R{text[1:]}" if text.startswith("row ") else text
 
 
 def listed(items: Sequence[Any], most: int = 5) -> str:

@@ -7,7 +7,8 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from inspect import Parameter, Signature, signature
 from os import PathLike
 from time import perf_counter
@@ -19,7 +20,14 @@ import sklearn
 
 from .._core import __version__
 from .._core.paths import local_path, moved_when_whole, require_free
-from ..errors import HoldsRowsWarning, LowdimWarning, n_components_out_of_range, output_is_no_path, without_warnings
+from ..errors import (
+    HoldsRowsWarning,
+    LowdimWarning,
+    n_components_out_of_range,
+    output_is_no_path,
+    with_present_names,
+    without_warnings,
+)
 from ..files import header, save
 from ..models.pca import PCA
 from ..selection.parallel_analysis import seed_of
@@ -30,9 +38,13 @@ from . import map as map_section
 from .analysis import Analysis, ReportOptions
 from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number, prose
 from .columns import OpenedTable, check_model, is_fitted
-from .page import plotly_js_version, render, require_packages
+from .page import in_notebook, plotly_js_version, render, require_packages
 
 # The call of `report` that makes the same page, as text.
+
+
+#: What the page names in place of that call: a command, if one asked for the page.
+COMMAND: ContextVar[str] = ContextVar("COMMAND", default="")
 
 
 def call_of(X: Any, path: Any, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
@@ -81,14 +93,14 @@ def check_request(request: ReportOptions) -> None:
     if k is not None and (isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1):
         raise ValueError(f"n_components={k!r} must be a whole number of at least 1, or None to choose it.")
     if request.model is not None:
-        for name in ("n_components", "standardize"):
+        for name in ("n_components", "scale"):
             if getattr(request, name) is not None:
                 raise ValueError(
                     f"{name}={getattr(request, name)!r} is for the model that the report fits, and model is given: "
                     f"leave {name} out, or set it in the model."
                 )
-    if request.standardize not in (None, True, False):
-        raise ValueError(f"standardize={request.standardize!r} must be True, False, or None to decide by the columns.")
+    if request.scale not in (None, True, False):
+        raise ValueError(f"scale={request.scale!r} must be True, False, or None to decide by the columns.")
 
 
 def check_table(a: Analysis) -> None:
@@ -104,7 +116,7 @@ def check_table(a: Analysis) -> None:
             f"a report is about at least {_COLUMNS} columns of numbers that vary, and the table has {have}{why}."
         )
     a.opened.check_lengths(a.n)
-    for name, table in (("response", a.opened.response), ("other", a.opened.other)):
+    for name, table in (("y", a.opened.y), ("Y", a.opened.Y)):
         if table is not None and table.shape[0] not in (None, a.n):
             raise ValueError(f"{name} has {table.shape[0]} rows, X has {a.n}; pass one row for each row of X.")
     k = a.request.n_components
@@ -133,12 +145,16 @@ REFERENCES: dict[str, list[str]] = {
     "factors": [
         "Conventions of fit: Hu, Bentler (1999), Cutoff criteria for fit indexes in covariance structure analysis."
     ],
-    "misfits": ["Q and its limit: Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA."],
-    "response": [
+    "misfits": [
+        "T2 and Q: Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA.",
+        "Limit of Q: Buckley, Eagleson (1988), An approximation to the distribution of quadratic forms in normal "
+        "random variables.",
+    ],
+    "y": [
         "PLS: Wold, Sjostrom, Eriksson (2001), PLS-regression: a basic tool of chemometrics.",
         "One standard error: Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees.",
     ],
-    "other": [
+    "Y": [
         "CCA: Hotelling (1936), Relations between two sets of variates.",
         "Canonical ridge: Vinod (1976), Canonical ridge and econometrics of joint production.",
         "Test of CCA: Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation "
@@ -198,7 +214,7 @@ def _solved(a: Analysis) -> Iterator[str]:
     """Which model was fitted by which solver, and how that ended."""
     model = a.model
     kind, k = type(model).__name__, count(int(model.n_components_), "component")
-    units = " divided by their standard deviations" if a.standardize else ""
+    units = " divided by their standard deviations" if a.scale else ""
     yield f"The report is about {kind} with {k}, of {count(a.p, 'column')}{units}."
     plan = getattr(model, "plan_", None)
     if plan is not None:
@@ -268,14 +284,14 @@ def _held(a: Analysis, sections: Sequence[Section]) -> Iterator[str]:
     widgets = [block for each in sections for block in each.blocks if isinstance(block, Widget)]
     rows = max((len(w.values["numbers"]) for w in widgets if w.values.get("numbers") is not None), default=0)
     columns = max((len(w.values["columns"]) for w in widgets if w.kind == "map"), default=0)
-    has_ids = any(w.values.get("ids") is not None for w in widgets if w.kind == "map")
+    has_labels = any(w.values.get("labels") is not None for w in widgets if w.kind == "map")
     groups = list(a.opened.groups)
     yield "This file contains more than statistics, and whoever gets it gets these too."
     if rows:
         which = f"all {rows:,} rows" if rows == a.n else f"{rows:,} of the {a.n:,} rows"
         what = ["their positions on the map"]
         what += [f"their entries in {count(columns, 'column')}"] if columns else []
-        what += ["their names"] if has_ids else []
+        what += ["their names"] if has_labels else []
         what += [f"their {'categories' if len(groups) > 1 else 'category'} ({listed(groups)})"] if groups else []
         yield f"For {which} it holds {listed(what)}."
     yield (
@@ -344,6 +360,9 @@ class Report:
         """The size of the file."""
         return os.path.getsize(self.path)
 
+    def _repr_html_(self) -> str:
+        return in_notebook(self.path, self.summary)
+
     def __repr__(self) -> str:
         return f"Report({self.path!r}: {', '.join(section.key for section in self.sections)})"
 
@@ -351,24 +370,28 @@ class Report:
         return "\n".join([*self.summary, f"written to {self.path} ({self.n_bytes / 1e6:.1f} MB)"])
 
 
+@with_present_names
 def report(
     X: Any,
     path: str | PathLike[str] = "report.html",
     *,
+    columns: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
+    hue: Any = None,
     labels: Any = None,
-    ids: Any = None,
     model: Any = None,
     n_components: int | None = None,
-    standardize: bool | None = None,
-    response: Any = None,
-    other: Any = None,
+    scale: bool | None = None,
+    y: Any = None,
+    Y: Any = None,
     supplementary: Any = None,
+    supplementary_columns: str | Sequence[str] | None = None,
     image_shape: Any = None,
     sample_weight: Any = None,
     title: str | None = None,
+    brief: bool = False,
     overwrite: bool = False,
     random_state: Any = None,
-    command: str | None = None,
 ) -> Report:
     """Write a page that shows what is in a table: one HTML file, which needs no network and opens from disk.
 
@@ -379,35 +402,41 @@ def report(
         colour the rows of the map. Missing entries are NaN (or null), and are filled in by PPCA.
     path : str or path
         The file to write; it ends with .html.
-    labels : vector, str, or list of str, optional
-        Categories of the rows: a vector, or the names of columns of `X`.
-    ids : vector or str, optional
+    columns, exclude : str or list of str, default=None
+        The columns that are analysed, and those that are not: names, or patterns such as "temp_*". Columns of an array
+        are called x1, x2, ...
+    hue : vector, str, or list of str, default=None
+        Categories of the rows: a vector, or the names of columns of `X`. They colour the map.
+    labels : vector or str, default=None
         What each row is called: a vector, or the name of a column of `X`.
-    model : model of lowdim, optional
-        The model that the report is about, fitted or not. By default PCA, of the columns divided by their standard
+    model : model of lowdim, default=None
+        The model that the report is about, fitted or not. None is PCA, of the columns divided by their standard
         deviations if these differ much.
-    n_components : int, optional
-        The number of components of that model; by default it is chosen by parallel analysis.
-    standardize : bool, optional
+    n_components : int, default=None
+        The number of components of that model; None lets parallel analysis choose it.
+    scale : bool, default=None
         Whether to divide the columns by their standard deviations; None decides by how much these differ.
-    response : table, vector, str, or list of str, optional
+    y : table, vector, str, or list of str, default=None
         Responses to predict, one row for each row of `X`, or the names of columns of `X`.
-    other : table, str, or list of str, optional
-        Another table of the same rows, to find what both have in common; or the names of columns of `X`.
-    supplementary : rows, optional
+    Y : table, str, or list of str, default=None
+        A second table of the same rows, to find what both have in common; or the names of columns of `X`.
+    supplementary : rows, default=None
         Further rows with the same columns. They are shown on the map, and not used in any fit.
-    image_shape : (height, width), (height, width, 3) or False, optional
+    supplementary_columns : str or list of str, default=None
+        Columns of `X`, by names or patterns, whose correlations with the components are shown, and which are not used
+        in any fit.
+    image_shape : (height, width), (height, width, 3) or False, default=None
         The shape of the picture that each row holds; None finds out, and False means that there are none.
-    sample_weight : vector or str, optional
+    sample_weight : vector or str, default=None
         Frequency weights of the rows, or the name of a column of `X`.
-    title : str, optional
-        The heading of the page; by default the name of the file, if `X` is one.
-    overwrite : bool
+    title : str, default=None
+        The heading of the page; None is the name of the file, if `X` is one.
+    brief : bool, default=False
+        Whether to write one page only, for a screen or a sheet of paper: the sentences at the top, and the map.
+    overwrite : bool, default=False
         Whether to replace a file at `path`.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of everything that is drawn at random; None is a fixed seed.
-    command : str, optional
-        How the page says that it can be made again; by default this call.
 
     Returns
     -------
@@ -434,7 +463,7 @@ def report(
     >>> iris = load_iris(as_frame=True)
     >>> species = iris.target_names[iris.target]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = lowdim.report(iris.data, os.path.join(folder, "iris.html"), labels=species, title="Iris")
+    ...     made = lowdim.report(iris.data, os.path.join(folder, "iris.html"), hue=species, title="Iris")
     ...     size = made.n_bytes
     >>> made.model
     PCA(...)
@@ -445,10 +474,10 @@ def report(
     request = ReportOptions(
         model=model,
         n_components=n_components,
-        standardize=standardize,
+        scale=scale,
         image_shape=image_shape,
         random_state=seed_of(random_state),
-        command=command if command is not None else call_of(X, path, given, _WRITTEN),
+        command=COMMAND.get() or call_of(X, path, given, _WRITTEN),
     )
     check_request(request)
     # What a fit warns of is said on the page, where it matters.
@@ -456,16 +485,23 @@ def report(
         started = perf_counter()
         opened = OpenedTable(
             X,
+            columns=columns,
+            exclude=exclude,
+            hue=hue,
             labels=labels,
-            ids=ids,
             sample_weight=sample_weight,
-            response=response,
-            other=other,
+            y=y,
+            Y=Y,
             supplementary=supplementary,
+            supplementary_columns=supplementary_columns,
         )
         a = Analysis(opened, request)
         check_table(a)
-        document = _document(a, title or opened.label, {"reading the table": perf_counter() - started})
+        title = title or opened.label
+        if brief:
+            document = _brief_document(a, title)
+        else:
+            document = _document(a, title, {"reading the table": perf_counter() - started})
     with moved_when_whole(where) as unfinished:
         unfinished.write_text(render(document), encoding="utf-8")
     return Report(os.fspath(where), tuple(document.sections), tuple(document.summary), a.model)
@@ -475,7 +511,7 @@ def report(
 _WRITTEN = {
     name: parameter.default
     for name, parameter in signature(report).parameters.items()
-    if parameter.kind is parameter.KEYWORD_ONLY and name not in ("overwrite", "command")
+    if parameter.kind is parameter.KEYWORD_ONLY and name != "overwrite"
 }
 
 
@@ -534,6 +570,45 @@ def _not_covered(a: Analysis, sections: Sequence[Section]) -> str:
     return f"{text}."
 
 
+def _in_short(a: Analysis, sections: Sequence[Section]) -> list[str]:
+    """The sentences of the most important sections, in the order of the page."""
+    said = {section.key: section.summary for section in sections}
+    said["data"] = " ".join(filter(None, [said.get("data"), _not_covered(a, sections)]))
+    kept = [key for key, sentence in said.items() if sentence]
+    order = sorted(kept, key=lambda key: _IMPORTANCE.index(key) if key in _IMPORTANCE else len(_IMPORTANCE))
+    return [said[key] for key in kept if key in order[:_MOST_SENTENCES]]
+
+
+#: The sections that take long and whose sentences are the least important ones.
+_NOT_IN_BRIEF = ("rebuilding", "beyond")
+#: The height of the map on such a page, in pixels.
+_BRIEF_MAP = 470
+
+
+def _brief_document(a: Analysis, title: str) -> Document:
+    """One page: what each section gives to the top, and the map without its controls."""
+    sections = [found for key, make in SECTIONS.items() if key not in _NOT_IN_BRIEF and (found := make(a)) is not None]
+    shown = []
+    for section in sections:
+        if section.key == "map":
+            (drawn,) = (block for block in section.blocks if isinstance(block, Widget))
+            values = {**drawn.values, "columns": [], "note": ""}
+            shown.append(
+                replace(section, lead="", blocks=[replace(drawn, values=values, table=None, height=_BRIEF_MAP)])
+            )
+    made = f"lowdim {__version__}. The same page is made by: {a.request.command}."
+    # The last sentence on what the file holds is about rows that are shown as examples.
+    held = list(_held(a, shown))[:-1]
+    return Document(
+        title=title,
+        subtitle=f"{count(a.n, 'row')}, {count(a.p, 'column')}",
+        sections=shown,
+        summary=_in_short(a, sections),
+        generator=" ".join([made, *held]),
+        brief=True,
+    )
+
+
 def _document(a: Analysis, title: str, seconds: dict[str, float]) -> Document:
     """The sections that have something to say, and what each of them gives to the top of the page."""
     sections = []
@@ -545,15 +620,11 @@ def _document(a: Analysis, title: str, seconds: dict[str, float]) -> Document:
             seconds[section.title], last = now - last, now
             sections.append(section)
     sections.append(computed_section(a, sections, seconds))
-    # The sentences of the most important sections, in the order of the page.
-    said = {section.key: section.summary for section in sections if section.summary}
-    said["data"] = " ".join(filter(None, [said.get("data"), _not_covered(a, sections)]))
-    order = sorted(said, key=lambda key: _IMPORTANCE.index(key) if key in _IMPORTANCE else len(_IMPORTANCE))
     return Document(
         title=title,
         subtitle=f"{count(a.n, 'row')}, {count(a.p, 'column')}",
         sections=sections,
-        summary=[sentence for key, sentence in said.items() if key in order[:_MOST_SENTENCES]],
+        summary=_in_short(a, sections),
         downloads=[download for section in sections for download in section.downloads],
         generator=f"lowdim {__version__}",
     )

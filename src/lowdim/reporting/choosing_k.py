@@ -46,37 +46,36 @@ def choices_of(a: Analysis) -> Choices:
     slow = [rule for rule, most in _SLOW.items() if sizes[rule] > most]
     why = "left out to save time: this table is large, and the rule would take longer than all others"
     answers = {rule: Choice(rule, None, np.zeros(0), RULES[rule].assumes, why) for rule in slow}
-    options: Any = {"standardize": a.standardize, "n_draws": draws(n, p), "random_state": a.seed}
+    options: Any = {"scale": a.scale, "n_resamples": draws(n, p), "random_state": a.seed}
     if pieces is None:
         options |= {"cv": _FOLDS, "sample_weight": a.opened.weights}
     elif "cv" not in slow:
-        answers["cv"] = _cross_validated_choice(pieces, n, p, a.standardize)
+        answers["cv"] = _cross_validated_choice(pieces, n, p, a.scale)
     rules = [rule for rule in RULES if rule not in answers]
     found = choose_n_components(a.rows if total is None else total, rules, **options)
     answers |= {answer.rule: answer for answer in found.answers}
     return Choices(found.eigenvalues, tuple(answers[rule] for rule in RULES))
 
 
-def _cross_validated_choice(pieces: Sequence[Moments], n: int, p: int, standardize: bool) -> Choice:
+def _cross_validated_choice(pieces: Sequence[Moments], n: int, p: int, scale: bool) -> Choice:
     """What cross-validation says, from pieces of n rows and p columns."""
     assumes, why = RULES["cv"].assumes, "needs at least 2 columns and 10 rows"
     if p >= 2 and n >= 10 and len(pieces) >= 2 * _FOLDS:
-        result = cross_validated(pieces, standardize)
+        result = cross_validated(pieces, scale)
         if np.isfinite(result.mean).any():
             return Choice("cv", result.best, result.mean[0], assumes, cross_validation=result)
         why = "the rows without a fold leave no variance for the noise of any model"
     return Choice("cv", None, np.zeros(0), assumes, why)
 
 
-def cross_validated(pieces: Sequence[Moments], standardize: bool) -> CrossValidation:
+def cross_validated(pieces: Sequence[Moments], scale: bool) -> CrossValidation:
     """Held-out likelihood of each number of components, in five folds that are made of the pieces."""
     folds = [union(list(pieces[i::_FOLDS])) for i in range(_FOLDS)]
     others = [union([fold for fold in folds if fold is not left_out]) for left_out in folds]
     most = min(min(int(other.n_rows) for other in others), folds[0].n_features)
     counts = np.arange(most)
     scores = [
-        SpectralScorer(standardize).scores(other, fold, counts).scores
-        for other, fold in zip(others, folds, strict=True)
+        SpectralScorer(scale).scores(other, fold, counts).scores for other, fold in zip(others, folds, strict=True)
     ]
     return CrossValidation(
         estimator="PPCA",
@@ -88,6 +87,7 @@ def cross_validated(pieces: Sequence[Moments], standardize: bool) -> CrossValida
         by_response=None,
         weights=np.array([float(fold.weight) for fold in folds]),
         n_samples=sum(int(fold.n_rows) for fold in folds),
+        folds=f"{_FOLDS} folds of {sum(int(fold.n_rows) for fold in folds)} rows",
         n_passes=0,
         plan=Plan(SummaryFolds(), 0, 0, "the moments of the folds are known from the first pass"),
     )
@@ -128,10 +128,25 @@ _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 #: The shares of the variance that are reported.
 _SHARES = (0.8, 0.9, 0.95)
-#: Rules disagree widely if the largest answer is more than this many times the smallest one.
-_WIDELY = 4
-#: Rules that take noise to have the same variance in all columns.
-_EQUAL_NOISE = ("minka", "bic", "aic")
+#: The questions that rules answer, with the rules that answer each of them.
+_QUESTIONS = {
+    "Which components stand out from noise?": (
+        "parallel",
+        "kaiser",
+        "broken-stick",
+        "elbow",
+        "map",
+        "gavish-donoho",
+        "marchenko-pastur",
+    ),
+    "How many keep 90% of the variance?": ("proportion",),
+    "With how many does a Gaussian model with equal noise in all columns describe rows best?": (
+        "cv",
+        "bic",
+        "aic",
+        "minka",
+    ),
+}
 
 
 def _called(rule: str) -> str:
@@ -147,22 +162,27 @@ def section(a: Analysis) -> Section | None:
     needed = [f"{level:.0%} takes {int(np.searchsorted(reached, level - 1e-12)) + 1:,}" for level in _SHARES]
     second = f", the first two {share(float(reached[1]))}" if len(reached) > 1 else ""
     first = f"The first component holds {share(float(reached[0]))} of the variance{second}. To hold {listed(needed)}."
-    blocks = prose(_followed(a), _agreement(a))
+    blocks = prose(_followed(a), _answers(a))
     blocks += [_scree(a), Listing(_rules(a), shown=20), Prose(first), _variances(a)]
     result = a.choices["cv"].cross_validation
     if result is not None:
         blocks += [Prose(_held_out(result)), _scores(result)]
     blocks += prose(_remarks(a))
     lead = (
-        "How many components are worth a look. Each rule draws the line between structure and noise in its own "
-        "way; where several agree, the answer is safer. An eigenvalue is the variance along a component."
+        "How many components are worth a look. Rules answer different questions, so they need not agree: what "
+        "stands out from noise, what keeps a share of the variance, and what describes rows best. An eigenvalue is the "
+        "variance along a component."
     )
     summary = ""
     if a.request.model is None:
-        hold, answer = "holds" if a.k == 1 else "together hold", followed(a.choices)
-        doubt = ", although no component stands out from noise" if answer is not None and answer.k == 0 else ""
-        part = share(float(e.values[: a.k].sum() / e.total))
-        summary = f"The report uses {count(a.k, 'component')}, which {hold} {part} of the variance{doubt}."
+        uses, answer = f"The report uses {count(a.k, 'component')}", followed(a.choices)
+        why = "" if answer is None else f", as {_called(answer.rule)} says"
+        if a.request.n_components is not None:
+            why = ", as was asked for"
+        elif answer is not None and answer.k == 0:
+            why = f", although by {_called(answer.rule)} none stands out from noise"
+        hold = "it holds" if a.k == 1 else "together they hold"
+        summary = f"{uses}{why}; {hold} {share(float(e.values[: a.k].sum() / e.total))} of the variance."
     return Section("how-many", "How many components", lead, blocks, summary)
 
 
@@ -188,49 +208,40 @@ def _followed(a: Analysis) -> str:
             else "a model without components describes the rows best"
         )
         return f"No component stands out: by {name}, {reason}. {uses} all the same, to have one to show."
-    caveat = answer.assumes.replace("Assumes", "It assumes", 1)
     if answer.rule == "parallel":
         first = "eigenvalue is" if k == 1 else f"{k:,} eigenvalues are"
+        these = "This is the component" if k == 1 else "These are the components"
         return (
-            f"{uses}, as {name} says: only the first {first} larger than in 95% of simulated tables "
-            "of the same size whose columns have nothing to do with each other. The report follows this rule because "
-            f"it asks neither for a share of the variance nor for equal noise in all columns. {caveat}"
+            f"{uses}, as {name} says: only the first {first} larger than in 95% of simulated tables of the same size "
+            f"whose columns have nothing to do with each other. {these} to interpret. Weak components beside strong "
+            "ones may be missed, and noise that columns have in common counts as a component. To compress the table, "
+            "take as many as keep the share of the variance that is needed; to predict something from it, take as many "
+            "as predict it best."
         )
+    caveat = answer.assumes.replace("Assumes", "It assumes", 1)
     return f"{uses}, as {name} says; parallel analysis, which would come first, has no answer for this table. {caveat}"
 
 
-def _agreement(a: Analysis) -> str:
-    """Which rules say the same."""
-    groups: defaultdict[int, list[str]] = defaultdict(list)
-    for answer in a.choices.answers:
-        if answer.k is not None:
-            groups[int(answer.k)].append(answer.rule)
-    n = sum(map(len, groups.values()))
-    if n < 2:
-        return ""
-    if len(groups) == 1:
-        return f"All {n} rules that have an answer agree on {min(groups):,}."
-    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    parts = [
-        f"{len(rules)} say {k:,} ({listed([_called(rule) for rule in rules], 8)})"
-        for k, rules in ordered
-        if len(rules) > 1
-    ]
-    said = f"Of {n} rules, {listed(parts, 8)}." if parts else f"No two of {n} rules agree."
-    low, high = min(groups), max(groups)
-    alone = [f"{_called(rules[0])} says {k:,}" for k, rules in sorted(groups.items()) if len(rules) == 1]
-    if alone:
-        joined = listed(alone, 12)
-        said += f" {joined[0].upper()}{joined[1:]}."
-    if high > _WIDELY * max(low, 1):
-        said += f" They disagree widely, from {low:,} to {high:,}: there is no clear edge between structure and noise."
-        greedy = [rule for k, rules in groups.items() if k > high / 2 for rule in rules if rule in _EQUAL_NOISE]
-        if greedy:
-            said += (
-                f" Among the largest numbers are those of rules that take the noise to be equal in all columns "
-                f"({listed([_called(rule) for rule in greedy])}): where it is not, they take noise for components."
-            )
-    return said
+def _answers(a: Analysis) -> Iterator[str]:
+    """What the rules say, question by question."""
+    smallest = 0
+    for question, rules in _QUESTIONS.items():
+        groups: defaultdict[int, list[str]] = defaultdict(list)
+        for answer in map(a.choices.__getitem__, rules):
+            if answer.k is not None:
+                groups[int(answer.k)].append(_called(answer.rule))
+        if not groups:
+            continue
+        # Most rules first, and of as many rules the smaller number.
+        order = sorted(groups, key=lambda k: (-len(groups[k]), k))
+        said = [f"{k:,} by {listed(groups[k], 8)}" if len(rules) > 1 else f"{k:,}" for k in order]
+        yield f"{question} {'; '.join(said)}."
+        smallest = min(groups) if len(rules) > 1 else 0
+    if smallest >= 2 * a.k:
+        yield (
+            "Larger answers to the last question mean that the last eigenvalues still differ: because noise is not "
+            "equal in all columns, because columns depend on each other, or because weak components are real."
+        )
 
 
 def _rules(a: Analysis) -> Table:
@@ -253,14 +264,16 @@ def _rules(a: Analysis) -> Table:
 def _held_out(result: CrossValidation) -> str:
     """What cross-validation says."""
     best, within, most = result.best, result.one_standard_error, int(result.n_components[-1])
-    how = "without components" if best == 0 else f"with {count(best, 'component')}"
-    said = f"Rows that were left out of the fit are described best {how}"
+    said = "Rows that were left out of the fit are described best"
+    if best == 0:
+        return f"{said} without components."
+    said += f" with {count(best, 'component')}"
     if within < best:
-        said += f"; {within or 'none'} would do, within one standard error of that"
+        said += f", but hardly better than with {within or 'none'} (by less than one standard error)"
     if best == most and most > 1:
         said += (
-            ". That is the largest number that was tried: even the last components are more than equal noise, which "
-            "says more about the noise than about structure"
+            ". This is the largest number that was tried: the variances of the last components differ as well, and "
+            "this measure takes that for structure, whatever it is"
         )
     return f"{said}."
 

@@ -27,16 +27,19 @@ from ..inspect.diagnostics import categories, missing_labels
 from ..models.base import Model
 from ..models.gcca import GCCA
 from ..models.kernel_cca import KernelCCA
-from ..reading.summarize import check_weights
+from ..reading.summarizing import check_weights
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.derived import gather, with_known_length
 from ..sources.frame import is_table
-from ..sources.opening import can_be_read_once, named_table, open_source, open_target, row_labels
-from ..sources.scan import Scan, names_file, scan
+from ..sources.opening import SourceTable, can_be_read_once, named_table, open_source, open_target, row_labels
+from ..sources.scan import ColumnChoice, Scan, names_file, scan
+from .blocks import brief
 
 #: Tables up to this size are held in memory as float64.
 _HELD_BYTES = 1 << 30
+#: What a vector of categories without a name is called.
+_UNNAMED = "group"
 #: A column of text with at most this many different entries can colour the rows.
 _MOST_LEVELS = 50
 
@@ -49,32 +52,39 @@ class OpenedTable:
     X : rows
         Anything that `open_source` reads. Columns that are not numbers are left out; those with few different entries
         can colour the rows, and the first one whose entries are all different names them.
-    labels : vector, str, or list of str, optional
+    columns, exclude : str or list of str, optional
+        Names or patterns of the columns that are analysed, and of those that are not.
+    hue : vector, str, or list of str, optional
         Categories of the rows: a vector, or columns of `X` by their names.
-    ids : vector or str, optional
+    labels : vector or str, optional
         The name of each row, or the name of a column of `X`.
     sample_weight : vector or str, optional
-    response, other : table, str, or list of str, optional
+    y, Y : table, str, or list of str, optional
         Responses and a second table: tables with the same rows, or columns of `X` by their names.
     supplementary : rows, optional
         Rows with the same columns, which are shown but not fitted.
+    supplementary_columns : str or list of str, optional
+        Names or patterns of columns of `X` that are shown but not fitted.
     """
 
     def __init__(
         self,
         X: Any,
         *,
+        columns: Any = None,
+        exclude: Any = None,
+        hue: Any = None,
         labels: Any = None,
-        ids: Any = None,
         sample_weight: Any = None,
-        response: Any = None,
-        other: Any = None,
+        y: Any = None,
+        Y: Any = None,
         supplementary: Any = None,
+        supplementary_columns: Any = None,
     ) -> None:
-        for what, given in (("X", X), ("response", response), ("other", other), ("supplementary", supplementary)):
+        for what, given in (("X", X), ("y", y), ("Y", Y), ("supplementary", supplementary)):
             if is_table(given):
-                columns = Counter(str(name) for name in getattr(given, "column_names", given.columns))
-                twice = [name for name, times in columns.items() if times > 1]
+                names = Counter(str(name) for name in getattr(given, "column_names", given.columns))
+                twice = [name for name, times in names.items() if times > 1]
                 if twice:
                     raise duplicate_columns(what, twice, can_leave_out=False)
         #: What the table is called, such as the name of its file.
@@ -86,9 +96,17 @@ class OpenedTable:
         table = named_table(X)
         if table is not None and not table.names:
             table = None
-        response, other = _or_file(response, table), _or_file(other, table)
+        choice = ColumnChoice.of(columns, exclude)
+        if table is None and (choice != ColumnChoice() or supplementary_columns is not None):
+            source = open_source(X)
+            source.names = _numbered(source.shape[1])
+            table = SourceTable(source)
+        y, Y = _or_file(y, table), _or_file(Y, table)
+        beside = None
+        if supplementary_columns is not None:
+            beside = ColumnChoice.of(supplementary_columns, None).named_among(table)
         #: The names of the columns that are numbers, and the columns that are left out, each with the reason.
-        source, self.names, self.left_out = _columns(X, table, (labels, ids, sample_weight, response, other))
+        source, self.names, self.left_out = _columns(X, table, choice, (hue, labels, sample_weight, y, Y, beside))
         #: How the entries of a file were read, if not as they usually are.
         self.how_read = "" if table is None else table.how_read
         #: The number of all columns of the table.
@@ -99,8 +117,8 @@ class OpenedTable:
         if self.held:
             self.rows.names = self.names
         #: Columns whose entries are categories, which can colour the rows.
-        self.groups = _groups(labels, table)
-        named: Any = index if ids is None else _vector(ids, table, "ids")
+        self.groups = _groups(hue, table)
+        named: Any = index if labels is None else _vector(labels, table, "labels")
         if self.held and table is not None:
             for name in self.left_out:
                 entries = _entries(table.column(name))
@@ -114,42 +132,49 @@ class OpenedTable:
                 elif named is None and levels == len(entries):
                     named = entries
         #: The name of each row, its number where it has none; None if no row has a name.
-        self.ids = None if named is None else _labels(named, "ids")
-        if self.ids is not None:
-            for i in np.flatnonzero(missing_labels(self.ids)):
-                self.ids[i] = f"row {i}"
+        self.labels = None if named is None else _labels(named, "labels")
+        if self.labels is not None:
+            for i in np.flatnonzero(missing_labels(self.labels)):
+                self.labels[i] = f"row {i + 1}"
         self.weights = None if sample_weight is None else to_numpy(_vector(sample_weight, table, "sample_weight"))
         if self.rows.shape[0] is not None:
             self.check_lengths(self.rows.shape[0])
         if self.weights is not None:
             check_weights(self.weights, self.rows)
             self.weights = self.weights.astype(np.float64)
-        #: Responses, a second table, and rows that are shown but not fitted.
-        self.response = _second(response, table, "response", "the response")
-        self.other = _second(other, table, "other", "the other table")
+        #: Responses, a second table, and columns and rows that are shown but not fitted.
+        self.y = _second(y, table, "y", "the response")
+        self.Y = _second(Y, table, "Y", "the second table")
+        self.supplementary_columns = _second(beside, table, "supplementary_columns", "the supplementary columns")
         self.supplementary = None
         if supplementary is not None:
             self.supplementary = _supplementary(supplementary, self.names, table is not None)
 
     def check_lengths(self, n: int) -> None:
         """Refuse vectors that do not have an entry for each of the n rows."""
-        vectors = [("labels", values) for values in self.groups.values()]
-        for what, vector in [*vectors, ("ids", self.ids), ("sample_weight", self.weights)]:
+        vectors = [("hue", values) for values in self.groups.values()]
+        for what, vector in [*vectors, ("labels", self.labels), ("sample_weight", self.weights)]:
             if vector is not None and len(vector) != n:
                 raise not_one_for_each_row(what, len(vector), n)
 
 
-def _columns(X: Any, table: Any, named: Sequence[Any]) -> tuple[Source, list[str], dict[str, str]]:
+def _columns(
+    X: Any, table: Any, choice: ColumnChoice, named: Sequence[Any]
+) -> tuple[Source, list[str], dict[str, str]]:
     """The rows and the names of the columns that are numbers, except those that are `named` for another purpose; and
     the columns that are left out, each with the reason."""
     if table is None:
         source = open_source(X)
-        return source, [f"x{j + 1}" for j in range(source.shape[1])], {}
+        return source, _numbered(source.shape[1]), {}
     special = [name for given in named for name in _names(given, table)]
     for name in special:
         if name not in table.names:
             raise unknown_column(table.label, name, list(table.names))
-    chosen = [name for name in (table.chosen or table.names) if name not in special]
+    asked = table.chosen or list(table.names)
+    if choice != ColumnChoice():
+        named_now = choice.named_among(table)
+        asked = named_now if choice.columns is not None else [name for name in asked if name in named_now]
+    chosen = [name for name in asked if name not in special]
     numeric = set(table.numeric)
     names = [name for name in chosen if name in numeric]
     if not chosen:
@@ -163,6 +188,11 @@ def _columns(X: Any, table: Any, named: Sequence[Any]) -> tuple[Source, list[str
             why = f"not all of its entries are numbers: {nearly}" if nearly else "its entries are not numbers"
             left_out[name] = why
     return open_source(table.rows(names)), names, left_out
+
+
+def _numbered(p: int) -> list[str]:
+    """What the columns of a table without names are called."""
+    return [f"x{j + 1}" for j in range(p)]
 
 
 def _label_of(X: Any) -> str:
@@ -209,14 +239,14 @@ def _readable(source: Source) -> tuple[Source, bool]:
     return held, True
 
 
-def _groups(labels: Any, table: Any) -> dict[str, np.ndarray]:
-    """The labels of the rows by name."""
-    if labels is None:
+def _groups(hue: Any, table: Any) -> dict[str, np.ndarray]:
+    """The categories of the rows by name."""
+    if hue is None:
         return {}
-    names = _names(labels, table)
+    names = _names(hue, table)
     if names:
         return {name: _entries(table.column(name)) for name in names}
-    return {str(getattr(labels, "name", None) or "label"): _labels(_vector(labels, table, "labels"), "labels")}
+    return {str(getattr(hue, "name", None) or _UNNAMED): _labels(_vector(hue, table, "hue"), "hue")}
 
 
 def _vector(given: Any, table: Any, what: str) -> Any:
@@ -298,6 +328,11 @@ class Grouping:
     #: How many less frequent categories the last group holds; 0 if each has a group.
     n_pooled: int = 0
 
+    @property
+    def title(self) -> str:
+        """What sentences call the groups: "groups by sex", or just "groups" if the vector had no name."""
+        return "groups" if self.name == _UNNAMED else f"groups by {brief(self.name)}"
+
 
 def groupings(labels: Mapping[str, np.ndarray]) -> list[Grouping]:
     """The columns of labels that form groups: all but those that `measures` returns.
@@ -349,7 +384,7 @@ def check_model(model: Any) -> None:
     if isinstance(model, GCCA | KernelCCA):
         raise TypeError(
             f"a report is about one table, or about two of them, and {type(model).__name__} has its own kind of "
-            "tables. Leave the model out; other= compares a second table by CCA."
+            "tables. Leave the model out; Y= compares a second table by CCA."
         )
 
 
@@ -385,7 +420,7 @@ def fit_given(model: Any, rows: Source, response: Source | None, weights: np.nda
         return clone(model).fit(rows, sample_weight=weights)
     if response is None:
         raise ValueError(
-            f"{type(model).__name__} relates a second table to the rows: pass it as response or other, or pass a model "
+            f"{type(model).__name__} relates a second table to the rows: pass it as y or Y, or pass a model "
             "that is fitted."
         )
     return clone(model).fit(rows, response, sample_weight=weights)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -22,6 +23,7 @@ from ..summaries.base import union
 from ..table import Table
 from .blocks import Block, Chart, Listing, Prose, Section, be, brief, count, listed, number, prose, share
 from .charts import COLORS, axes, axis, color, heatmap, labels, names_axis, scatter
+from .columns import is_fitted
 from .missing import missing_blocks
 from .passes import ColumnSummary
 
@@ -110,8 +112,8 @@ class Columns:
             return f"it just counts the rows, from {low:.0f} to {high:.0f}"
         if self._grow[j]:
             return (
-                "by its name and its entries, whole numbers that grow from row to row, it identifies the rows (as ids, "
-                "it would name them)"
+                "by its name and its entries, whole numbers that grow from row to row, it identifies the rows (as "
+                "labels, it would name them)"
             )
         return f"by its name and its entries, it counts the rows of each group, from {low:.0f} to {high:.0f}"
 
@@ -197,7 +199,13 @@ _GROUPS = 4
 
 def section(a: Analysis) -> Section:
     """What the table holds."""
-    blocks = [*prose(_size(a)), *_left_out(a), *prose(a.opened.how_read, _identifiers(a), _repeated(a), _scales(a))]
+    dependent = list(_dependent(a))
+    misled = (
+        "Columns that depend on others make the last eigenvalues very small, which misleads rules that judge the last "
+        "components."
+    )
+    blocks = [*prose(_size(a), [*dependent, misled] if dependent else ""), *_left_out(a)]
+    blocks += prose(a.opened.how_read, _identifiers(a), _equal_rows(a), _scales(a))
     blocks += [Listing(_table(a), shown=10), _distributions(a), *prose(_skewed(a))]
     blocks += [*missing_blocks(a), *_correlation_blocks(a)]
     missing = int(a.first.missing[a.used].sum())
@@ -209,7 +217,9 @@ def section(a: Analysis) -> Section:
     if a.left_out:
         entries += " in them" if missing == 0 else ""
     summary = f"The report is about {count(a.n, 'row')} and {count(a.p, 'column')} of numbers; {entries}."
-    summary = " ".join([summary, *_what_is_left_out(a), *filter(None, [a.opened.how_read])])
+    summary = " ".join(
+        [summary, *_what_is_left_out(a), *filter(None, [a.opened.how_read]), *dependent, *islice(_skewed(a), 1)]
+    )
     return Section("data", "The data", lead, blocks, summary)
 
 
@@ -221,8 +231,9 @@ def _what_is_left_out(a: Analysis) -> Iterator[str]:
     order = sorted(same.items(), key=lambda item: -len(item[1]))
     if not order:
         return
-    of_several = ((names, why if len(names) == 1 else why.replace("its ", "their ")) for why, names in order)
-    named = "; ".join(f"{listed(names)} ({why})" for names, why in islice(of_several, _IN_SENTENCES))
+    named = "; ".join(
+        f"{listed(names)} ({why if len(names) == 1 else _of_several(why)})" for why, names in order[:_IN_SENTENCES]
+    )
     rest = [name for _, names in order[_IN_SENTENCES:] for name in names]
     of_all = f"{len(a.left_out):,} of {count(a.opened.n_columns, 'column')}"
     more = f"; and {listed(rest)}" if rest else ""
@@ -267,12 +278,12 @@ def _left_out(a: Analysis) -> list[Block]:
         title = "Columns that are not analysed"
         table = Table({"why": list(reasons.values())}, list(reasons), title=title, row_name="column")
         why = max(same, key=lambda why: len(same[why]))
-        most = f" For {len(same[why]):,} of them, {why}." if len(same[why]) > _IN_SENTENCES else ""
+        most = f" For {len(same[why]):,} of them, {_of_several(why)}." if len(same[why]) > _IN_SENTENCES else ""
         return [Prose(f"{count(len(reasons), 'column')} are not analysed.{most}"), Listing(table, shown=6)]
     return prose(
         f"{names[0]} is not analysed: {why}."
         if len(names) == 1
-        else f"{listed(names)} are not analysed: for each of them, {why}."
+        else f"{listed(names)} are not analysed: {_of_several(why)}."
         for why, names in same.items()
     )
 
@@ -287,7 +298,8 @@ def _identifiers(a: Analysis) -> Iterator[str]:
         yield (
             f"{listed(suspects)} {'holds' if one else 'hold'} different whole numbers that grow from row to row, and "
             f"may just identify the rows. {'It is' if one else 'They are'} analysed like the other columns; if "
-            f"{'it says' if one else 'they say'} nothing about the rows, name {'it' if one else 'one of them'} as ids."
+            f"{'it says' if one else 'they say'} nothing about the rows, name {'it' if one else 'one of them'} as "
+            "labels."
         )
     if sequences:
         one = len(sequences) == 1
@@ -297,24 +309,57 @@ def _identifiers(a: Analysis) -> Iterator[str]:
         )
 
 
-def _repeated(a: Analysis) -> list[str]:
-    """Equal rows, and columns that say the same as others."""
-    said = []
+def _of_several(why: str) -> str:
+    """Why a column is not analysed, as it is said of several columns."""
+    of_entries = why.startswith(("its ", "all its ", "not all of its "))
+    return why.replace("its ", "their ", 1) if of_entries else f"for each of them, {why}"
+
+
+def _equal_rows(a: Analysis) -> str:
+    """How many rows repeat others."""
     equal = equal_rows(a.first.sample[:, a.used]) if a.opened.held else 0
-    if equal:
-        part = share(equal / a.n)
-        said.append(f"{count(equal, 'row')} ({part}) {be(equal)} equal to an earlier row in all columns.")
-    for group in a.correlations.copies:
+    if not equal:
+        return ""
+    return f"{count(equal, 'row')} ({share(equal / a.n)}) {be(equal)} equal to an earlier row in all columns."
+
+
+def _dependent(a: Analysis) -> Iterator[str]:
+    """Columns that are, or nearly are, functions of others, and how to leave them out."""
+    found = a.correlations
+    said, superfluous = [], []
+    for group in found.copies:
         names, times = listed(a.brief_names(group)), "twice" if len(group) == 2 else f"{len(group)} times"
         said.append(f"{names} are equal in all rows, so what they have in common counts {times}.")
-    for group in a.correlations.rescaled:
+        superfluous += group[1:]
+    for group in found.rescaled:
         names = listed(a.brief_names(group))
         said.append(f"{names} are the same up to shift and scale: their correlation is 1 or -1.")
+        superfluous += group[1:]
+    for each in found.dependencies:
+        said.append(_dependency(a, each))
+        superfluous.append(each.column)
+    yield from said[:_GROUPS]
     rest = len(said) - _GROUPS
     if rest > 0:
-        more = f"{count(rest, 'further group')} of columns {'repeats' if rest == 1 else 'repeat'} others."
-        said = [*said[:_GROUPS], more]
-    return said
+        yield f"{count(rest, 'further group')} of columns {'repeats' if rest == 1 else 'repeat'} others."
+    if superfluous and not is_fitted(a.request.model):
+        excluded = [a.names[j] for j in superfluous]
+        # Names of many columns are for the reader to choose.
+        how = f": exclude={excluded!r}" if len(excluded) <= _IN_SENTENCES else ""
+        yield f"{listed(a.brief_names(superfluous))} can be left out{how}."
+
+
+def _dependency(a: Analysis, found: Dependency) -> str:
+    """ "Sleep is nearly the sum of NonD and Dream (R2 = 0.9998)." """
+    name, others = brief(a.names[found.column]), listed(a.brief_names(found.others), 12)
+    exact = found.unexplained < _EXACT
+    # As many digits as tell it from 1.
+    R2 = "" if exact else f" (R2 = {1 - found.unexplained:.{math.ceil(-math.log10(found.unexplained))}f})"
+    nearly, all_columns = "" if exact else "nearly ", listed(a.brief_names(sorted([found.column, *found.others])), 12)
+    if found.kind == "constant":
+        return f"{all_columns} {nearly}add up to {number(found.constant, 4)} in all rows{R2}."
+    what = {"sum": "the sum of", "mean": "the mean of"}.get(found.kind, "a linear function of")
+    return f"{name} is {nearly}{what} {others}{R2}."
 
 
 def _scales(a: Analysis) -> str:
@@ -330,23 +375,23 @@ def _scales(a: Analysis) -> str:
         f"({names[high]})"
     )
     said += f", a factor of {number(ratio)}." if ratio >= 1.5 else "."
-    divided = "each column is divided by its standard deviation" if a.standardize else "the columns are not rescaled"
+    divided = "each column is divided by its standard deviation" if a.scale else "the columns are not rescaled"
     if a.request.model is not None:
         return f"{said} As the given model has it, {divided}."
-    if a.request.standardize is not None:
+    if a.request.scale is not None:
         return f"{said} As was asked for, {divided}."
     if a.layout is not None:
         what = "points of a curve" if a.is_curve else "pixels of a picture"
         return f"{said} The columns look like {what}, which have the same units, so {divided}."
-    if a.standardize:
+    if a.scale:
         return (
             f"{said} The columns may well have different units, so {divided}: all columns then count the same, and "
-            "components are those of the correlations. If the units are the same, ask for standardize=False "
-            "(--no-standardize)."
+            "components are those of the correlations. If the units are the same, ask for scale=False "
+            "(--no-scale)."
         )
     return (
         f"{said} That is no sign of different units, so {divided}, and columns that vary more count more. If the "
-        "units do differ, ask for standardize=True (--standardize)."
+        "units do differ, ask for scale=True (--scale)."
     )
 
 
@@ -400,20 +445,22 @@ def _distributions(a: Analysis) -> Chart:
     )
 
 
-def _skewed(a: Analysis) -> str:
-    """Columns whose logarithm would be easier to describe by means and deviations."""
+def _skewed(a: Analysis) -> Iterator[str]:
+    """Columns whose logarithm would be easier to describe by means and deviations: what to do, and why."""
     if a.layout is not None:
-        return ""
+        return
     found = sorted((j for j in a.used if a.columns.for_logarithm[j]), key=lambda j: -a.columns.skewness[j])
     if not found:
-        return ""
+        return
     names, one = [brief(a.opened.names[j]) for j in found], len(found) == 1
-    zeros = any(a.first.low[j] == 0 for j in found)
-    whose = ("its logarithm" if one else "their logarithms") + (" (that of 1 + x, for the zeros)" if zeros else "")
-    return (
-        f"{listed(names)} {'is' if one else 'are'} never negative and strongly skewed (skewness "
-        f"{number(float(a.columns.skewness[found[0]]))}{'' if one else ' at most'}): a few large entries make up much "
-        f"of the variance. Components of {whose} may say more."
+    zeros = " (of 1 + x, for the zeros)" if any(a.first.low[j] == 0 for j in found) else ""
+    yield (
+        f"{listed(names)} {'is' if one else 'are'} never negative and strongly skewed: take "
+        f"{'its logarithm' if one else 'logarithms'}{zeros} and make the report again."
+    )
+    yield (
+        f"A few large entries make up much of the variance (the skewness is {'' if one else 'at most '}"
+        f"{number(float(a.columns.skewness[found[0]]))}), and logarithms are far less skewed."
     )
 
 
@@ -424,6 +471,13 @@ def _skewed(a: Analysis) -> str:
 _COMPUTED, _SHOWN = 2000, 150
 #: Correlations beyond this are 1, but for rounding.
 _ONE = 1.0 - 1e-10
+#: A column is nearly a linear function of others if they leave at most this share of its variance, and exactly if they
+#: leave less than the second number; slopes are those of a sum if they are 1 within the third.
+_NEARLY, _EXACT, _SLOPE = 1e-3, 1e-9, 0.02
+#: Added to the diagonal of correlations, so that they have an inverse.
+_RIDGE = 1e-12
+#: Such columns are looked for if there are at most so many columns, and at least so many more rows than columns.
+_EXPLAINED, _FREE = 300, 8
 #: The number of strongest pairs that are listed.
 _STRONGEST = 12
 #: Names are written beside the picture, and numbers into it, up to this many columns.
@@ -469,6 +523,20 @@ class Correlations:
             same = np.ptp(deviation[group]) <= 1e-9 * deviation[group].max() and np.ptp(mean[group]) <= 1e-9 * unit
             are_copies = same and R[group[0], group].min() > 0
             (self.copies if are_copies else self.rescaled).append([int(among[g]) for g in group])
+        #: Columns that are nearly linear functions of others, of tables without curves or pictures.
+        self.dependencies: list[Dependency] = []
+        if a.layout is None and a.p <= _EXPLAINED:
+            repeated = {j for group in self.copies + self.rescaled for j in group[1:]}
+            some = [j for j in range(a.p) if j not in repeated]
+            if a.has_missing:
+                # Filled-in entries follow the model, and not such relations.
+                rows = a.first.sample[:, a.used]
+                rows = rows[~np.isnan(rows).any(axis=1)]
+                if len(rows) >= _FREE:
+                    self.dependencies = dependencies(_scatter(rows), rows.mean(axis=0), len(rows), some)
+            else:
+                n = a.n if a.opened.weights is None else int(np.count_nonzero(a.opened.weights))
+                self.dependencies = dependencies(scatter, mean, n, some)
         #: The pairs with the largest correlations, and these, apart from those that repeat each other.
         different = np.flatnonzero(size < _ONE)
         # Rounding must not decide on the order of pairs with the same correlation.
@@ -483,6 +551,74 @@ class Correlations:
             distances = squareform(np.clip(1.0 - np.abs(R[np.ix_(order, order)]), 0.0, None), checks=False)
             order = order[leaves_list(linkage(distances, "average", optimal_ordering=True))]
         self.shown, self.matrix = among[order], R[np.ix_(order, order)]
+
+
+class Dependency(NamedTuple):
+    """A column that is nearly a linear function of others."""
+
+    column: int
+    others: list[int]
+    #: 1 - R2 of the column given these others.
+    unexplained: float
+    #: "sum" or "mean" of the others, "constant" if it adds up to a constant with them, otherwise "linear"; and the
+    #: constant.
+    kind: str
+    constant: float
+
+
+def dependencies(scatter: np.ndarray, mean: np.ndarray, n: int, columns: Sequence[int]) -> list[Dependency]:
+    """Columns that are nearly linear functions of others, each with a small set of these, from scatter and mean.
+
+    With R the correlations, 1 - R2 of column j given all others is 1 / (R^-1)_jj. Of the column where this is smallest,
+    others are taken one by one, each time the one that explains most of what is left, until they explain it as well as
+    all; then those are dropped without which the rest still does. This column is set aside, and the next one is looked
+    for. With few rows more than columns R2 is large by chance, so 1 - R2 is compared with degrees of freedom n - p, and
+    with still fewer rows there are none.
+    """
+    found: list[Dependency] = []
+    deviation = np.sqrt(np.diagonal(scatter))
+    left = [j for j in columns if deviation[j] > 0]
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    R = scatter / deviation[:, None] / deviation + _RIDGE * np.eye(len(scatter))
+
+    def unexplained(j: int, others: list[int]) -> float:
+        if not others:
+            return 1.0
+        return max(float(R[j, j] - R[j, others] @ np.linalg.solve(R[np.ix_(others, others)], R[others, j])), _RIDGE)
+
+    while len(left) > 1 and n - len(left) >= _FREE:
+        each = 1.0 / np.diagonal(np.linalg.inv(R[np.ix_(left, left)]))
+        j = left[int(np.argmin(each))]
+        if each.min() * (n - 1) / (n - len(left)) > _NEARLY:
+            break
+        left.remove(j)
+        enough = max(4 * float(each.min()), _EXACT)
+        A, others = R[np.ix_([j, *left], [j, *left])], list[int]()
+        while A[0, 0] > enough and len(others) < len(left):
+            gain = A[0, 1:] ** 2 / np.maximum(np.diagonal(A)[1:], _RIDGE)
+            gain[[left.index(i) for i in others]] = -1.0
+            best = int(np.argmax(gain)) + 1
+            A = A - np.outer(A[:, best], A[best]) / A[best, best]
+            others.append(left[best - 1])
+        while True:
+            without = {i: unexplained(j, [other for other in others if other != i]) for i in others}
+            least = min(without, key=without.__getitem__)
+            if without[least] > enough:
+                break
+            others.remove(least)
+        others.sort()
+        slopes = np.linalg.solve(R[np.ix_(others, others)], R[others, j]) * deviation[j] / deviation[others]
+        kind, shift = "linear", float(mean[j] - slopes @ mean[others])
+        if np.allclose(slopes, -1.0, atol=_SLOPE):
+            kind = "constant"
+        elif abs(shift) <= _SLOPE * (abs(mean[j]) + deviation[j] / np.sqrt(n)) and len(others) > 1:
+            kind = "sum" if np.allclose(slopes, 1.0, atol=_SLOPE) else kind
+            kind = "mean" if np.allclose(slopes * len(others), 1.0, atol=_SLOPE) else kind
+        total = float(mean[j] + mean[others].sum())
+        # Rounding is not told.
+        constant = total if abs(total) > _SLOPE * deviation[[j, *others]].max() else 0.0
+        found.append(Dependency(j, others, unexplained(j, others), kind, constant))
+    return sorted(found)
 
 
 def _scatter(X: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -532,9 +668,11 @@ def _correlated(a: Analysis) -> Iterator[str]:
         if found.beyond_half == found.pairs > 1:
             yield f"All {found.pairs:,} pairs have a correlation beyond 0.5 in size."
         else:
+            part = f" ({share(found.beyond_half / found.pairs)})" if found.beyond_half else ""
+            some = count(found.beyond_half, "pair") if found.beyond_half else "None"
             yield (
-                f"{count(found.beyond_half, 'pair')} of {found.pairs:,} ({share(found.beyond_half / found.pairs)}) "
-                f"{'has' if found.beyond_half == 1 else 'have'} a correlation beyond 0.5 in size."
+                f"{some} of {found.pairs:,}{' pairs' if not found.beyond_half else ''}{part} "
+                f"{'has' if found.beyond_half < 2 else 'have'} a correlation beyond 0.5 in size."
             )
         if abs(r) < 0.3:
             yield "All are weak, so a few components can hold only a small part of the variance."

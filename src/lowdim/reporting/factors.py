@@ -49,7 +49,7 @@ def section(a: Analysis) -> Section | None:
     if fit is not None:
         blocks.append(Listing(fit.table(), shown=20))
     blocks.append(Listing(determinacy(model)))
-    units = "standard deviations of the columns" if model.standardize else "the units of the columns"
+    units = "standard deviations of the columns" if model.scale else "the units of the columns"
     lead = (
         "The factors are not observed: each column is a weighted sum of the factors and of a part of its own, the "
         f"uniqueness. Loadings are these weights, in {units}; a communality is the variance of a column that the "
@@ -101,8 +101,9 @@ def _verdict(fit: FitReport) -> str:
     told = [f"{name} {value:.3f}" for name, value in measures.items() if value is not None]
     return (
         f"Chi-square is {number(fit.chi_square)} with {fit.dof} degrees of freedom ({p}), RMSEA {fit.rmsea:.3f} "
-        f"({fit.level:.0%} interval {low:.3f} to {high:.3f}), {listed(told)}. By the usual conventions (RMSEA up to "
-        f"{_RMSEA}, CFI and TLI from {_CFI}, SRMR up to {_SRMR}), {', and '.join(says)}.{f' {notes}' if notes else ''}"
+        f"({fit.confidence_level:.0%} interval {low:.3f} to {high:.3f}), {listed(told)}. By the usual "
+        f"conventions (RMSEA up to {_RMSEA}, CFI and TLI from {_CFI}, SRMR up to {_SRMR}), "
+        f"{', and '.join(says)}.{f' {notes}' if notes else ''}"
     )
 
 

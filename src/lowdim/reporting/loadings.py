@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
 from sklearn.base import clone
 
-from ..inspect.tables import has_loadings, has_scores, loadings, structure
+from ..inspect.tables import correlations, has_loadings, has_scores, loadings, structure
 from ..models.auto_encoder import AutoEncoder
 from ..models.factor_analysis import FactorAnalysis
 from ..models.feature_map_pca import FeatureMapPCA
@@ -17,12 +18,13 @@ from ..models.kernel_pca import KernelPCA
 from ..models.pca import PCA
 from ..selection.bootstrapping import Bootstrap, bootstrap, bootstrap_pieces, summed_pieces
 from ..sources.base import Source
+from ..sources.derived import entries_of
 from ..summaries.moments import Moments
 from ..table import Table
-from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, share
+from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, sentence, share
 from .charts import COLORS, GREY, axes, axis, bar, color, error_bars, heading, heatmap, plain, scatter, symbol
 from .factors import is_oblique
-from .map import largest
+from .map import APART, BETWEEN, CHANCE, distance, largest
 from .passes import floats
 
 if TYPE_CHECKING:
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
 #: The number of bootstrap samples; fewer if the smaller one of rows and columns is above the second number, but not
 #: fewer than the third.
 _DRAWS, _SMALL, _FEWEST = 200, 200, 25
+#: A correlation of a supplementary column is of at least so many rows.
+_FEWEST_OBSERVED = 3
+#: Smaller squares of loadings, in units of the largest one, are zero.
+_TINY = 1e-30
 #: Above this many rows and columns there is no bootstrap: its samples would take far longer than all other fits.
 MOST_BOTH = 1000
 
@@ -58,25 +64,25 @@ class Meaning:
         self.turns: Any = None
         #: The component, among those after the first ones as well, with which the bootstrap samples mix each one most.
         self.mixes_with: Any = None
-        self.n_boot = 0
-        #: The probability of so different variances of each component and the next one if they were equal; see
-        #: `equal_variances`. Empty for models other than PCA.
-        self.equal_to_next = np.zeros(0)
+        self.n_resamples = 0
+        #: The p-value of the hypothesis that each component and the next one have equal variances; None without a
+        #: bootstrap.
+        self.equal_to_next: Any = None
         #: Loadings, and whether they are correlations of columns with components. If not, they tell by how much a
         #: column is larger where the component is larger by one standard deviation; `caption` says in which units.
-        units = "in its standard deviations" if a.standardize else "in its own units"
+        units = "in its standard deviations" if a.scale else "in its own units"
         self.caption = (
             f"By how much each column is larger, {units}, where the component is larger by one standard deviation."
         )
         if isinstance(model, PCA):
-            self.loadings, self.are_correlations = floats(model.loadings_)[:, :k], a.standardize
-            deviations = np.ones(a.p) if a.standardize else a.units
+            self.loadings, self.are_correlations = floats(model.loadings_)[:, :k], a.scale
+            deviations = np.ones(a.p) if a.scale else a.units
             self.correlations = np.clip(self.loadings / deviations[:, None], -1.0, 1.0)
-            if a.standardize:
+            if a.scale:
                 self.caption = "The correlation of each column with the component."
-            self.equal_to_next = equal_variances(floats(model.explained_variance_)[: k + 1], float(model.total_weight_))
             if a.image_shape is None:
-                self._draw(bootstrapped(model, min(k + 2, a.rank), a.rows, a.pieces, a.opened.weights, a.seed))
+                draws = bootstrapped(model, min(k + 2, a.rank), a.rows, a.pieces, a.opened.weights, a.seed)
+                self._draw(draws, float(model.total_weight_))
         elif isinstance(model, FactorAnalysis):
             # Correlations with estimated scores would be others.
             self.loadings, self.correlations = loadings(model).values[:, :k], structure(model).values[:, :k]
@@ -93,6 +99,8 @@ class Meaning:
             self.loadings = self.correlations if self.are_correlations else loadings(model).values[:, :k]
             if self.are_correlations:
                 self.caption = "The correlation of each column with the scores of the rows on the component."
+        #: Correlations of the supplementary columns with the scores on each component; None if there are none.
+        self.supplementary = _supplementary(a, k)
         #: The share of the variance of each component; None if the model does not know it.
         shares = getattr(model, "explained_variance_ratio_", None) if has_scores(model) else None
         self.shares = None if shares is None else floats(shares)[:k]
@@ -105,41 +113,60 @@ class Meaning:
         if self.low is not None:
             self.uncertain = (self.low <= 0) & (self.high >= 0)
 
-    def _draw(self, draws: Bootstrap | None) -> None:
-        """Intervals and angles. Loadings are orthogonal vectors. With u_k those of all rows and v_k those of a sample,
-        both of unit length, the angle is arccos |u_k v_k|, and the share of component l in the direction v_k is
-        (u_l v_k)^2."""
+    def _draw(self, draws: Bootstrap | None, n: float) -> None:
+        """Intervals, angles and variances.
+
+        Loadings are orthogonal vectors. With u_k those of all rows and v_k those of a sample, both of unit length, the
+        angle is arccos |u_k v_k|, and the share of component l in the direction v_k is (u_l v_k)^2.
+
+        If two variances are equal, the squared logarithm of their ratio is about chi-square with two degrees of
+        freedom, times the variance v of ln(u_k' C u_k) - ln(u_l' C u_l) in samples with covariance C. Of Gaussian rows
+        v is 4 / n [1]_, and the bootstrap samples tell it for correlations and for heavy tails. The smaller one is
+        taken: then variances may be equal only if both do not tell them apart.
+
+        References
+        ----------
+        .. [1] Anderson (1963), Asymptotic theory for principal component analysis, sec. 3.
+        """
         if draws is None:
             return
         k, whole, samples = len(self.names), draws.estimates["loadings"], draws.replicates["loadings"]
         self.low, self.high = draws.interval("loadings")[:, :, :k]
-        self.n_boot = len(samples)
-        products = np.einsum("jl,bjk->blk", _of_unit_length(whole), _of_unit_length(samples))
+        self.n_resamples = len(samples)
+        own, others = _of_unit_length(whole), _of_unit_length(samples)
+        products = np.einsum("jl,bjk->blk", own, others)
         cosines = np.abs(np.einsum("bkk->bk", products))
         shares = (products**2).mean(axis=0)
         np.fill_diagonal(shares, -1.0)
         self.turns = np.degrees(np.arccos(np.clip(np.nanmedian(cosines, axis=0), 0.0, 1.0)))[:k]
         self.mixes_with = np.argmax(np.nan_to_num(shares, nan=-1.0), axis=0)[:k]
+        # In units of the longest loading, squares neither overflow nor underflow; components without variance are far
+        # from all others.
+        unit = np.sqrt((whole**2).sum(axis=0).max())
+        logarithms = np.log(np.maximum(((whole / unit) ** 2).sum(axis=0), _TINY))
+        of_samples = np.log(np.maximum((np.einsum("jl,bjk->blk", own, samples / unit) ** 2).sum(axis=2), _TINY))
+        spread = np.minimum(np.diff(of_samples, axis=1).std(axis=0, ddof=1), 2.0 / np.sqrt(n))
+        away = -np.diff(logarithms) / np.where(spread > 0, spread, 1.0)
+        self.equal_to_next = special.chdtrc(2, away**2)[:k]
 
 
-def equal_variances(values: np.ndarray, n: float) -> np.ndarray:
-    """The p-values of the hypotheses that neighbouring variances l and m of components are equal.
-
-    The likelihood ratio statistic n ln((l + m)^2 / (4 l m)) is about chi-square with 2 degrees of freedom for Gaussian
-    rows [1]_. Where variances are equal, the bootstrap is overconfident: it takes the variances of the sample, which
-    always differ, for the true ones.
-
-    References
-    ----------
-    .. [1] Anderson (1963), Asymptotic theory for principal component analysis, sec. 3.
-    """
-    large, small = values[:-1], values[1:]
-    known = small > 0
-    # By logarithms, since products and quotients of variances may be beyond the range of numbers.
-    away = np.log(large[known]) - np.log(small[known])
-    statistic = np.full(len(small), np.inf)
-    statistic[known] = n * np.maximum(away + 2 * np.log1p(np.exp(-away)) - np.log(4), 0.0)
-    return np.asarray(special.chdtrc(2, statistic))
+def _supplementary(a: Analysis, k: int) -> Table | None:
+    """Correlations of the supplementary columns with the first k components; each column has those of the rows in which
+    it is observed."""
+    source = a.opened.supplementary_columns
+    if source is None:
+        return None
+    Y = floats(entries_of(source))
+    weights = np.ones(len(Y)) if a.opened.weights is None else a.opened.weights
+    observed = np.isfinite(Y)
+    values = np.full((Y.shape[1], k), np.nan)
+    for rows in np.unique(observed, axis=1).T:
+        alike = np.flatnonzero((observed == rows[:, None]).all(axis=0))
+        if np.count_nonzero(weights * rows) >= _FEWEST_OBSERVED:
+            found = correlations(a.mapped, a.rows, Y[:, alike], sample_weight=weights * rows)
+            values[alike] = found.values[:, :k]
+    title = "Correlations of the supplementary columns with the components"
+    return Table.from_matrix(values, a.mapped.component_names_[:k], source.names, title=title, row_name="column")
 
 
 def bootstrapped(
@@ -154,14 +181,14 @@ def bootstrapped(
     smaller = min(p, n or p)
     if smaller > MOST_BOTH:
         return None
-    n_boot = int(np.clip(_DRAWS * (_SMALL / smaller) ** 1.5, _FEWEST, _DRAWS))
+    n_resamples = int(np.clip(_DRAWS * (_SMALL / smaller) ** 1.5, _FEWEST, _DRAWS))
     fixed = clone(model).set_params(n_components=count)
     if pieces is not None:
         drawn = summed_pieces("block", pieces, pieces[0].fresh())
-        return bootstrap_pieces(fixed, drawn, n_boot, np.random.RandomState(seed))
+        return bootstrap_pieces(fixed, drawn, n_resamples, np.random.RandomState(seed))
     if n is None or n < 10:
         return None
-    return bootstrap(fixed, rows, n_boot=n_boot, sample_weight=weights, random_state=seed)
+    return bootstrap(fixed, rows, n_resamples=n_resamples, sample_weight=weights, random_state=seed)
 
 
 def _of_unit_length(columns: np.ndarray) -> np.ndarray:
@@ -186,21 +213,20 @@ _FEW, _MOST = 6, 0.7
 _OTHER_END = 0.2
 #: Correlations from here on count when all columns rise together.
 _LEVEL = 0.25
-#: The share of the variance of a component between groups from which on its ends are described by groups, and the
-#: distance of a group from the mean, in deviations.
-_BETWEEN, _AWAY = 0.3, 0.5
+#: The ends of a component are described by groups whose distance from the mean is so many deviations.
+_AWAY = 0.5
 #: Median angles in degrees from which on a direction is not well determined, and from which on it is hardly determined.
 _ROUGH, _LOOSE = 15.0, 30.0
 #: The largest number of components of which a sentence says how far and towards which other one they turn.
 _TURNED = 2
 #: Variances of neighbouring components may be equal if a test of it has a larger p-value.
-_EQUAL = 0.01
+_EQUAL = 0.05
 #: The share of the variance of a component that is due to a single row, from which on this is said.
 _ONE_ROW = 0.15
 #: Rows at each end, and the largest number of components as pictures.
 _ENDS, _PICTURES = 3, 12
-#: A sentence up to this length may stand at the top of the page.
-_SHORT = 240
+#: At the top of the page, components are described by so many columns at each end.
+_COLUMNS_SHORT = 3
 _PLACES = ("farthest", "second", "third")
 
 
@@ -218,6 +244,8 @@ def section(a: Analysis) -> Section | None:
         charts = {a.component_title(k): draw(a, k, f"{what} {name}") for k, name in enumerate(found.names)}
         blocks.append(Menu("loadings", "Component", charts))
         blocks += [_biplot(a), _circle(a)]
+    if found.supplementary is not None:
+        blocks += [*prose(_beside(a)), Listing(found.supplementary)]
     blocks.append(Listing(_ends(a), shown=2 * a.n_explained))
     thing = "columns" if a.image_shape is None else "pixels"
     what = f"Each component is a weighted sum of the {thing}."
@@ -230,8 +258,20 @@ def section(a: Analysis) -> Section | None:
         f"{what} Rows at the high end of one are large in the {thing} with positive {signs} and small in those with "
         "negative ones; rows at the low end are the opposite. Which end is high is a convention."
     )
-    first = in_words(a, 0)
-    return Section("meaning", "What each component means", lead, blocks, first if len(first) <= _SHORT else "")
+    return Section("meaning", "What each component means", lead, blocks, _in_short(a))
+
+
+def _beside(a: Analysis) -> str:
+    """With which component each of the supplementary columns goes most."""
+    found = a.meaning.supplementary
+    assert found is not None
+    told = []
+    for name, row in zip(found.rows, found.values, strict=True):
+        if np.isfinite(row).all():
+            k = int(np.argmax(np.abs(row)))
+            told.append(f"{brief(name)} with {found.columns[k]} ({row[k]:.2f})")
+    took = f"{count(len(found), 'supplementary column')} took no part in the fit"
+    return f"{took}; the largest correlations are those of {listed(told)}." if told else f"{took}."
 
 
 def in_words(a: Analysis, k: int) -> str:
@@ -240,8 +280,45 @@ def in_words(a: Analysis, k: int) -> str:
     Pixels have no names that mean anything: the components of pictures are shown as pictures.
     """
     columns = "" if a.image_shape is not None else _columns(a, k)
-    parts = [part for part in (columns, _groups(a, k), _one_row(a, k)) if part]
+    lone = _one_row(a, k)
+    owes = "" if lone is None else f"owes {share(lone[1])} of its variance to a single row, {a.called(lone[0])}"
+    parts = [part for part in (columns, _groups(a, k), owes) if part]
     return f"{a.component_title(k)} {'; it '.join(parts)}." if parts else ""
+
+
+def _in_short(a: Analysis) -> str:
+    """What the first components mean, and rows without which they may mean something else."""
+    said = []
+    for k in range(a.n_told):
+        parts = [part for part in (_groups(a, k), _columns_in_short(a, k)) if part]
+        said += [f"{a.component_title(k)} {'; it '.join(parts)}."] if parts else []
+    for row, owed in lone_rows(a).items():
+        of = listed([f"{share(part)} of the variance of {a.meaning.names[k]}" for k, part in owed])
+        said.append(f"{sentence(a.called(row))} alone makes up {of}: fit again without it, and compare.")
+    return " ".join(said)
+
+
+def _columns_in_short(a: Analysis, k: int) -> str:
+    """ "rises with A, B and C and falls with D": the columns that matter most, and whose sign is known."""
+    if a.image_shape is not None or a.is_curve or _is_level(a, k):
+        return "" if a.image_shape is not None else _columns(a, k)
+    values, weights = a.meaning.loadings[:, k], a.meaning.weights[:, k]
+    known = (weights >= _FRACTION * weights.max()) & ~a.meaning.uncertain[:, k]
+    order = np.argsort(-weights, kind="stable")
+    ends = []
+    for verb, side in (("rises with", values > 0), ("falls with", values < 0)):
+        named = order[(side & known)[order]][:_COLUMNS_SHORT]
+        if len(named) and (weights[side].sum() >= _OTHER_END or side[order[0]]):
+            ends.append((-weights[named[0]], f"{verb} {listed(a.brief_names(named))}"))
+    return ", and ".join(text for _, text in sorted(ends))
+
+
+def _is_level(a: Analysis, k: int) -> bool:
+    """Whether all columns rise, or all fall, with a component."""
+    found = a.meaning
+    values, sizes = found.loadings[:, k], np.abs(found.correlations[:, k])
+    same_sign = np.all(values > 0) or np.all(values < 0)
+    return bool(a.p >= 3 and same_sign and not found.uncertain[:, k].any() and sizes.min() >= _LEVEL)
 
 
 def _columns(a: Analysis, k: int) -> str:
@@ -253,10 +330,9 @@ def _columns(a: Analysis, k: int) -> str:
         turns = [f"rises most at {brief(a.names[high])}"] if values[high] > 0 else []
         turns += [f"falls most at {brief(a.names[low])}"] if values[low] < 0 else []
         return " and ".join(turns)
-    correlations, uncertain = found.correlations[:, k], found.uncertain[:, k]
+    uncertain = found.uncertain[:, k]
     order = np.argsort(-weights, kind="stable")
-    same_sign = np.all(values > 0) or np.all(values < 0)
-    if a.p >= 3 and same_sign and not uncertain.any() and np.abs(correlations).min() >= _LEVEL:
+    if _is_level(a, k):
         what = f"is an overall level: all {a.p:,} columns {'rise' if values[0] > 0 else 'fall'} with it"
         return what if a.p <= 3 else f"{what}, most of all {listed(a.brief_names(order[:3]))}"
     sums = np.cumsum(weights[order])
@@ -295,21 +371,23 @@ def _ends_of_columns(a: Analysis, k: int, columns: np.ndarray) -> str:
 
 
 def _groups(a: Analysis, k: int) -> str:
-    """For which groups a component is large and for which it is small."""
+    """For which groups a component is large and for which it is small, and whether it separates these."""
     spread = a.second.spread
     if spread.covariance is None or not spread.covariance[k, k] > 0:
         return ""
     for g, group in enumerate(a.groupings):
-        if a.second.between(g)[k] < _BETWEEN:
+        if a.second.between(g)[k] < BETWEEN or a.second.differ(g)[k] > CHANCE:
             continue
-        means = {
-            brief(group.levels[i]): (part.mean[k] - spread.mean[k]) / np.sqrt(spread.covariance[k, k])
-            for i, part in enumerate(a.second.groups[g])
-            if part.mean is not None and part.rows >= 3
-        }
+        known = [i for i, part in enumerate(a.second.groups[g]) if part.covariance is not None and part.rows >= 3]
+        parts = {brief(group.levels[i]): a.second.groups[g][i] for i in known}
+        unit = np.sqrt(spread.covariance[k, k])
+        means = {level: (part.mean[k] - spread.mean[k]) / unit for level, part in parts.items()}
         order = sorted(means, key=lambda level: -means[level])
         large = [level for level in order if means[level] >= max(_AWAY, means[order[0]] / 2)]
         small = [level for level in order[::-1] if means[level] <= min(-_AWAY, means[order[-1]] / 2)]
+        pairs = [(parts[one], parts[other]) for one in large for other in small]
+        if pairs and min(distance(one, other, [k]) for one, other in pairs) >= APART:
+            return f"separates {listed(large, 3)} (large) from {listed(small, 3)} (small)"
         ends = [f"large for {listed(large, 3)}"] if large else []
         ends += [f"small for {listed(small, 3)}"] if small else []
         if ends:
@@ -317,19 +395,28 @@ def _groups(a: Analysis, k: int) -> str:
     return ""
 
 
-def _one_row(a: Analysis, k: int) -> str:
-    """Whether a large part of the variance of a component is due to a single row."""
+def _one_row(a: Analysis, k: int) -> tuple[int, float] | None:
+    """The row to which a large part of the variance of a component is due, and this part; None if there is none."""
     rows, spread = a.second.rows, a.second.spread
     if spread.covariance is None or a.opened.weights is not None:
-        return ""
+        return None
     squares = (rows.scores[:, k] - spread.mean[k]) ** 2
     far = int(largest(squares, 1, rows.numbers)[0])
     total = (spread.weight - 1) * spread.covariance[k, k]
-    part = squares[far] / total if total > 0 else 0.0
+    part = float(squares[far] / total) if total > 0 else 0.0
     # Of a few rows, each has a large part.
-    if part < max(_ONE_ROW, 8 / a.second.n):
-        return ""
-    return f"owes {share(part)} of its variance to a single row, {a.called(rows.numbers[far])}"
+    return (int(rows.numbers[far]), part) if part >= max(_ONE_ROW, 8 / a.second.n) else None
+
+
+def lone_rows(a: Analysis) -> dict[int, list[tuple[int, float]]]:
+    """The rows to which a large part of the variance of components is due, with these components and parts, of the
+    components that are described at the top of the page."""
+    found: dict[int, list[tuple[int, float]]] = {}
+    for k in range(a.n_told):
+        lone = _one_row(a, k)
+        if lone is not None:
+            found.setdefault(lone[0], []).append((k, lone[1]))
+    return found
 
 
 def _determined(a: Analysis) -> Iterator[str]:
@@ -349,11 +436,11 @@ def _determined(a: Analysis) -> Iterator[str]:
         if len(which) == 0:
             continue
         one, of_these = len(which) == 1, listed([found.names[k] for k in which], 10)
-        start = f"The direction{'' if one else 's'} of {of_these} {'is' if one else 'are'} {how}: a typical"
+        start = f"The direction{'' if one else 's'} of {of_these} {'is' if one else 'are'} {how}: a typical bootstrap"
         if how == "well determined":
             most = float(found.turns[which].max())
             angle = "less than 1 degree" if most < 1 else f"about {count(round(most), 'degree')} or less"
-            yield f"{start} bootstrap sample turns {'it' if one else 'them'} by {angle}."
+            yield f"{start} sample turns {'it' if one else 'them'} by {angle}."
         else:
             turned = [
                 f"{'it' if one else found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards "
@@ -361,11 +448,11 @@ def _determined(a: Analysis) -> Iterator[str]:
                 for k in which[:_TURNED]
             ]
             yield f"{start} sample turns {', and '.join(turned)}."
-    if ties:
-        pairs = listed([f"{names[k]} with {names[k + 1]}" for k in ties], 4)
+    if ties and a.variance_shares is not None:
+        of = [" and ".join(f"{names[i]} ({share(a.variance_shares[i])})" for i in (k, k + 1)) for k in ties]
         yield (
-            f"Some variances are so similar that they may be equal ({pairs}); the two directions within the plane of "
-            "such a pair may then be chance."
+            f"The variances of {'; of '.join(of[:4])} differ no more than chance explains, and may be equal: then only "
+            f"the plane of {'both' if len(of) == 1 else 'each pair'} is determined, and not the directions within it."
         )
 
 
@@ -414,7 +501,7 @@ def _bars(a: Analysis, k: int, title: str) -> Chart:
         below = np.maximum(sizes - found.low[order, k], 0.0)
         trace["error_x"] = error_bars(above, below, thickness=1.2, width=3, color="#888888")
         caption += (
-            f" Lines are intervals that hold 95% of {found.n_boot} bootstrap samples; pale bars are those whose "
+            f" Lines are intervals that hold 95% of {found.n_resamples} bootstrap samples; pale bars are those whose "
             "interval holds zero."
         )
     elif min(a.n, a.p) > MOST_BOTH:
@@ -456,7 +543,7 @@ def _curve(a: Analysis, k: int, title: str) -> Chart:
         data=data,
         layout=axes(of_columns, axis(f"loading on {name}", zeroline=True), showlegend=False),
         table=_loading_table(a, k, at),
-        caption="" if found.low is None else f"The band holds 95% of {found.n_boot} bootstrap samples.",
+        caption="" if found.low is None else f"The band holds 95% of {found.n_resamples} bootstrap samples.",
     )
 
 
@@ -525,8 +612,8 @@ _POINTS = 1500
 _NEAR = 0.08
 #: Of a plot of common size, the pixels across it, and the pixels of a letter.
 _PIXELS, _WIDE, _HIGH = 420.0, 6.3, 13.0
-#: The colour of arrows.
-_ARROW = COLORS[7]
+#: The colours of the arrows of columns, and of supplementary columns.
+_PAINTS = COLORS[7], COLORS[2]
 
 
 def _biplot(a: Analysis) -> Chart:
@@ -554,21 +641,23 @@ def _biplot(a: Analysis) -> Chart:
             )
             data.append(scatter("markers", "%{text}", name=name, **at, text=text, **look, size=5, opacity=0.4))
     arrows = a.meaning.loadings[:, :2]
-    chosen = _chosen(arrows, _ARROWS)
+    order, chosen = _chosen(arrows, _ARROWS)
     reach = 0.9 * float(np.sqrt((Z**2).sum(axis=1)).max(initial=1.0))
     longest = float(np.sqrt((arrows**2).sum(axis=1)).max(initial=0.0)) or 1.0
     x, y = (f"{a.component_title(k)}, in standard deviations" for k in (0, 1))
+    names_of = [a.names[j] for j in chosen]
+    drawn_arrows, unnamed = _arrows({"columns": (names_of, arrows[chosen] * (reach / longest))}, 1.3 * reach)
     return Chart(
         key="biplot",
         title=f"Biplot of {names[0]} and {names[1]}",
         alt=f"{count(len(drawn), 'row')} as points and {count(len(chosen), 'column')} as arrows.",
-        data=data + _arrows(a, arrows * (reach / longest), chosen, 1.3 * reach),
+        data=data + drawn_arrows,
         layout=axes(x, axis(y, scaleanchor="x"), showlegend=bool(a.groupings)),
-        table=_arrow_table(a, arrows, chosen, "Loadings"),
+        table=_arrow_table(a, arrows, order, "Loadings"),
         height=560,
         caption=(
             "A row has large entries in the columns whose arrows point towards it. Columns whose arrows point in the "
-            "same direction rise together, as far as these two components show." + _without(a.p - len(chosen))
+            "same direction rise together, as far as these two components show." + _without(a, order, chosen, unnamed)
         ),
     )
 
@@ -576,18 +665,26 @@ def _biplot(a: Analysis) -> Chart:
 def _circle(a: Analysis) -> Chart:
     """Correlations of the columns with the first two components, as arrows within the unit circle."""
     names, arrows = a.meaning.names, a.meaning.correlations[:, :2]
-    chosen = _chosen(arrows, _CIRCLE_ARROWS)
-    x, y = (axis(f"correlation with {names[k]}", range=[-1.25, 1.25], zeroline=True) for k in (0, 1))
+    order, chosen = _chosen(arrows, _CIRCLE_ARROWS)
+    kinds = {"columns": ([a.names[j] for j in chosen], arrows[chosen])}
+    beside = a.meaning.supplementary
+    if beside is not None:
+        known = np.isfinite(beside.values[:, :2]).all(axis=1)
+        kinds["supplementary columns"] = [beside.rows[j] for j in np.flatnonzero(known)], beside.values[known, :2]
+    drawn, unnamed = _arrows(kinds, 1.25)
+    # The plot is a square, so that the axes end where the circle does.
+    square: Any = {"range": [-1.25, 1.25], "zeroline": True, "constrain": "domain"}
+    x, y = (axis(f"correlation with {names[k]}", **square) for k in (0, 1))
     circle = {"type": "circle", "x0": -1, "x1": 1, "y0": -1, "y1": 1, "line": {"color": "#888888", "width": 1}}
     return Chart(
         key="correlation-circle",
         title="Correlation circle",
         alt=f"Correlations of {count(len(chosen), 'column')} with {names[0]} and {names[1]} as arrows.",
-        data=_arrows(a, arrows, chosen, 1.25),
-        layout=axes(x, y | {"scaleanchor": "x"}, shapes=[circle], showlegend=False),
-        table=_arrow_table(a, arrows, chosen, "Correlations"),
+        data=drawn,
+        layout=axes(x, y | {"scaleanchor": "x"}, shapes=[circle], showlegend=beside is not None),
+        table=_arrow_table(a, arrows, order, "Correlations"),
         height=520,
-        caption=_circle_caption(a) + _without(a.p - len(chosen)),
+        caption=_circle_caption(a) + _without(a, order, chosen, unnamed),
     )
 
 
@@ -606,45 +703,61 @@ def _circle_caption(a: Analysis) -> str:
     )
 
 
-def _without(left_out: int) -> str:
-    """The end of a caption, which says how many columns have no arrow."""
-    if not left_out:
-        return ""
-    have = "has" if left_out == 1 else "have"
-    return f" {count(left_out, 'column')} {have} no arrow: it would be shorter than these, or nearly the same as one."
+def _without(a: Analysis, order: np.ndarray, chosen: np.ndarray, unnamed: list[str]) -> str:
+    """The end of a caption, which says which columns have no arrow, and which arrows have no name."""
+    dropped = a.brief_names(j for j in order if j not in chosen)
+    text = ""
+    if dropped:
+        why = "it would be shorter than these, or nearly the same as one"
+        text = f" {listed(dropped)} {'has' if len(dropped) == 1 else 'have'} no arrow: {why}."
+    if unnamed:
+        text += f" There is no room for the {'name' if len(unnamed) == 1 else 'names'} of {listed(unnamed)}."
+    return text
 
 
-def _chosen(arrows: np.ndarray, most: int) -> np.ndarray:
-    """The columns with the longest arrows, without those that end where the arrow of another one does."""
+def _chosen(arrows: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """All columns by the lengths of their arrows, and those that have one: all if they are few, otherwise the longest
+    ones, without those that end where the arrow of another one does."""
     lengths = np.sqrt((arrows**2).sum(axis=1))
+    order = np.argsort(-lengths, kind="stable")
+    if len(order) <= most:
+        return order, order
     near = _NEAR * float(lengths.max(initial=0.0))
     chosen: list[int] = []
-    for j in np.argsort(-lengths, kind="stable"):
+    for j in order:
         if len(chosen) < most and all(np.hypot(*(arrows[j] - arrows[i])) > near for i in chosen):
             chosen.append(int(j))
-    return np.array(chosen, dtype=int)
+    return order, np.array(chosen, dtype=int)
 
 
-def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray, reach: float) -> list[dict[str, Any]]:
-    """Lines from the middle to the ends, with the names of the columns beside these where there is room for them."""
-    ends = ends[chosen]
-    angles = np.degrees(np.arctan2(ends[:, 1], ends[:, 0]))
-    names = [plain(a.names[j], 22) for j in chosen]
-    places = _places(ends, names, reach)
-    # Coordinates of lines from zero to each end, with a gap after each.
-    x, y = (np.column_stack([np.zeros(len(end)), end, np.full(len(end), np.nan)]).ravel() for end in ends.T)
-    lines = scatter("lines", None, _ARROW, x=x, y=y, width=1.6, hoverinfo="skip", showlegend=False)
-    # The marker is turned to point away from the middle; without a turn it points upwards.
-    marker = {"color": _ARROW, "symbol": "triangle-up", "size": 9, "angle": 90.0 - angles}
-    text = {
-        "text": [name if place else "" for name, place in zip(names, places, strict=True)],
-        "textposition": [place or "middle right" for place in places],
-        "textfont": {"size": 11},
-        "customdata": [plain(a.names[j], 80) for j in chosen],
-    }
-    hover, at = "%{customdata}: %{x:.2f}, %{y:.2f}", dict(zip("xy", ends.T, strict=True))
-    heads = scatter("markers+text", hover, **at, **text, cliponaxis=False, marker=marker, showlegend=False)
-    return [lines, heads]
+def _arrows(kinds: Mapping[str, tuple[list[str], np.ndarray]], reach: float) -> tuple[list[dict[str, Any]], list[str]]:
+    """Arrows from the middle to the ends of each kind of columns, with the names of the columns beside these where
+    there is room for them; and the names for which there is none."""
+    shown = [[plain(name, 22) for name in names] for names, _ in kinds.values()]
+    all_ends = np.concatenate([ends for _, ends in kinds.values()])
+    places = iter(_places(all_ends, [name for names in shown for name in names], reach))
+    traces: list[dict[str, Any]] = []
+    unnamed: list[str] = []
+    for place, (kind, (names, ends)) in enumerate(kinds.items()):
+        paint, group = _PAINTS[place], {"legendgroup": kind}
+        angles = np.degrees(np.arctan2(ends[:, 1], ends[:, 0]))
+        at_names = list(islice(places, len(names)))
+        unnamed += [brief(name) for name, at in zip(names, at_names, strict=True) if not at]
+        # Coordinates of lines from zero to each end, with a gap after each.
+        x, y = (np.column_stack([np.zeros(len(end)), end, np.full(len(end), np.nan)]).ravel() for end in ends.T)
+        traces.append(scatter("lines", None, paint, x=x, y=y, width=1.6, hoverinfo="skip", showlegend=False, **group))
+        # The marker is turned to point away from the middle; without a turn it points upwards.
+        marker = {"color": paint, "symbol": "triangle-up", "size": 9, "angle": 90.0 - angles}
+        text = {
+            "text": [name if at else "" for name, at in zip(shown[place], at_names, strict=True)],
+            "textposition": [at or "middle right" for at in at_names],
+            "textfont": {"size": 11},
+            "customdata": [plain(name, 80) for name in names],
+        }
+        hover, at_ends = "%{customdata}: %{x:.2f}, %{y:.2f}", dict(zip("xy", ends.T, strict=True))
+        look: Any = {**text, **group, "cliponaxis": False, "marker": marker, "showlegend": len(kinds) > 1}
+        traces.append(scatter("markers+text", hover, **at_ends, name=kind, **look))
+    return traces, unnamed
 
 
 def _places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:
@@ -674,5 +787,5 @@ def _places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:
     return places
 
 
-def _arrow_table(a: Analysis, arrows: np.ndarray, chosen: np.ndarray, title: str) -> Table:
-    return a.column_table(dict(zip(a.meaning.names[:2], arrows[chosen].T, strict=True)), chosen, title)
+def _arrow_table(a: Analysis, arrows: np.ndarray, order: np.ndarray, title: str) -> Table:
+    return a.column_table(dict(zip(a.meaning.names[:2], arrows[order].T, strict=True)), order, title)

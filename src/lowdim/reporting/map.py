@@ -14,7 +14,7 @@ from .._core.arrays import dense, to_numpy
 from ..errors import NonFiniteBlock
 from ..inspect.diagnostics import ellipse_radius, q_limit, t2_limit
 from ..inspect.tables import has_scores
-from ..reading.summarize import summarize
+from ..reading.summarizing import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource
@@ -71,10 +71,12 @@ class SomeRows:
         return self.take(np.unique(self.numbers, return_index=True)[1])
 
     def extremes(self) -> np.ndarray:
-        """The positions of the rows at both ends of each component, of those that fit worst, and of those that are
-        rebuilt best and worst. Of equal rows the first ones are taken, so that blocks can be read in any order."""
+        """The positions of the rows at both ends of each component, of those that are farthest out by T2, by Q and by
+        both, and of those that are rebuilt best and worst. Of equal rows the first ones are taken, so that blocks can
+        be read in any order."""
         wanted = [(sign * column, _ENDS) for column in self.scores.T for sign in (1.0, -1.0)]
-        wanted += [(self.misfit, _FARTHEST), (self.kept, _REBUILT), (-self.kept, _REBUILT)]
+        wanted += [(self.misfit, _FARTHEST)]
+        wanted += [(values, _REBUILT) for values in (self.t2, self.q, self.kept, -self.kept)]
         return np.unique(np.concatenate([largest(values, size, self.numbers) for values, size in wanted]))
 
 
@@ -106,12 +108,13 @@ class Scoring:
 
     def __init__(self, mapped: Any, n_components: int, subspace: Any, n: int, rows: Source, weights: Any) -> None:
         self.mapped, self.n_components, self.subspace = mapped, n_components, subspace
-        # Limits are exceeded by 5% of usual rows, and infinite if there are too few rows.
-        self.t2_limit = self.q_limit = np.inf
+        # Limits are exceeded by 5% of usual rows, the second ones by any of n rows in 5% of tables; infinite if there
+        # are too few rows.
+        self.t2_limit = self.q_limit = self.t2_rare = self.q_rare = np.inf
         if n > subspace.n_components_ + 1 and subspace.rank_ > 0:
-            self.t2_limit = t2_limit(subspace, ALPHA)
-            known = subspace.tail_.squares is not None
-            self.q_limit = q_limit(subspace, ALPHA, **({} if known else {"X": rows, "sample_weight": weights}))
+            given: Any = {} if subspace.tail_.squares is not None else {"X": rows, "sample_weight": weights}
+            self.t2_limit, self.t2_rare = (t2_limit(subspace, alpha) for alpha in (ALPHA, ALPHA / n))
+            self.q_limit, self.q_rare = (q_limit(subspace, alpha, **given) for alpha in (ALPHA, ALPHA / n))
 
     def __call__(self, X: np.ndarray, numbers: np.ndarray) -> SomeRows:
         rows = ArraySource(X)
@@ -210,6 +213,17 @@ class SecondPass:
         among = weights @ (means - centre) ** 2
         total = among + within
         return np.where(total > 0, among / np.where(total > 0, total, 1.0), 0.0)
+
+    def differ(self, g: int) -> np.ndarray:
+        """The p-values of an analysis of variance of each component between the groups of grouping g, corrected for all
+        components and groupings by Bonferroni's method; 1 if there are too few rows."""
+        between, sizes = self.between(g), np.array([spread.rows for spread in self.groups[g]])
+        n, levels = int(sizes.sum()), int((sizes > 0).sum())
+        if levels < 2 or n <= levels:
+            return np.ones(len(between))
+        within = np.maximum(1 - between, np.finfo(float).tiny)
+        p_values = special.fdtrc(levels - 1, n - levels, between / within * (n - levels) / (levels - 1))
+        return np.minimum(1.0, len(between) * len(self.groups) * p_values)
 
 
 def points_of_map(n: int, p: int) -> int:
@@ -366,7 +380,11 @@ _ENTRIES, _PIXELS = 600_000, 12
 _TABLE_ROWS = 300
 #: Distances of group means, in standard deviations of the groups along the line between them: above the first, groups
 #: are apart, since not more than 1 in 40 rows would be taken for one of the other; below the second they overlap.
-_APART, _OVERLAP = 4.0, 2.5
+APART, _OVERLAP = 4.0, 2.5
+#: The share of the variance of a component between groups from which on its ends are described by groups.
+BETWEEN = 0.3
+#: Groups differ if they do by a test of this level, corrected for the number of comparisons.
+CHANCE = 0.01
 #: Groups of fewer rows are not compared, and neither are more groups than this.
 _FEWEST_ROWS, _MOST_GROUPS = 10, 12
 
@@ -383,7 +401,10 @@ def section(a: Analysis) -> Section | None:
         f"{names[1]}. Rows that lie close together are alike in what these components describe. Choose other axes, or "
         "colour and size by any column; draw a box or a lasso around points to list their rows."
     )
-    return Section("map", "The map", lead, [*blocks, _widget(a)], of_groups[0] if of_groups else "")
+    # What is said of the components at the top of the page tells already along which of these groups differ.
+    told = bool(a.groupings) and a.second.between(0)[: a.n_told].max(initial=0.0) >= BETWEEN
+    summary = "" if told or not of_groups else of_groups[0]
+    return Section("map", "The map", lead, [*blocks, _widget(a)], summary)
 
 
 def _widget(a: Analysis) -> Widget:
@@ -401,9 +422,9 @@ def _widget(a: Analysis) -> Widget:
         }
         for group, spreads in zip(a.groupings, found.groups, strict=True)
     ]
-    ids = a.ids_of(rows.numbers)
-    if ids is not None and further is not None:
-        ids += [f"supplementary {i}" for i in further.numbers.tolist()]
+    labels = a.labels_of(rows.numbers)
+    if labels is not None and further is not None:
+        labels += [f"supplementary {i + 1}" for i in further.numbers.tolist()]
     densities = [
         {name: compact(value.ravel()) if isinstance(value, np.ndarray) else value for name, value in density.items()}
         for density in found.densities or ()
@@ -416,14 +437,14 @@ def _widget(a: Analysis) -> Widget:
         ],
         "columns": columns,
         "groups": groups,
-        "ids": ids,
-        "numbers": shown.numbers.astype(np.int32),
+        "labels": labels,
+        "numbers": (shown.numbers + 1).astype(np.int32),
         "supplementary": None if further is None else (np.arange(len(shown)) >= len(rows)).astype(np.uint8),
         "densities": densities or None,
         "radius": ellipse_radius(_LEVEL),
         "note": note,
     }
-    ellipses = f"Ellipses hold {_LEVEL:.0%} of a Gaussian with the mean and covariance of the group. "
+    called = "names" if labels is not None else "numbers, counted from 1,"
     return Widget(
         key="map",
         kind="map",
@@ -431,7 +452,7 @@ def _widget(a: Analysis) -> Widget:
         alt=f"A scatter plot of {count(len(shown), 'row')} by their scores on {names[0]} and {names[1]}.",
         values=values,
         table=_table(a, rows.take(np.arange(min(len(rows), _TABLE_ROWS)))),
-        caption=f"{ellipses if groups else ''}Rows are counted from 0.",
+        caption=f"Rows have their {called} where there is room, the outermost first.",
     )
 
 
@@ -500,16 +521,31 @@ def _groups(a: Analysis) -> Iterator[str]:
         beyond_chance = 1 - (1 - between) * (n - 1) / (n - levels)
         k = int(np.argmax(between))
         held = f"{share(between[k])} of its variance is between them"
-        what = f"The groups by {brief(group.name)}"
+        looks, p_value = len(between) * len(a.groupings), a.second.differ(g)[k]
+        what = f"The {group.title}"
         if group.n_pooled:
             what += f" (the {group.n_pooled:,} least frequent ones counted as one)"
-        if beyond_chance[k] >= 0.5:
-            yield f"{what} differ most along {names[k]}: {held}."
-        elif beyond_chance[k] >= 0.1:
-            yield f"{what} differ in part along {names[k]}: {held}, and the rest within them."
-        else:
-            yield f"{what} hardly differ along any of these components (at most {held.split(' of ')[0]})."
+        where = f"along {names[k]}"
+        used = int(getattr(a.model, "n_components_", a.n_mapped))
+        if k >= used:
+            # Why a component is spoken of that the report does not use.
+            p_said = "p < 0.001" if p_value < 0.001 else f"p = {number(p_value, 2)}"
+            size = "" if a.variance_shares is None else f" ({share(a.variance_shares[k])} of the variance)"
+            where += f"{size}, although the report uses only {count(used, 'component')}"
+            held += f" ({p_said}, corrected for {looks:,} comparisons)"
+        if beyond_chance[k] < 0.1:
+            yield f"{what} hardly differ along any of these components (at most {share(between[k])})."
             continue
+        if p_value > CHANCE:
+            yield (
+                f"{what} do not differ clearly along any of these components: at most {share(between[k])} of the "
+                "variance of one is between them, which may be chance."
+            )
+            continue
+        if beyond_chance[k] >= 0.5:
+            yield f"{what} differ most {where}: {held}."
+        else:
+            yield f"{what} differ in part {where}: {held}, and the rest within them."
         yield from _separate(a.second.groups[g], group, f"{names[0]} and {names[1]}")
 
 
@@ -518,10 +554,10 @@ def _separate(spreads: list[Spread], group: Grouping, plane: str) -> Iterator[st
     found = [i for i, spread in enumerate(spreads) if spread.rows >= _FEWEST_ROWS and spread.covariance is not None]
     if not 2 <= len(found) <= _MOST_GROUPS:
         return
-    distances = {pair: _distance(spreads[pair[0]], spreads[pair[1]]) for pair in combinations(found, 2)}
+    distances = {pair: distance(spreads[pair[0]], spreads[pair[1]], [0, 1]) for pair in combinations(found, 2)}
     nearest = {i: min(d for pair, d in distances.items() if i in pair) for i in found}
     names = [brief(level) for level in group.levels]
-    apart = [names[i] for i in found if nearest[i] >= _APART]
+    apart = [names[i] for i in found if nearest[i] >= APART]
     overlap = [pair for pair, d in sorted(distances.items(), key=lambda item: item[1]) if d < _OVERLAP]
     if len(apart) == len(found):
         yield f"In the plane of {plane} all groups are apart from each other."
@@ -538,10 +574,10 @@ def _separate(spreads: list[Spread], group: Grouping, plane: str) -> Iterator[st
         yield f"{where}, some overlap: {', '.join(pairs)}{more}."
 
 
-def _distance(one: Spread, other: Spread) -> float:
-    """The distance of two group means in the first two components, in deviations within the groups."""
-    away = (one.mean - other.mean)[:2]
-    within = ((one.weight - 1) * one.covariance + (other.weight - 1) * other.covariance)[:2, :2]
+def distance(one: Spread, other: Spread, components: list[int]) -> float:
+    """The distance of two group means in some components, in deviations within the groups."""
+    away = (one.mean - other.mean)[components]
+    within = ((one.weight - 1) * one.covariance + (other.weight - 1) * other.covariance)[np.ix_(components, components)]
     within = within / (one.weight + other.weight - 2)
     return float(np.sqrt(away @ np.linalg.pinv(within) @ away))
 

@@ -317,7 +317,7 @@ class Filled:
 
     def __init__(self, a: Analysis) -> None:
         X, weights = a.first.sample[:, a.used], a.opened.weights if a.opened.held else None
-        self.seed, self.deviation, self.standardize = a.seed, a.deviation, a.standardize or a.scales_differ
+        self.seed, self.deviation, self.scale = a.seed, a.deviation, a.scale or a.scales_differ
         random = np.random.default_rng([a.seed, 2])
         some = _some(len(X), _FITTED_TO, random)
         rows, counts = X[some], None if weights is None else weights[some]
@@ -354,7 +354,7 @@ class Filled:
 
     def _fit(self, X: np.ndarray, weights: np.ndarray | None, k: int, options: dict[str, Any] = _WITH_PRIOR) -> PPCA:
         """The model with k components."""
-        model = PPCA(k, standardize=self.standardize, random_state=self.seed, **options)
+        model = PPCA(k, scale=self.scale, random_state=self.seed, **options)
         # A fit that stopped early fills in a little worse, and the hidden entries tell how well it does.
         with without_warnings(ConvergenceWarning):
             return model.fit(X, sample_weight=weights)
@@ -422,8 +422,8 @@ def section(a: Analysis) -> Section | None:
         summary = (
             "Missing entries were filled in, but the other columns say little about them."
             if gain < _USEFUL
-            else f"Missing entries were filled in; hidden ones were found with {share(gain)} less squared error than "
-            "by means."
+            else "Missing entries were filled in. As a check, entries that were hidden were filled in with "
+            f"{share(gain)} less squared error than by the means of the columns."
         )
         blocks += [Prose(_check(found.hidden)), _hidden_chart(a, found.hidden)]
     else:
@@ -449,7 +449,7 @@ def section(a: Analysis) -> Section | None:
 
 def _how(a: Analysis, found: Filled) -> str:
     total = int(a.first.missing[a.used].sum())
-    units = ", of columns divided by their standard deviations" if found.standardize else ""
+    units = ", of columns divided by their standard deviations" if found.scale else ""
     rows = "" if found.all_rows else f", fitted to a sample of {count(found.fitted_to, 'row')}"
     chosen = ""
     if found.tried:
@@ -491,16 +491,18 @@ def _impossible(a: Analysis, found: Filled) -> str:
     columns = np.flatnonzero((below > 0) & (a.first.low[a.used] >= 0))
     if len(columns) == 0:
         return ""
-    total, one = int(below[columns].sum()), len(columns) == 1
-    if a.columns.codes[a.used[columns]].all():
-        what = f"Round to the whole numbers {'that the column holds' if one else 'of each column'}"
-    else:
-        zeros = " (of 1 + x where there are zeros)" if np.any(a.first.low[a.used[columns]] == 0) else ""
-        what = f"Fill in {'its logarithm' if one else 'their logarithms'}{zeros} instead"
+    total, codes = int(below[columns].sum()), a.columns.codes[a.used[columns]]
+    advice = []
+    if codes.any():
+        advice.append(f"round those of {listed(a.brief_names(columns[codes]))} to the whole numbers that occur")
+    if not codes.all():
+        others = columns[~codes]
+        zeros = " (of 1 + x where there are zeros)" if np.any(a.first.low[a.used[others]] == 0) else ""
+        advice.append(f"fill in logarithms of {listed(a.brief_names(others))}{zeros} instead")
     return (
         f"{count(total, 'filled-in entry', 'filled-in entries')} of {listed(a.brief_names(columns))} "
         f"{be(total)} below zero, where no observed entry is: the model is Gaussian and knows no "
-        f"such limit. {what} if that matters."
+        f"such limit. If that matters, {' and '.join(advice)}."
     )
 
 
@@ -622,7 +624,7 @@ def _distribution(a: Analysis, found: Filled, j: int) -> Chart:
 def _row_names(a: Analysis, found: Filled, which: np.ndarray) -> list[str]:
     """The names of the rows of some entries; rows of a sample have none."""
     rows = found.entries.rows[which]
-    return [a.row_name(int(i)) if a.opened.held else f"row {i} of the sample" for i in rows]
+    return [a.row_name(int(i)) if a.opened.held else f"row {i + 1} of the sample" for i in rows]
 
 
 def _widest(a: Analysis, found: Filled) -> Table:

@@ -272,7 +272,7 @@ def _conclusion(a: Analysis, b: Beyond, gains: dict[str, dict[str, float]]) -> s
     """What to do, in a few sentences: what each map does better than PCA's, and what less well."""
     words = {"neighbours": ("keeps more neighbours", "keeps fewer neighbours")}
     if a.groupings:
-        groups = f"the groups by {a.groupings[0].name}"
+        groups = f"the {a.groupings[0].title}"
         words["groups"] = (f"sets {groups} apart better", f"sets {groups} apart less well")
     sources = b.sources is not None and b.sources.matter
     parts = []
@@ -287,7 +287,9 @@ def _conclusion(a: Analysis, b: Beyond, gains: dict[str, dict[str, float]]) -> s
     if not parts:
         parts.append("As a map, PCA shows as much as the others.")
     if sources:
-        parts.append("The sources of ICA are farther from Gaussian than chance explains: they may be worth a name.")
+        parts.append(
+            "The sources of ICA are farther from Gaussian than chance explains, so they may be separate causes."
+        )
     return " ".join(parts)
 
 

@@ -22,7 +22,8 @@ import numpy as np
 from scipy import special
 
 from ..table import Table
-from .blocks import Section, Widget, be, brief, count, listed, number, prose, share
+from .blocks import Section, Widget, be, brief, count, listed, number, prose, sentence, share
+from .loadings import lone_rows
 from .map import ALPHA, largest
 from .passes import centred_rows, compact, floats
 
@@ -31,10 +32,8 @@ if TYPE_CHECKING:
 
 #: The columns responsible are listed for this many rows, and for each row this many columns.
 _EXPLAINED, _COLUMNS = 200, 12
-#: The rows that are described in words, and the columns of each.
-_WORST, _NAMED = 3, 3
-#: The row that fits worst stands at the top of the page if T2 or Q is so many times its limit.
-_CLEAR = 2.0
+#: The rows that are described in words, of each of T2 and Q, and the columns of each.
+_NAMED_ROWS, _NAMED = 2, 3
 #: A group is over-represented if its share of the rows beyond a limit is so many times its share of all rows, and if
 #: this happens by chance with less than this probability, for all groups together.
 _OFTEN, _CHANCE = 1.3, 0.01
@@ -68,8 +67,8 @@ def section(a: Analysis) -> Section | None:
     rows, k = a.second.rows, int(a.subspace.n_components_)
     order = largest(rows.misfit, min(_EXPLAINED, len(rows)), rows.numbers)
     found = contributions(a.subspace, rows.entries[order])
-    worst = list(_worst(a, order, found))
-    blocks = prose(_counts(a), worst, _over_represented(a))
+    extreme, odd = list(_farthest(a, of_t2=True)), list(_farthest(a, of_t2=False))
+    blocks = prose(_counts(a), extreme, odd, _over_represented(a))
     whose = "the model" if a.subspace is a.model else "a PCA"
     within = "the only component" if k == 1 else f"the {k:,} components"
     lead = (
@@ -81,9 +80,15 @@ def section(a: Analysis) -> Section | None:
         lead = (
             f"This section is about a PCA with as many components, and not about the {type(a.model).__name__}. {lead}"
         )
-    clear = worst and rows.misfit[order[0]] > _CLEAR and a.subspace is a.model
+    # At the top of the page are rows that chance does not explain, unless what depends on them is said there already.
+    told, summary = set(lone_rows(a)) if a.n_mapped > 1 else set(), []
+    for said, values, rare in ((extreme, rows.t2, a.scoring.t2_rare), (odd, rows.q, a.scoring.q_rare)):
+        (first,) = largest(values, 1, rows.numbers)
+        if said and values[first] > rare and a.subspace is a.model and rows.numbers[first] not in told:
+            summary.append(said[0])
+            told.add(int(rows.numbers[first]))
     title = "Which rows do not fit"
-    return Section("misfits", title, lead, [*blocks, _widget(a, order, found)], worst[0] if clear else "")
+    return Section("misfits", title, lead, [*blocks, _widget(a, order, found)], " ".join(summary))
 
 
 def _counts(a: Analysis) -> Iterator[str]:
@@ -121,23 +126,27 @@ def _counts(a: Analysis) -> Iterator[str]:
         )
 
 
-def _worst(a: Analysis, order: np.ndarray, found: Contributions) -> Iterator[str]:
-    """The rows that fit worst, with the columns responsible."""
+def _farthest(a: Analysis, of_t2: bool) -> Iterator[str]:
+    """The rows beyond the limit of T2, which are extreme, or beyond that of Q, which fit badly, and why."""
     rows, those = a.second.rows, "component" if int(a.subspace.n_components_) == 1 else "components"
-    for place, i in enumerate(order[:_WORST]):
-        if rows.misfit[i] <= 1:
-            break
-        ratios = rows.t2[i] / a.scoring.t2_limit, rows.q[i] / a.scoring.q_limit
-        of_t2 = ratios[0] >= ratios[1]
-        ratio = ratios[0] if of_t2 else ratios[1]
+    name, values, limit, rare = "Q", rows.q, a.scoring.q_limit, a.scoring.q_rare
+    what = f"fits worst: it is farthest from the {those}"
+    if of_t2:
+        name, values, limit, rare = "T2", rows.t2, a.scoring.t2_limit, a.scoring.t2_rare
+        what = f"is the most extreme row within the {those}"
+    order = largest(values, _NAMED_ROWS, rows.numbers)
+    order = order[values[order] > limit]
+    if len(order) == 0 or (not of_t2 and int(a.subspace.n_components_) >= a.rank):
+        return
+    found = contributions(a.subspace, rows.entries[order])
+    for place, i in enumerate(order):
+        ratio = values[i] / limit
         times = f"{number(ratio, 2)} times the limit" if ratio >= 1.1 else "just above the limit"
         columns = "" if a.image_shape is not None else _responsible(a, found, place, of_t2)
-        where = f"farthest out within the {those}" if of_t2 else f"farthest from the {those}"
-        row = a.called(rows.numbers[i])
-        if a.opened.ids is None:
-            row = f"R{row[1:]}"
-        text = f"{row} fits worst: it is {where}" if place == 0 else f"{row} follows"
-        yield f"{text} ({'T2' if of_t2 else 'Q'} is {times}){columns}."
+        text = f"{a.called(rows.numbers[i])} {what if place == 0 else 'follows'}"
+        yield f"{sentence(text)} ({name} is {times}){columns}."
+    if values[order[0]] <= rare:
+        yield f"Chance may explain this: the farthest of {a.second.n:,} Gaussian rows may be as far out."
 
 
 def _responsible(a: Analysis, found: Contributions, place: int, of_t2: bool) -> str:
@@ -176,8 +185,8 @@ def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
         "q": compact(rows.q),
         "t2_limit": t2_limit,
         "q_limit": q_limit,
-        "ids": a.ids_of(rows.numbers),
-        "numbers": rows.numbers.astype(np.int32),
+        "labels": a.labels_of(rows.numbers),
+        "numbers": (rows.numbers + 1).astype(np.int32),
         "explained": [
             {"point": int(i), "t2": _bars(a, found.t2[place]), "q": _bars(a, found.q[place])}
             for place, i in enumerate(order)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core.arrays import dense, to_numpy
 from ..errors import MissingValues, NonFiniteBlock, too_large
-from ..reading.summarize import summarize
+from ..reading.summarizing import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource

@@ -167,7 +167,7 @@ def _widget(a: Analysis) -> Widget:
     values = {
         "shape": None if shape is None else list(shape),
         "columns": [brief(a.opened.names[j], LONGEST) for j in found.columns],
-        "ids": names,
+        "labels": names,
         "mean": found.mean,
         "scale": found.scale,
         "components": found.components.ravel().astype(np.float32),

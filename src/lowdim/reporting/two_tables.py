@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import KFold
@@ -14,7 +14,7 @@ from ..models.cca import CCA
 from ..models.pcr import PCR
 from ..models.pls import PLSRegression
 from ..selection.bootstrapping import bootstrap
-from ..selection.cross_validation import cross_validate
+from ..selection.cross_validation import CrossValidation, cross_validate
 from ..selection.permutation import permutation_test
 from ..sources.base import Source
 from ..table import Table
@@ -71,7 +71,7 @@ def section(a: Analysis) -> Section | None:
     """The section; None if there is neither a response nor another table."""
     blocks: list[Block] = []
     leads, sentences = [], []
-    pair = a.pairs.get("response")
+    pair = a.pairs.get("y")
     if pair is not None:
         names = pair.y_names + pair.constant
         leads.append(
@@ -87,7 +87,7 @@ def section(a: Analysis) -> Section | None:
             verdict = " ".join([_predictable(a.regression), *_set_aside(a, a.regression)])
             blocks += _prediction(a, a.regression, verdict)
             sentences.append(verdict)
-    other = a.pairs.get("other")
+    other = a.pairs.get("Y")
     if other is not None:
         leads.append(
             "What the table and the other table of the same rows have in common, by canonical correlation analysis "
@@ -159,6 +159,10 @@ _BETTER = 2.0
 #: times as far from the median as a usual row. If more rows are far out, no few of them decide the comparison: with m
 #: rows of equal errors and no others, the mean of the errors is sqrt(m) standard errors from zero.
 _MOST_ASIDE, _SHARE_ASIDE, _FAR_ASIDE = 3, 0.5, 10.0
+#: Rows that are far out in a column are set aside if they take at least this much from R2.
+_COSTS = 0.1
+#: The median of the distance from the mean, in standard deviations of a Gaussian.
+_MEDIAN = 0.6745
 #: What an R2 from this number on is called.
 _WORDS = ((0.8, "can be predicted well"), (0.5, "can be predicted fairly well"), (0.1, "can be predicted in part"))
 
@@ -167,62 +171,57 @@ class Regression:
     """PLS and PCR of responses that vary, in ten folds of shuffled rows, and PLS of all rows with bootstrap intervals
     of its coefficients. Errors and predictions are of rows that were left out.
 
-    Rows that are so far out in a response that all errors would be about them are set aside.
+    Rows that are so far out in a response, or in a column and far from their prediction, that all errors would be about
+    them, are set aside.
 
     Everything is of the rows in memory: one cross-validation for each method, ten fits for the predictions, and one
     fit for each bootstrap sample.
     """
 
-    def __init__(self, pair: Pair, standardize: bool, seed: int) -> None:
-        #: The rows that are set aside, by their positions in `whole`, with the share of the variance that those of a
-        #: response hold; and the pair of the other rows.
-        self.whole, self.aside = pair, _far_rows(pair)
-        pair = self.pair = pair.take(np.setdiff1d(np.arange(len(pair.X)), list(self.aside)))
+    def __init__(self, pair: Pair, scale: bool, seed: int) -> None:
+        # The responses have their units already.
+        of_both = (scale, False)
+        #: The rows that are set aside for their responses, by their positions in `whole`, with the share of the
+        #: variance that those of a response hold; and the pair of the other rows.
+        self.whole, self.far = pair, _far_rows(pair)
+        kept = np.setdiff1d(np.arange(len(pair.X)), list(self.far))
+        found = _held_out(pair.take(kept), scale, seed)
+        #: The rows that are set aside for their entries, with the column in which each is farthest out, and R2 of each
+        #: response with them.
+        self.wrong = {int(kept[i]): j for i, j in _wrong_rows(pair.take(kept), found.predicted).items()}
+        self.r2_with_wrong = found.r2
+        if self.wrong:
+            kept = np.setdiff1d(kept, list(self.wrong))
+            found = _held_out(pair.take(kept), scale, seed)
+        #: All rows that are set aside.
+        self.aside = [*self.far, *self.wrong]
+        pair = self.pair = pair.take(kept)
         X, Y, weights = pair.X, pair.Y, pair.weights
         n, p = X.shape
-        # The mean squared error of several responses is an average of numbers without units.
-        unit = Y.std(axis=0, ddof=1) if Y.shape[1] > 1 else np.ones(1)
-        scaled = Y / unit
-        folds = list(KFold(min(FOLDS, n), shuffle=True, random_state=seed).split(X))
-        least = min(len(train) for train, _ in folds)
-        counts = range(1, max(1, min(MOST_COMPONENTS, p, least - 1)) + 1)
-        scale = (standardize, False)
+        unit, scaled = _units(Y)
         #: The errors of both methods for each number of components, in the same folds.
-        self.pls, self.pcr = (
-            cross_validate(kind(scale=scale), X, scaled, cv=folds, n_components=counts, sample_weight=weights)
-            for kind in (PLSRegression, PCR)
-        )
+        self.pls, self.pcr = found.pls, found.pcr
         #: The number of components of PLS: the smallest within one standard error of the best.
         self.k = self.pls.one_standard_error
         #: Predictions of PLS for each row from the rows of the other folds, and the means of the responses in these.
-        self.predicted, self.means = np.empty_like(Y), np.empty_like(Y)
-        for train, test in folds:
-            of_train = None if weights is None else weights[train]
-            fold = PLSRegression(self.k, scale=scale).fit(X[train], scaled[train], sample_weight=of_train)
-            self.predicted[test] = fold.predict(X[test]).reshape(len(test), -1) * unit
-            self.means[test] = np.average(Y[train], axis=0, weights=of_train)
+        self.predicted, self.means = found.predicted, found.means
         #: The fit to all rows, its coefficients times the standard deviations of the columns, and their 95% intervals,
         #: each of shape (responses, columns).
-        self.model = PLSRegression(self.k, scale=scale).fit(X, scaled, sample_weight=weights)
+        self.model = PLSRegression(self.k, scale=of_both).fit(X, scaled, sample_weight=weights)
         self.n_draws = max(_FEWEST_DRAWS, int(_DRAWS * min(1.0, _MANY_COLUMNS / p)))
-        drawn = PLSRegression(self.k, scale=scale)
-        found = bootstrap(drawn, X, scaled, n_boot=self.n_draws, sample_weight=weights, random_state=seed)
+        drawn = PLSRegression(self.k, scale=of_both)
+        draws = bootstrap(drawn, X, scaled, n_resamples=self.n_draws, sample_weight=weights, random_state=seed)
         #: What this fit predicts of the rows that were set aside.
         self.predicted_aside = (
-            self.model.predict(self.whole.X[list(self.aside)]).reshape(len(self.aside), -1) * unit
-            if self.aside
-            else None
+            self.model.predict(self.whole.X[self.aside]).reshape(len(self.aside), -1) * unit if self.aside else None
         )
         size = X.std(axis=0, ddof=1) * unit[:, None]
-        self.effect = found.estimates["coef"] * size
-        self.low, self.high = (end * size for end in found.interval("coef"))
-        errors, of_means = (
-            np.average((Y - guess) ** 2, axis=0, weights=weights) for guess in (self.predicted, self.means)
-        )
+        self.effect = draws.estimates["coef"] * size
+        self.low, self.high = (end * size for end in draws.interval("coef"))
         #: The root mean squared error of prediction of each response, in its unit.
-        self.rmsep = np.sqrt(errors)
+        self.rmsep = np.sqrt(np.average((Y - self.predicted) ** 2, axis=0, weights=weights))
         #: 1 - MSE / MSE of the means of the other folds, for each response; negative if predictions are worse.
-        self.r2 = 1.0 - errors / of_means
+        self.r2 = found.r2
         #: For each response, by how many standard errors the squared errors are smaller than those of the means. Both
         #: errors are of the same row, so their differences are averaged; in units of each response, since squares of
         #: squares may be beyond the range of numbers.
@@ -239,39 +238,117 @@ class Regression:
         self.better = np.maximum(np.where(spread > 0, errors_apart, 0.0), np.where(some, nearer, 0.0))
 
 
+class HeldOut(NamedTuple):
+    """Cross-validation of PLS and PCR, and what PLS predicts of rows that were left out of the fit."""
+
+    pls: CrossValidation
+    pcr: CrossValidation
+    predicted: np.ndarray
+    means: np.ndarray
+    r2: np.ndarray
+
+
+def _units(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The units of the responses, and the responses in these: the mean squared error of several responses is an average
+    of numbers without units."""
+    unit = Y.std(axis=0, ddof=1) if Y.shape[1] > 1 else np.ones(1)
+    return unit, Y / unit
+
+
+def _held_out(pair: Pair, scale: bool, seed: int) -> HeldOut:
+    X, Y, weights = pair.X, pair.Y, pair.weights
+    n, p = X.shape
+    unit, scaled = _units(Y)
+    folds = list(KFold(min(FOLDS, n), shuffle=True, random_state=seed).split(X))
+    least = min(len(train) for train, _ in folds)
+    counts = range(1, max(1, min(MOST_COMPONENTS, p, least - 1)) + 1)
+    of_both = (scale, False)
+    pls, pcr = (
+        cross_validate(kind(scale=of_both), X, scaled, cv=folds, n_components=counts, sample_weight=weights)
+        for kind in (PLSRegression, PCR)
+    )
+    predicted, means = np.empty_like(Y), np.empty_like(Y)
+    for train, test in folds:
+        of_train = None if weights is None else weights[train]
+        fold = PLSRegression(pls.one_standard_error, scale=of_both)
+        fold.fit(X[train], scaled[train], sample_weight=of_train)
+        predicted[test] = fold.predict(X[test]).reshape(len(test), -1) * unit
+        means[test] = np.average(Y[train], axis=0, weights=of_train)
+    errors, of_means = (np.average((Y - guess) ** 2, axis=0, weights=weights) for guess in (predicted, means))
+    return HeldOut(pls, pcr, predicted, means, 1.0 - errors / of_means)
+
+
 def _far_rows(pair: Pair) -> dict[int, float]:
     """The few rows that hold most of the variance of a response, with their share of it; none if too few remain."""
-    n, Y = len(pair.X), pair.Y
-    weights = np.ones(n) if pair.weights is None else pair.weights
+    weights = np.ones(len(pair.X)) if pair.weights is None else pair.weights
     found: dict[int, float] = {}
-    for y in Y.T:
-        away = np.abs(y - np.median(y))
-        # Of Gaussian rows, the median of these distances is 0.6745 standard deviations.
-        usual = float(np.median(away)) / 0.6745
-        far = np.flatnonzero(away > _FAR_ASIDE * usual) if usual > 0 else np.array([], dtype=int)
-        squares = weights * ((y - np.average(y, weights=weights)) / away.max(initial=1.0)) ** 2
-        held = float(squares[far].sum() / squares.sum())
-        if weights[far].sum() <= _MOST_ASIDE and held > _SHARE_ASIDE:
-            found |= {int(i): max(held, found.get(int(i), 0.0)) for i in far}
-    return found if n - len(found) >= FEWEST_ROWS else {}
+    for y in pair.Y.T:
+        far, held = _few(y, float(np.average(y, weights=weights)), weights)
+        found |= {i: max(held, found.get(i, 0.0)) for i in far}
+    return found if len(pair.X) - len(found) >= FEWEST_ROWS else {}
+
+
+def _wrong_rows(pair: Pair, predicted: np.ndarray) -> dict[int, int]:
+    """The few rows that make most of the squared errors of predictions and are far out in a column, with this column;
+    none if too few remain.
+
+    The error of a row that was left out is its residual divided by 1 - h, with h its leverage.
+    """
+    weights = np.ones(len(pair.X)) if pair.weights is None else pair.weights
+    away = np.abs(pair.X - np.median(pair.X, axis=0))
+    usual = np.median(away, axis=0) / _MEDIAN
+    away = np.where(usual > 0, away / np.where(usual > 0, usual, 1.0), 0.0)
+    found: dict[int, int] = {}
+    centred = pair.Y - np.average(pair.Y, axis=0, weights=weights)
+    for y, error in zip(centred.T, (pair.Y - predicted).T, strict=True):
+        far, _ = _few(error, 0.0, weights)
+        size = np.abs(y).max(initial=0.0) or 1.0
+        costs = weights[far] @ (error[far] / size) ** 2 > _COSTS * (weights @ (y / size) ** 2)
+        if costs and all(away[i].max() > _FAR_ASIDE for i in far):
+            found |= {i: int(np.argmax(away[i])) for i in far}
+    return found if len(pair.X) - len(found) >= FEWEST_ROWS else {}
+
+
+def _few(values: np.ndarray, centre: float, weights: np.ndarray) -> tuple[list[int], float]:
+    """The few rows far from all others that make most of the sum of squares about the centre, and their share."""
+    away = np.abs(values - np.median(values))
+    usual = float(np.median(away)) / _MEDIAN
+    far = np.flatnonzero(away > _FAR_ASIDE * usual) if usual > 0 else np.array([], dtype=int)
+    squares = weights * ((values - centre) / away.max(initial=1.0)) ** 2
+    held = float(squares[far].sum() / squares.sum())
+    return (far.tolist(), held) if weights[far].sum() <= _MOST_ASIDE and held > _SHARE_ASIDE else ([], 0.0)
 
 
 def _set_aside(a: Analysis, r: Regression) -> Iterator[str]:
     """Which rows were set aside, why, and whether they follow what was found in the others."""
     if r.predicted_aside is None:
         return
-    rows, names = list(r.aside), r.pair.y_names
-    named, held = listed([a.called(int(r.whole.numbers[i])) for i in rows]), share(max(r.aside.values()))
-    which, them = ("which alone holds", "this row") if len(rows) == 1 else ("which hold", "these rows")
-    of_what = names[0] if len(names) == 1 else "a response"
-    yield f"This is without {named}, {which} {held} of the variance of {of_what}; all errors would be about {them}."
+    names = r.pair.y_names
+    if r.far:
+        named, held = _listed_rows(a, r, list(r.far)), share(max(r.far.values()))
+        which, them = ("which alone holds", "this row") if len(r.far) == 1 else ("which hold", "these rows")
+        of_what = names[0] if len(names) == 1 else "a response"
+        yield f"This is without {named}, {which} {held} of the variance of {of_what}; all errors would be about {them}."
+    if r.wrong:
+        named = _listed_rows(a, r, list(r.wrong))
+        columns = listed(a.brief_names(dict.fromkeys(r.wrong.values())))
+        are, them = ("which is", "this row") if len(r.wrong) == 1 else ("which are", "these rows")
+        yield (
+            f"This is{' also' if r.far else ''} without {named}, {are} far out in {columns} and far from what the "
+            f"other rows predict; check {them}. With {them}, R2 is {r.r2_with_wrong.max():.2f}"
+            f"{'' if len(names) == 1 else ' at most'}."
+        )
     if len(names) == 1:
         told = [
             f"{number(float(guess[0]))} for {a.called(int(r.whole.numbers[i]))}, where {names[0]} is "
             f"{number(float(r.whole.Y[i, 0]))}"
-            for i, guess in zip(rows, r.predicted_aside, strict=True)
+            for i, guess in zip(r.aside, r.predicted_aside, strict=True)
         ]
         yield f"The fit to the other rows predicts {listed(told)}."
+
+
+def _listed_rows(a: Analysis, r: Regression, rows: list[int]) -> str:
+    return listed([a.called(int(r.whole.numbers[i])) for i in rows])
 
 
 def _prediction(a: Analysis, r: Regression, verdict: str) -> list[Block]:
@@ -540,7 +617,7 @@ class Canonical:
             enough = n * (CANONICAL_FOLDS - 1) // CANONICAL_FOLDS > p + q + 1
             tried = [0.0, *TRIED] if enough else list(TRIED)
         counts, grid = range(1, most + 1), {"regularization": tried}
-        found = cross_validate(CCA(), X, Y, cv=folds, n_components=counts, parameters=grid, sample_weight=weights)
+        found = cross_validate(CCA(), X, Y, cv=folds, n_components=counts, param_grid=grid, sample_weight=weights)
         # The sum of all pairs that are shown decides: it does not depend on how many of them are good for chance.
         s = int(np.nanargmax(found.mean[:, -1]))
         self.regularization = float(tried[s])
@@ -558,7 +635,7 @@ class Canonical:
         self.test = None
         if shuffles is not None:
             model = CCA(regularization=self.regularization)
-            options: Any = {"n_permutations": shuffles, "n_components": k, "random_state": seed}
+            options: Any = {"n_resamples": shuffles, "n_components": k, "random_state": seed}
             self.test = permutation_test(model, X[shown], Y[shown], **options)
         #: The number of pairs that are more than chance, among those shown; 0 if that was not tested.
         self.significant = 0 if self.test is None else self.test.n_components

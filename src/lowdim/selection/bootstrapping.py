@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import special
@@ -17,6 +17,7 @@ from sklearn.base import clone
 from .._core.arrays import to_numpy
 from .._core.schema import Anything, Entries, ListOf, Numbers, Real, Sometimes, Text, TupleOf, Whole
 from .._core.threads import memory_bytes
+from .._core.types import Estimator, RandomState, VectorLike
 from ..errors import (
     LowdimWarning,
     MissingValues,
@@ -27,17 +28,18 @@ from ..errors import (
     only_last_step,
     unknown_length,
     warn_user,
+    with_present_names,
     without_warnings,
 )
-from ..reading.summarize import check_weights, summarize
+from ..reading.summarizing import check_weights, summarize
 from ..sources.base import Source, cut
 from ..sources.derived import in_order, with_known_length
-from ..sources.opening import by_name
+from ..sources.opening import TableLike, by_name
 from ..summaries.moments import Columns, Moments
 from ..table import Table, Tabular, numbered
 from .fold_methods import started_copy, with_known_products
 from .folds import Folds, cells_without_order, check_whole, is_whole, is_wide, rows_and_counts, split_rows
-from .parallel_analysis import check_count, check_level, seed_of
+from .parallel_analysis import check_count, check_probability, seed_of
 from .scorers import has_unstored_missing
 
 _KINDS = ("auto", "row", "block")
@@ -68,7 +70,7 @@ class Bootstrap(Tabular):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from lowdim import PCA, bootstrap
-    >>> found = bootstrap(PCA(2), load_iris().data, n_boot=200, random_state=0)
+    >>> found = bootstrap(PCA(2), load_iris().data, n_resamples=200, random_state=0)
     >>> type(found).__name__, sorted(found.estimates)
     ('Bootstrap', ['explained_variance', 'explained_variance_ratio', 'loadings', 'noise_variance'])
     >>> found.standard_error("explained_variance").round(2)
@@ -80,7 +82,7 @@ class Bootstrap(Tabular):
     replicates: dict[str, np.ndarray] = field(metadata={"kind": Entries(Numbers("...", host=True, finite=False))})
     kind: str = field(metadata={"kind": Text(("row", "block", "groups"))})
     n_blocks: int = field(metadata={"kind": Whole(1)})
-    level: float = field(metadata={"kind": Real("positive", most=1.0)})
+    confidence_level: float = field(metadata={"kind": Real("positive", most=1.0)})
     #: Labels of the entries of each statistic, one list for each axis.
     labels: dict[str, tuple[list[str], ...]] = field(metadata={"kind": Entries(TupleOf(ListOf(Text())))})
     #: What the labels of each axis are: "components", "features" or "targets".
@@ -99,10 +101,14 @@ class Bootstrap(Tabular):
         """
         return np.asarray(np.mean(self._of(name), axis=0) - self.estimates[name])
 
-    def interval(self, name: str, level: float | None = None) -> np.ndarray:
-        """Percentile interval that contains the fraction `level` of the replicates, shape (2, ...)."""
-        level = self.level if level is None else check_level(level)
-        return np.quantile(self._of(name), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    def interval(self, name: str, confidence_level: float | None = None) -> np.ndarray:
+        """Percentile interval that contains the fraction `confidence_level` of the replicates, shape (2, ...)."""
+        confidence_level = (
+            self.confidence_level
+            if confidence_level is None
+            else check_probability("confidence_level", confidence_level)
+        )
+        return np.quantile(self._of(name), [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
 
     def table(self, name: str | None = None) -> Table:
         """The estimate, standard error and interval of every entry of a statistic.
@@ -112,7 +118,7 @@ class Bootstrap(Tabular):
 
         Parameters
         ----------
-        name : str
+        name : str, default=None
             The statistic, one of `estimates`; it may be left out if there is only one.
         """
         if name is None and len(self.estimates) == 1:
@@ -162,22 +168,23 @@ class Bootstrap(Tabular):
         return "".join([f"<p>{escape(self._headline())}</p>", *tables])
 
     def _headline(self) -> str:
-        return f"{self.estimator}: {self._drawn}; {self.level:.0%} intervals"
+        return f"{self.estimator}: {self._drawn}; {self.confidence_level:.0%} intervals"
 
 
+@with_present_names
 def bootstrap(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
+    estimator: Estimator,
+    X: TableLike,
+    y: TableLike | None = None,
     *,
-    n_boot: int = 1000,
-    kind: str = "auto",
+    n_resamples: int = 1000,
+    kind: Literal["auto", "row", "block"] = "auto",
     n_blocks: int | None = None,
-    groups: Any = None,
-    align: str = "match",
-    level: float = 0.95,
-    sample_weight: Any = None,
-    random_state: Any = None,
+    groups: VectorLike | None = None,
+    align: Literal["match", "procrustes"] = "match",
+    confidence_level: float = 0.95,
+    sample_weight: VectorLike | None = None,
+    random_state: RandomState = None,
 ) -> Bootstrap:
     """Standard errors and intervals of fitted parameters, from rows resampled with replacement.
 
@@ -185,31 +192,32 @@ def bootstrap(
     ----------
     estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA
         It is not changed. If its number of components is not fixed, that of the fit to all rows is used.
-    X, y : rows
-    n_boot : int
+    X : rows
+    y : rows, default=None
+    n_resamples : int, default=1000
         Number of bootstrap samples.
-    kind : "auto", "row" or "block"
+    kind : "auto", "row" or "block", default="auto"
         Resample single rows (exact, but all rows have to fit into memory), or blocks of consecutive rows, whose
         summaries are computed in one pass. "auto" resamples rows if that takes little time.
-    n_blocks : int, optional
+    n_blocks : int, default=None
         Number of blocks; by default 200, or as many as fit into memory. If neighbouring rows depend on each other, as
         in a time series, blocks should be longer than the range of that dependence.
-    groups : vector, or str, optional
+    groups : vector, or str, default=None
         The group of each row, or the name of a column of X that holds it. Whole groups of rows are then resampled, for
         example patients with several rows each.
-    align : "match" or "procrustes"
+    align : "match" or "procrustes", default="match"
         How the loadings of a bootstrap sample are made comparable with those of all rows. "match" permutes components
         and changes their signs to be as similar as possible (Procrustes over signed permutations); "procrustes" rotates
         all of them together (Procrustes over rotations). A rotation hides part of the variation of single directions,
         more so the more components there are. It is meant for the subspace of the K components, when eigenvalues are
         close to each other.
-    level : float
+    confidence_level : float, default=0.95
         The fraction of the replicates that intervals contain.
-    sample_weight : array of shape (n_samples,), or str, optional
+    sample_weight : array of shape (n_samples,), or str, default=None
         Frequencies, or the name of a column of X that holds them. When single rows are drawn, weights are whole
         numbers, and a row of weight 2 counts as two rows. Blocks and groups contain whole rows with all their weight;
         "auto" makes blocks if weights are not whole.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
 
     Notes
     -----
@@ -232,7 +240,7 @@ def bootstrap(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from lowdim import PCA, bootstrap
-    >>> draws = bootstrap(PCA(2), load_iris().data, n_boot=200, random_state=0)
+    >>> draws = bootstrap(PCA(2), load_iris().data, n_resamples=200, random_state=0)
     >>> draws.interval("explained_variance").shape
     (2, 2)
     """
@@ -241,12 +249,12 @@ def bootstrap(
             f"{type(estimator).__name__} cannot be bootstrapped here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
             f"and CCA can.{only_last_step(estimator, 'bootstrap')}"
         )
-    n_boot = check_count("n_boot", n_boot, least=2)
+    n_resamples = check_count("n_resamples", n_resamples, least=2)
     if kind not in _KINDS:
         raise choice("kind", kind, _KINDS)
     if align not in ALIGNMENTS:
         raise choice("align", align, list(ALIGNMENTS))
-    check_level(level)
+    check_probability("confidence_level", confidence_level)
     random = np.random.RandomState(seed_of(random_state))
     model = clone(estimator)
     X, y, groups, sample_weight = by_name(X, y, groups=groups, sample_weight=sample_weight)
@@ -256,16 +264,21 @@ def bootstrap(
     if has_unstored_missing(model, source):
         raise ValueError("the bootstrap needs complete rows: fill in the entries that are not stored first.")
     try:
-        pieces = find_pieces(model, source, kind, n_blocks, groups, n_boot, sample_weight)
+        pieces = find_pieces(model, source, kind, n_blocks, groups, n_resamples, sample_weight)
     except MissingValues as error:
         if not hasattr(model, "impute"):
             raise
         raise ValueError("the bootstrap needs complete rows, without NaN: fill them in with `impute` first.") from error
-    return bootstrap_pieces(model, pieces, n_boot, random, align, level)
+    return bootstrap_pieces(model, pieces, n_resamples, random, align, confidence_level)
 
 
 def bootstrap_pieces(
-    model: Any, pieces: Pieces, n_boot: int, random: np.random.RandomState, align: str = "match", level: float = 0.95
+    model: Any,
+    pieces: Pieces,
+    n_resamples: int,
+    random: np.random.RandomState,
+    align: str = "match",
+    confidence_level: float = 0.95,
 ) -> Bootstrap:
     """The bootstrap of an unfitted model, from pieces of the rows that are drawn with replacement; see `bootstrap`."""
     # The same warning for each bootstrap sample would not be helpful.
@@ -277,13 +290,15 @@ def bootstrap_pieces(
         estimates = _statistics(whole)
         draws = [
             _align(_statistics(drawn), estimates, ALIGNMENTS[align])
-            for counts in pieces.draw(n_boot, random)
+            for counts in pieces.draw(n_resamples, random)
             for drawn in pieces.fits(fixed, counts, whole)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
     labels = {name: _labels(model, whole, name, value) for name, value in estimates.items()}
     axes = {name: tuple(model.bootstrap_axes[name][: value.ndim]) for name, value in estimates.items()}
-    return Bootstrap(type(model).__name__, estimates, replicates, pieces.kind, pieces.n_pieces, level, labels, axes)
+    return Bootstrap(
+        type(model).__name__, estimates, replicates, pieces.kind, pieces.n_pieces, confidence_level, labels, axes
+    )
 
 
 def _statistics(model: Any) -> dict[str, np.ndarray]:
@@ -377,12 +392,12 @@ class Pieces:
         """The number of pieces, with their copies."""
         return int(self.copies.sum())
 
-    def draw(self, n_boot: int, random: Any) -> Iterator[np.ndarray]:
-        """The counts of `n_boot` samples, some samples at a time."""
+    def draw(self, n_resamples: int, random: Any) -> Iterator[np.ndarray]:
+        """The counts of `n_resamples` samples, some samples at a time."""
         n, shares = self.n_pieces, self.copies / self.n_pieces
-        chunk = max(1, min(n_boot, _CHUNK // max(self.numbers_each, len(shares))))
-        for start in range(0, n_boot, chunk):
-            size = min(chunk, n_boot - start)
+        chunk = max(1, min(n_resamples, _CHUNK // max(self.numbers_each, len(shares))))
+        for start in range(0, n_resamples, chunk):
+            size = min(chunk, n_resamples - start)
             counts = random.multinomial(n, shares, size=size)
             # A sample that consists of copies of a single row has no variance; draw again.
             while np.any(alone := (counts > 0) @ self.rows < 2):
@@ -439,7 +454,7 @@ def _weighted_pieces(
 
 
 def find_pieces(
-    model: Any, source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot: int, sample_weight: Any
+    model: Any, source: Source, kind: str, n_blocks: int | None, groups: Any, n_resamples: int, sample_weight: Any
 ) -> Pieces:
     """The pieces that are drawn: rows, or blocks or groups of rows."""
     n, p = source.shape
@@ -453,7 +468,7 @@ def find_pieces(
     like = Moments(p, groups=source.groups, wide=True)
     if groups is None and n_blocks is None and kind != "block":
         here = source.traits.host and not source.traits.remote
-        few = n is not None and float(n_boot) * n <= _ROW_DRAWS and float(n_boot) * n * p * p <= _ROW_WORK
+        few = n is not None and float(n_resamples) * n <= _ROW_DRAWS and float(n_resamples) * n * p * p <= _ROW_WORK
         whole = weights is None or is_whole(weights)
         if kind == "row" and not ordered:
             raise ValueError(

@@ -8,17 +8,27 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from .. import summaries
 from .._core.arrays import asarray_like, namespace, to_numpy
 from .._core.threads import check_stop
-from ..errors import MissingValues, UndeterminedCovariance, missing_after_reading, never_observed, no_variance
+from .._core.types import RandomState, VectorLike
+from ..errors import (
+    MissingValues,
+    UndeterminedCovariance,
+    missing_after_reading,
+    never_observed,
+    no_variance,
+    with_present_names,
+)
 from ..linalg import FLOAT32_EPS, FLOAT64_EPS, is_constant, rank_cut, require_rows, resolution
 from ..reading.rows import Rows
-from ..reading.summarize import check_weights, weights_for
+from ..reading.summarizing import check_weights, weights_for
+from ..selection.folds import FoldsLike
+from ..selection.rules import RuleName
 from ..solvers import latent, spectra
 from ..solvers.latent.base import LatentFit, LatentRequest
 from ..solvers.latent.em import EM, mean_log_density, observed_of, patterns_of, reached_by_components
@@ -27,13 +37,13 @@ from ..solvers.spectra.covariance import Covariance, Triangle
 from ..sources.base import Source
 from ..sources.beside import ColumnsSource
 from ..sources.derived import count_positive, sum_of, with_known_length
-from ..sources.opening import by_name, open_source
+from ..sources.opening import TableLike, by_name, open_source
 from ..summaries.latent import LatentGaussian, Observed
 from ..summaries.moments import Columns, Moments
 from .criteria import Eigenvalues, penalised_curve
 from .cross_validation import CrossValidation, CrossValidator, NoFoldSummaries
 from .fold_methods import HeldOutScorer, HeldOutScores
-from .folds import folds_for, shuffle_folds
+from .folds import folds_for
 from .parallel_analysis import seed_of
 from .rules import RULES, Choices, Rule, apply_rule, rule_of
 from .scorers import MAX_TRIED, SpectralScorer
@@ -51,20 +61,21 @@ _ALL_UP_TO = 64
 _QUICK = EM(tol=1e-4, max_iter=200, n_init=0)
 
 
+@with_present_names
 def choose_n_components(
-    X: Any,
-    rules: Any = "all",
+    X: TableLike | Moments | summaries.Triangle,
+    rules: Literal["all"] | RuleName | list[str] | tuple[str, ...] = "all",
     *,
-    standardize: bool = False,
+    scale: bool = False,
     center: bool = True,
     ddof: int = 1,
     proportion: float = 0.9,
     noise_variance: float | None = None,
-    n_draws: int = 100,
+    n_resamples: int = 100,
     quantile: float | str = 0.95,
-    cv: Any = 5,
-    sample_weight: Any = None,
-    random_state: Any = None,
+    cv: FoldsLike = 5,
+    sample_weight: VectorLike | None = None,
+    random_state: RandomState | np.random.Generator = None,
 ) -> Choices:
     """The number of components according to each rule, with the curve from which it was chosen.
 
@@ -72,32 +83,32 @@ def choose_n_components(
     ----------
     X : rows, Moments or Triangle
         Anything that `open_source` reads, or a summary of rows.
-    rules : "all", a name, or names
+    rules : "all", a name, or names, default="all"
         See `lowdim.selection.RULES`; docs/choosing_k.md explains what each rule assumes. "parallel-factors", which
         counts factors and not components, is not among "all".
-    standardize : bool
+    scale : bool, default=False
         Use the correlation matrix instead of the covariance matrix.
-    center : bool
+    center : bool, default=True
         Whether to subtract the mean, as for `PCA(center=True)`. If not, second moments about zero take the place of
         variances and covariances, and noise is noise about zero.
-    ddof : 0 or 1
+    ddof : 0 or 1, default=1
         The covariance has the divisor n - ddof. This changes the reported eigenvalues and thresholds, but not the
         number of components.
-    proportion : float
+    proportion : float, default=0.9
         The fraction of the variance for the rule "proportion".
-    noise_variance : float, optional
-        The known noise variance for "gavish-donoho" and "marchenko-pastur" (with `standardize`, that of standardized
+    noise_variance : float, default=None
+        The known noise variance for "gavish-donoho" and "marchenko-pastur" (with `scale`, that of standardized
         columns); None to estimate it.
-    n_draws, quantile : int; float or "mean"
-        For "parallel": the number of simulations, and the quantile of the simulated eigenvalues that has to be
-        exceeded.
-    cv : int, labels, splitter, or str
-        The folds for the rule "cv". If a number of folds is given, the rows are shuffled. A string is the name of a
-        column of X that holds labels.
-    sample_weight : array of shape (n_samples,), or str, optional
+    n_resamples : int, default=100
+        The number of simulations for "parallel".
+    quantile : float or "mean", default=0.95
+        The quantile of the simulated eigenvalues that has to be exceeded for "parallel".
+    cv : int, labels, splitter, or str, default=5
+        The folds for the rule "cv", as for `cross_validate`. A string is the name of a column of X that holds labels.
+    sample_weight : array of shape (n_samples,), or str, default=None
         Frequency weights, or the name of a column of X that holds them: weight 2 equals repeating the row. The copies
         of a row are in the same fold.
-    random_state : int, RandomState, Generator or None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of simulations and shuffles; None is a fixed seed.
 
     Returns
@@ -132,17 +143,17 @@ def choose_n_components(
     bic           3  Gaussian rows, equal noise, n far above p
     """
     asked = _find_rules(rules)
-    for name, flag in (("standardize", standardize), ("center", center)):
+    for name, flag in (("scale", scale), ("center", center)):
         if not isinstance(flag, bool | np.bool_):
             raise ValueError(f"{name}={flag!r} must be True or False.")
     if isinstance(ddof, bool) or not isinstance(ddof, numbers.Integral) or ddof not in (0, 1):
         raise ValueError(f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
-    request = Request(ddof=ddof, standardize=bool(standardize), center=bool(center))
+    request = Request(ddof=ddof, scale=bool(scale), center=bool(center))
     seed = seed_of(random_state)
     options: dict[str, Any] = {
         "proportion": proportion,
         "noise_variance": noise_variance,
-        "n_draws": n_draws,
+        "n_resamples": n_resamples,
         "quantile": quantile,
         "seed": seed,
     }
@@ -154,7 +165,7 @@ def choose_n_components(
         """The answers for complete rows, or for a summary of them."""
         held_out: CrossValidation | str = ""
         if by_folds:
-            scorer = SpectralScorer(request.standardize, center=request.center)
+            scorer = SpectralScorer(request.scale, center=request.center)
             X, weights, held_out = _cross_validate(X, scorer, cv, weights, seed, named)
         matrix = any(rule.needs == "matrix" for rule in asked)
         e = eigenvalues_of(X, request, weights, matrix=matrix)
@@ -188,7 +199,7 @@ def eigenvalues_of(X: Any, request: Request, sample_weight: Any, *, matrix: bool
     if isinstance(X, Moments | summaries.Triangle):
         if sample_weight is not None:
             raise ValueError("sample_weight is for rows, and a summary no longer holds them; pass it to summarize.")
-        return Eigenvalues.from_summary(X, request.standardize, request.ddof, request.center)
+        return Eigenvalues.from_summary(X, request.scale, request.ddof, request.center)
     source = open_source(X)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     n, p = source.shape
@@ -204,17 +215,17 @@ def eigenvalues_of(X: Any, request: Request, sample_weight: Any, *, matrix: bool
 
 def _from_summaries(rows: Rows, request: Request) -> Eigenvalues:
     """From a summary of one pass; the rows are read again if it has lost small eigenvalues."""
-    p, standardize = rows.shape[1], request.standardize
+    p, scale = rows.shape[1], request.scale
     # Columns that will be standardized may have any scale, and their squares may overflow or underflow in float32.
-    solver: Any = Covariance(wide=standardize)
+    solver: Any = Covariance(wide=scale)
     if not rows.traits.rereadable:
         narrow = rows.traits.itemsize < 8
         # If the first block has no more rows than columns, it has zero eigenvalues in any case.
         lost = spectra.loses_digits(rows, request, least_rows=p + 1)
-        solver = Triangle() if lost else Covariance(wide=standardize or narrow)
+        solver = Triangle() if lost else Covariance(wide=scale or narrow)
     while True:
         summary = rows.summarize(solver.empty_summary(p))
-        e = Eigenvalues.from_summary(summary, standardize, request.ddof, request.center)
+        e = Eigenvalues.from_summary(summary, scale, request.ddof, request.center)
         if not rows.traits.rereadable or isinstance(summary, summaries.Triangle):
             return e
         if _are_settled(e, min(e.n_varying, summary.n_rows - e.center), summary.product_eps):
@@ -227,12 +238,12 @@ def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
     columns = rows.summarize(Columns(rows.shape[1]))
     rows = rows.counted()
     n, p = int(rows.shape[0] or 0), rows.shape[1]
-    ddof = request.ddof if request.standardize else None
-    narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not request.standardize
+    ddof = request.ddof if request.scale else None
+    narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not request.scale
 
     for kind in (summaries.Gram, summaries.GramRoot):
         gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, centre=request.center))
-        found = Eigenvalues.from_gram(gram, columns, request.standardize, request.ddof)
+        found = Eigenvalues.from_gram(gram, columns, request.scale, request.ddof)
         if _are_settled(found, min(request.free(n), p), FLOAT32_EPS if narrow else FLOAT64_EPS):
             break
     return found
@@ -291,7 +302,7 @@ def _validator(
     few_rows = by_number and counted is not None and counted < 10
     if p < 2 or few_rows or (weight is not None and weight < 10):
         return "needs at least 2 columns and 10 rows"
-    folds = folds_for(source, shuffle_folds(cv, seed), weights=weights)
+    folds = folds_for(source, cv, weights=weights, seed=seed)
     return CrossValidator([scorer], source, folds, weights, tables=tables)
 
 
@@ -336,28 +347,28 @@ def varying_rows(rows: Rows, unstored: bool = False) -> tuple[Rows, np.ndarray]:
 
 
 def eigenvalues_with_missing(
-    rows: Rows, varying: np.ndarray, *, standardize: bool, ddof: int, unstored: bool = False, seed: int = 0
+    rows: Rows, varying: np.ndarray, *, scale: bool, ddof: int, unstored: bool = False, seed: int = 0
 ) -> tuple[Eigenvalues, int]:
     """The eigenvalues of the covariance of maximum likelihood, and the passes that they took.
 
     `rows` hold the columns that are `varying`. Raises an `UndeterminedCovariance` if there is no such covariance.
     """
     found = latent.saturated(rows, unstored=unstored, seed=seed)
-    return _from_covariance(found.covariance, varying, found.weight, standardize, ddof), found.passes
+    return _from_covariance(found.covariance, varying, found.weight, scale, ddof), found.passes
 
 
 def _choose_with_missing(
     rows: Rows, rules: Sequence[Rule], cv: Any, options: dict[str, Any], request: Request
 ) -> Choices:
     """The answers of the rules for rows with missing values."""
-    standardize, ddof, seed = request.standardize, request.ddof, options["seed"]
+    scale, ddof, seed = request.scale, request.ddof, options["seed"]
     rows, varying = varying_rows(rows)
-    request_of = partial(_request, standardize=standardize, seed=seed)
+    request_of = partial(_request, scale=scale, seed=seed)
     fits = MissingFits(rows, request_of, ppca_parameters)
     e: Eigenvalues | None = None
     # Without a covariance, other rules still have answers.
     with suppress(UndeterminedCovariance, MemoryError):
-        e, _ = eigenvalues_with_missing(rows, varying, standardize=standardize, ddof=ddof, seed=seed)
+        e, _ = eigenvalues_with_missing(rows, varying, scale=scale, ddof=ddof, seed=seed)
     patterns = patterns_of(rows)[0]
     answers = []
     for rule in rules:
@@ -373,7 +384,7 @@ def _choose_with_missing(
             if patterns is None and "patterns" in rule.options:
                 given = TOO_LARGE_TO_SIMULATE
         answers.append(apply_rule(rule, given, options | {"patterns": patterns}))
-    return Choices(fits.eigenvalues(varying, standardize, ddof) if e is None else e, tuple(answers))
+    return Choices(fits.eigenvalues(varying, scale, ddof) if e is None else e, tuple(answers))
 
 
 #: Why simulations with the same missing entries are not made.
@@ -422,13 +433,14 @@ class MissingFits:
         ahead = self._ahead if tied else None
         return penalised_curve(name, self.observed.weight, self._loglike, self._count, most, bound, ahead)
 
-    def eigenvalues(self, varying: np.ndarray, standardize: bool, ddof: int) -> Eigenvalues:
+    def eigenvalues(self, varying: np.ndarray, scale: bool, ddof: int) -> Eigenvalues:
         """The eigenvalues of the largest model that was fitted, or of one component: for tables without a covariance
         of maximum likelihood."""
         fit = self.fit(max(self.found, default=1))
-        W, scale = to_numpy(fit.loadings) * to_numpy(fit.scale), to_numpy(fit.scale)
-        covariance = W.T @ W + np.diag(to_numpy(fit.noise) * scale**2)
-        return _from_covariance(covariance, varying, fit.weight, standardize, ddof)
+        unit = to_numpy(fit.scale)
+        W = to_numpy(fit.loadings) * unit
+        covariance = W.T @ W + np.diag(to_numpy(fit.noise) * unit**2)
+        return _from_covariance(covariance, varying, fit.weight, scale, ddof)
 
     def fit(self, k: int) -> LatentFit:
         """The fit with k components."""
@@ -511,8 +523,8 @@ def gaussian_of(fit: LatentFit) -> LatentGaussian:
     return LatentGaussian(fit.mean, fit.scale, fit.loadings, fit.noise)
 
 
-def _request(k: int, standardize: bool, seed: int, unstored: bool = False) -> LatentRequest:
-    return LatentRequest(k, tied=True, floor=_FLOOR, by_column=bool(standardize), seed=seed, unstored=unstored)
+def _request(k: int, scale: bool, seed: int, unstored: bool = False) -> LatentRequest:
+    return LatentRequest(k, tied=True, floor=_FLOOR, by_column=bool(scale), seed=seed, unstored=unstored)
 
 
 def _variances(observed: Observed, tied: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -521,12 +533,10 @@ def _variances(observed: Observed, tied: bool) -> tuple[np.ndarray, np.ndarray]:
     return count, np.full_like(squares, squares.sum() / count.sum()) if tied else squares / count
 
 
-def _from_covariance(
-    covariance: np.ndarray, varying: np.ndarray, weight: float, standardize: bool, ddof: int
-) -> Eigenvalues:
+def _from_covariance(covariance: np.ndarray, varying: np.ndarray, weight: float, scale: bool, ddof: int) -> Eigenvalues:
     """The eigenvalues of the covariance matrix, of divisor n, of the columns that vary, of rows of this total weight;
     constant columns are added to it."""
     whole = np.zeros((len(varying), len(varying)))
     whole[np.ix_(varying, varying)] = covariance
     moments = Moments.from_covariance(whole, max(2, round(weight)), ddof=0)
-    return replace(Eigenvalues.from_summary(moments, standardize, ddof), n=float(weight))
+    return replace(Eigenvalues.from_summary(moments, scale, ddof), n=float(weight))

@@ -39,7 +39,7 @@ class Unavailable(ValueError):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import Moments
+    >>> from lowdim.summaries import Moments
     >>> from lowdim.selection import Eigenvalues, Unavailable, rule_of
     >>> one_column = Eigenvalues.from_summary(Moments.from_covariance(np.eye(1), n_samples=50))
     >>> try:
@@ -60,7 +60,7 @@ class Eigenvalues:
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import Moments
+    >>> from lowdim.summaries import Moments
     >>> from lowdim.selection import Eigenvalues
     >>> e = Eigenvalues.from_summary(Moments.from_covariance(np.diag([3.0, 1.0, 0.0]), n_samples=50))
     >>> e.values, e.total, e.rank
@@ -81,7 +81,7 @@ class Eigenvalues:
     variances: np.ndarray | None = field(metadata={"kind": Maybe(Numbers("p", host=True, sign="nonnegative"))})
     #: Covariance matrix, or correlation matrix after standardizing, shape (p, p), or None if it was not computed.
     matrix: np.ndarray | None = field(metadata={"kind": Maybe(Numbers("p", "p", host=True, symmetric=True))})
-    standardize: bool
+    scale: bool
     #: Which columns are not constant, shape (p,), or None if unknown.
     varying: np.ndarray | None = field(default=None, metadata={"kind": Maybe(Numbers("p", host=True, dtype="bool"))})
     #: Rounding error of the eigenvalues, in units of lambda_1.
@@ -91,7 +91,7 @@ class Eigenvalues:
 
     @classmethod
     def from_summary(
-        cls, summary: Moments | Triangle, standardize: bool = False, ddof: int = 1, center: bool = True
+        cls, summary: Moments | Triangle, scale: bool = False, ddof: int = 1, center: bool = True
     ) -> Eigenvalues:
         """The eigenvalues of a summary: those of the scatter matrix of a Moments, or the squared singular values of the
         root of a Triangle, which are accurate also if they are small. Constant columns become zero."""
@@ -105,18 +105,18 @@ class Eigenvalues:
         is_root = isinstance(summary, Triangle)
         A = _to_float64(summary.root if isinstance(summary, Triangle) else summary.scatter)
         squares = (A * A).sum(axis=0) if is_root else np.diagonal(A)
-        require_size(squares, mean, n, each=standardize)
+        require_size(squares, mean, n, each=scale)
         deviation = np.sqrt(squares / per)
         varying = ~is_constant(deviation, _to_float64(summary.mean))
         if not varying.any():
             raise no_variance("choosing how many components to keep")
-        if standardize or not varying.all():
+        if scale or not varying.all():
             # Divide rows and columns separately, since the product of two deviations may overflow or underflow.
-            scale = np.where(varying, deviation if standardize else 1.0, np.inf)
-            A = A / scale if is_root else A / scale[:, None] / scale
+            unit = np.where(varying, deviation if scale else 1.0, np.inf)
+            A = A / unit if is_root else A / unit[:, None] / unit
         values = _squared_singular_values(A) if is_root else _eigenvalues(A)
         matrix = A.T @ A if is_root else A
-        if standardize:
+        if scale:
             np.fill_diagonal(matrix, np.where(varying, per, 0.0))
         matrix /= per
         variances = np.diagonal(matrix).copy()
@@ -128,14 +128,14 @@ class Eigenvalues:
             total=float(variances.sum()),
             variances=variances,
             matrix=matrix,
-            standardize=bool(standardize),
+            scale=bool(scale),
             varying=varying,
             epsilon=summary.product_eps if isinstance(summary, Moments) else FLOAT64_EPS,
             center=center,
         )
 
     @classmethod
-    def from_gram(cls, gram: Gram, columns: Columns, standardize: bool = False, ddof: int = 1) -> Eigenvalues:
+    def from_gram(cls, gram: Gram, columns: Columns, scale: bool = False, ddof: int = 1) -> Eigenvalues:
         """The eigenvalues of the inner products of the rows (the squared singular values of their root, for a
         GramRoot), and the variances of the columns; both about zero if the products are."""
         _require_two_rows(columns.n_rows, columns.weight)
@@ -157,9 +157,9 @@ class Eigenvalues:
             columns.n_features,
             ddof,
             total=float(values.sum()),
-            variances=np.where(varying, 1.0 if standardize else squares / per, 0.0),
+            variances=np.where(varying, 1.0 if scale else squares / per, 0.0),
             matrix=None,
-            standardize=bool(standardize),
+            scale=bool(scale),
             varying=varying,
             center=gram.centre,
         )
@@ -180,7 +180,7 @@ class Eigenvalues:
             total=spectrum.total / per,
             variances=None if variances is None else _to_float64(variances),
             matrix=None,
-            standardize=spectrum.scale is not None,
+            scale=spectrum.scale is not None,
             varying=None if varying is None else np.asarray(varying, dtype=bool),
             epsilon=spectrum.epsilon,
             center=spectrum.center,

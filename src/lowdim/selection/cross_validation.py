@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -13,14 +15,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from .._core.arrays import compute_lazy, is_sparse, to_numpy
-from .._core.schema import Anything, Entries, Instance, ListOf, Maybe, Numbers, Sometimes, Whole
-from ..errors import MissingValues, NeedsRowsInMemory
-from ..reading.summarize import check_weights
+from .._core.schema import Anything, Entries, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Text, Whole
+from .._core.types import Estimator, VectorLike
+from ..errors import MissingValues, NeedsRowsInMemory, with_present_names
+from ..reading.summarizing import check_weights
+from ..selection.folds import FoldsLike
 from ..solvers.problem import Plan, Status, cheapest_solver, checked_plan, finer_plan
 from ..sources.base import Source
 from ..sources.derived import gather
 from ..sources.frame import is_table
-from ..sources.opening import by_name, check_row_labels
+from ..sources.opening import TableLike, by_name, check_row_labels
 from ..table import Table, Tabular
 from .fold_methods import FOLD_METHODS, FoldJob, HeldOutScorer, RefitFolds, tables_of
 from .folds import Folds, Split, folds_for, folds_of
@@ -46,6 +50,10 @@ class CrossValidation(Tabular):
         For regressions, the means of the residuals, which are the held-out responses minus their predictions.
     weights : array of shape (n_splits,)
         The total weight of the held-out rows.
+    folds : str
+        Which rows are held out, such as "5 folds of 442 shuffled rows".
+    repeats : float
+        How often a row is held out, on average over the rows that are held out at all.
     mean, standard_error : arrays of shape (n_settings, n_counts)
         Mean over all held-out rows, and its standard error.
     rmse, r2 : arrays of shape (n_settings, n_counts)
@@ -73,7 +81,7 @@ class CrossValidation(Tabular):
     >>> type(found).__name__, found.best, found.one_standard_error
     ('CrossValidation', 3, 2)
     >>> found.rmse.round(1)
-    array([[59.7, 54.8, 54.8]])
+    array([[59.6, 54.9, 54.6]])
     """
 
     estimator: str
@@ -95,6 +103,8 @@ class CrossValidation(Tabular):
     mean_residuals: np.ndarray | None = field(
         default=None, metadata={"kind": Sometimes(Maybe(Numbers("f", "s", "c", "*", host=True, finite=False)))}
     )
+    folds: str = field(default="", metadata={"kind": Sometimes(Text())})
+    repeats: float = field(default=1.0, metadata={"kind": Sometimes(Real("positive"))})
     #: What attributes are called in files, where that differs.
     names_in_files: ClassVar[dict[str, str]] = {"per_split": "scores"}
 
@@ -106,8 +116,15 @@ class CrossValidation(Tabular):
 
     @property
     def standard_error(self) -> np.ndarray:
-        """Standard error of the mean, from the variation between splits."""
-        n = len(self.per_split)
+        """Standard error of the mean, from the variation between splits: sd sqrt(m / J).
+
+        sd is the standard deviation of the means of the J splits, and m is `repeats`. For k folds m = 1 and J = k. For
+        r repetitions of k folds J / m = k: splits that hold out the same rows are not independent, so more repetitions
+        make sd more accurate, but the standard error no smaller.
+        """
+        n = len(self.per_split) / self.repeats
+        if len(self.per_split) == 1:
+            return np.full(self.per_split.shape[1:], np.nan)
         # Scores may themselves be squares of large or small numbers; powers of two change no digit.
         size = np.abs(self.per_split).max(axis=0)
         unit = np.ldexp(1.0, np.frexp(np.where(np.isfinite(size), size, 1.0))[1] - 1)
@@ -168,11 +185,12 @@ class CrossValidation(Tabular):
 
             RMSEP_K - sd(e_K) / sqrt(n) < min_j RMSEP_j,
 
-        where e_K are the n residuals of the held-out rows, and their standard deviation has the divisor n - 1.
+        where e_K are the residuals of the n held-out rows, and their standard deviation has the divisor n - 1. Rows
+        that are held out several times count once in n.
         """
         if self.mean_residuals is None or self.mean_residuals.shape[-1] != 1:
             raise AttributeError("one_sigma is for regressions with one response; use one_standard_error.")
-        s, n = self._best[0], float(self.weights.sum())
+        s, n = self._best[0], float(self.weights.sum()) / self.repeats
         averages = np.average(self.mean_residuals[:, s, :, 0], axis=0, weights=self.weights)
         variances = np.clip(self.mean[s] - averages**2, 0.0, None) * n / (n - 1.0)
         lowest = self.rmse[s] - np.sqrt(variances / n)
@@ -195,8 +213,8 @@ class CrossValidation(Tabular):
         if self.of_means is not None:
             columns["R2"] = self.r2.ravel()
         columns["choice"], notes = self._marks()
-        splits = f"{len(self.per_split)} splits of {self.n_samples} rows"
-        title = f"{self.estimator}: {self.what} of rows left out, {splits}"
+        folds = self.folds or f"{len(self.per_split)} splits of {self.n_samples} rows"
+        title = f"{self.estimator}: {self.what} of rows left out, {folds}"
         labels = np.tile(self.n_components, len(self.settings))
         return Table(columns, labels, title=title, notes=notes, row_name="K")
 
@@ -231,10 +249,10 @@ class CrossValidation(Tabular):
 
     def __repr__(self) -> str:
         if np.all(np.isneginf(self._oriented_mean())):
-            return f"CrossValidation({self.estimator}, no finite mean, {len(self.per_split)} splits)"
+            return f"CrossValidation({self.estimator}, no finite mean, {self.folds})"
         words = "".join(f", {name}={value}" for name, value in self.best_setting.items())
         best = f"best n_components={self.best}{words}, within one standard error: {self.one_standard_error}"
-        return f"CrossValidation({self.estimator}, {best}, {len(self.per_split)} splits)"
+        return f"CrossValidation({self.estimator}, {best}, {self.folds})"
 
 
 def _entry(value: Any) -> Any:
@@ -252,40 +270,43 @@ class NoFoldSummaries(ValueError):
     """Summaries of the folds are not possible, and the rows cannot be fitted again for each fold either."""
 
 
+@with_present_names
 def cross_validate(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
+    estimator: Estimator,
+    X: TableLike,
+    y: TableLike | None = None,
     *,
-    cv: Any = 5,
-    n_components: Any = None,
-    parameters: Mapping[str, Sequence[Any]] | None = None,
-    groups: Any = None,
-    sample_weight: Any = None,
+    cv: FoldsLike | None = 5,
+    n_components: int | Iterable[int] | None = None,
+    param_grid: Mapping[str, Sequence[Any]] | None = None,
+    groups: VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> CrossValidation:
     """Scores of models with different numbers of components on held-out rows.
 
     Parameters
     ----------
     estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA, or a Pipeline that ends with one of them
-        Provides the options that all fits share. It is not changed, and its `n_components` is not used. The steps of a
-        Pipeline before the last are fitted to the training rows of each split.
-    X, y : rows
+        Provides the options that all fits share. It is not changed. If it has a number of components other than the
+        default of its class, only this one is tried; a rule or a share of variance is refused. The steps of a Pipeline
+        before the last are fitted to the training rows of each split.
+    X : rows
+    y : rows, default=None
         Anything that the estimator reads. One pass is enough, so generators can be used if `cv` gives labels.
-    cv : int, labels, splitter, or iterable of pairs
-        A number of folds of consecutive rows (to shuffle them, pass scikit-learn's `KFold(5, shuffle=True)`), a vector
-        with the label of each row, any scikit-learn splitter (repeated ones too), or pairs of row numbers
-        (train, test). A string is the name of a column of X that holds labels. None with `groups` leaves out each group
-        in turn.
-    n_components : int or sequence of int, optional
-        Numbers of components to try; None for a default range.
-    parameters : dict of sequences, optional
+    cv : int, labels, splitter, or iterable of pairs, default=5
+        A number of folds of rows that are shuffled with a fixed seed, since rows are often sorted; with `groups`, of
+        whole groups. Or a vector with the label of each row, any scikit-learn splitter (such as `KFold(5)` for
+        consecutive rows, or repeated ones), or pairs of row numbers (train, test). A string is the name of a column of
+        X that holds labels. None with `groups` leaves out each group in turn. The result says which folds were used.
+    n_components : int or sequence of int, default=None
+        Numbers of components to try; None for that of the estimator, or for a default range if it has none.
+    param_grid : dict of sequences, default=None
         Values of other options of the estimator; all combinations are tried: `{"regularization": [0.0, 0.1, 0.5]}`.
         For a Pipeline, options have the names that its `set_params` takes, such as "pls__scale".
-    groups : vector, or str, optional
+    groups : vector, or str, default=None
         The group of each row, or the name of a column of X that holds it; rows of one group are never split between
         training and testing.
-    sample_weight : array of shape (n_samples,), or str, optional
+    sample_weight : array of shape (n_samples,), or str, default=None
         Frequency weights, used in fits and in scores, or the name of a column of X that holds them. The copies of a row
         of weight 2 are in the same fold.
 
@@ -298,6 +319,9 @@ def cross_validate(
 
     Notes
     -----
+    Columns that are constant in all rows have no density, so log-likelihoods of PCA and PPCA leave them out, as the
+    rule "cv" does.
+
     In one pass over the rows, a summary of each fold is computed. The model without a fold is solved from the merged
     summaries of the other folds, with its own means and scales, and the fold is scored from its summary. The summaries
     are merged from both ends, so that none is ever subtracted from another. This takes about 2 p^2 numbers for each
@@ -321,14 +345,14 @@ def cross_validate(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> result = cross_validate(PLSRegression(), X, y, cv=10, n_components=range(1, 7))
     >>> print(result)
-    PLSRegression: mean squared error of rows left out, 10 splits of 442 rows
+    PLSRegression: mean squared error of rows left out, 10 folds of 442 shuffled rows
     K    mean  std. error   RMSEP      R2  choice
-    1  3567.9      181.28  59.732  0.4017
-    2  3009.2      212.50  54.856  0.4954  one std. error
-    3  2993.5      211.76  54.713  0.4980  best
-    4  2998.9      218.41  54.762  0.4971
-    5  3000.7      220.44  54.779  0.4968
-    6  3011.2      225.07  54.874  0.4951
+    1  3565.5      132.39  59.712  0.3999
+    2  3012.5      165.85  54.886  0.4929  one std. error
+    3  2990.1      157.40  54.682  0.4967  best
+    4  2997.9      158.86  54.753  0.4954
+    5  2999.8      157.19  54.771  0.4951
+    6  2999.5      156.69  54.768  0.4951
     within one standard error of the best: K = 2
     """
     if isinstance(estimator, Pipeline):
@@ -337,17 +361,38 @@ def cross_validate(
                 "sample_weight cannot be used with a Pipeline, whose steps are fitted without weights. Repeat rows "
                 "that count more than once, with groups= that keep them together."
             )
-        return _cross_validate_pipeline(estimator, X, y, cv, n_components, parameters, groups)
-    return _validator(estimator, X, y, cv, parameters, groups, sample_weight, gathers=True).run(n_components)
+        return _cross_validate_pipeline(estimator, X, y, cv, n_components, param_grid, groups)
+    validator = _validator(estimator, X, y, cv, param_grid, groups, sample_weight, gathers=True)
+    return validator.run(_counts_to_try(estimator, n_components))
+
+
+def _counts_to_try(model: Any, asked: Any) -> Any:
+    """`asked`, or else the number of components of the model, if it is not the default of its class."""
+    given = model.n_components
+    default = inspect.signature(type(model)).parameters["n_components"].default
+    if given is None or (isinstance(given, type(default)) and given == default):
+        return asked
+    if asked is not None:
+        raise ValueError(
+            f"n_components={asked!r} and {type(model).__name__}(n_components={given!r}) both say what to try; leave "
+            "one of them out."
+        )
+    if not isinstance(given, numbers.Integral) or isinstance(given, bool):
+        raise ValueError(
+            f"n_components={given!r} of {type(model).__name__} would choose a number in each fit, and cross_validate "
+            "compares numbers: leave it out, and pass the numbers to try, as in n_components=[1, 2]."
+        )
+    return int(given)
 
 
 def _cross_validate_pipeline(
-    pipeline: Pipeline, X: Any, y: Any, cv: Any, n_components: Any, parameters: Any, groups: Any
+    pipeline: Pipeline, X: Any, y: Any, cv: Any, n_components: Any, param_grid: Any, groups: Any
 ) -> CrossValidation:
     """The scores of the last step, from rows that the other steps map; these are fitted again for each split."""
     name, model = pipeline.steps[-1]
     _require_scorer(model)
-    settings = _settings(parameters, f"{name}__n_components")
+    n_components = _counts_to_try(model, n_components)
+    settings = _settings(param_grid, f"{name}__n_components")
     pipelines = [clone(pipeline).set_params(**setting, **{f"{name}__n_components": None}) for setting in settings]
     check_row_labels(X, y=y)
     X, y, cv, groups = by_name(X, y, hold=True, cv=cv, groups=groups)
@@ -386,6 +431,8 @@ def _cross_validate_pipeline(
         mean_residuals=joined("mean_residuals"),
         weights=np.concatenate([row[0].weights for row in found]),
         n_samples=folds.n,
+        folds=folds.what,
+        repeats=folds.repeats(None),
         n_passes=sum(each.n_passes for each in results),
         plan=replace(first.plan, why=f"{first.plan.why}; the steps before the model are fitted for each split"),
     )
@@ -404,16 +451,16 @@ def _score_split(pipeline: Pipeline, X: list[Any], y: list[Any] | None, n_compon
 
 def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5, sample_weight: Any = None) -> Plan:
     """How `cross_validate` would score held-out rows, with its other options at their defaults; no row is read."""
-    return _validator(estimator, X, y, cv, None, None, sample_weight).make_plan()
+    return _validator(estimator, X, y, cv, None, None, sample_weight).make_plan(_counts_to_try(estimator, None))
 
 
 def _validator(
-    estimator: Any, X: Any, y: Any, cv: Any, parameters: Any, groups: Any, sample_weight: Any, *, gathers: bool = False
+    estimator: Any, X: Any, y: Any, cv: Any, param_grid: Any, groups: Any, sample_weight: Any, *, gathers: bool = False
 ) -> CrossValidator:
     """The cross-validation of an estimator, after a check of the arguments. If it `gathers`, rows of unknown number are
     gathered in memory, unless their labels are given."""
     _require_scorer(estimator)
-    settings = _settings(parameters, "n_components")
+    settings = _settings(param_grid, "n_components")
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
     scorers = [model.held_out_scorer() for model in models]
     X, y, cv, groups, sample_weight = by_name(X, y, cv=cv, groups=groups, sample_weight=sample_weight)
@@ -443,14 +490,14 @@ def _require_scorer(estimator: Any) -> None:
         )
 
 
-def _settings(parameters: Any, count: str) -> list[dict[str, Any]]:
+def _settings(param_grid: Any, count: str) -> list[dict[str, Any]]:
     """All combinations of the values of options; `count` is the name of the number of components, which is none."""
-    if parameters is not None and (not isinstance(parameters, Mapping) or count in parameters):
+    if param_grid is not None and (not isinstance(param_grid, Mapping) or count in param_grid):
         raise ValueError(
-            f"parameters={parameters!r} must be a dict from options other than {count} to values to try, for example "
+            f"param_grid={param_grid!r} must be a dict from options other than {count} to values to try, for example "
             "{'regularization': [0.0, 0.1]}; numbers of components have their own argument."
         )
-    return [dict(s) for s in ParameterGrid(dict(parameters))] if parameters else [{}]
+    return [dict(s) for s in ParameterGrid(dict(param_grid))] if param_grid else [{}]
 
 
 @dataclass
@@ -519,15 +566,17 @@ class CrossValidator:
             by_response=scores if by_response else None,
             weights=job.held_out,
             n_samples=self.folds.n,
+            folds=self.folds.what,
+            repeats=self.folds.repeats(self.weights),
             n_passes=passes,
             plan=plan,
             of_means=of_means,
             mean_residuals=residuals,
         )
 
-    def make_plan(self, *, from_zero: bool = False) -> Plan:
+    def make_plan(self, n_components: Any = None, *, from_zero: bool = False) -> Plan:
         """How `run` would score the held-out rows, as far as that is known before a row is read."""
-        return self._cheapest(self._job(None, from_zero))
+        return self._cheapest(self._job(n_components, from_zero))
 
     def _job(self, n_components: Any, from_zero: bool) -> FoldJob:
         """What is scored, after a check of the folds and of the numbers of components."""

@@ -17,7 +17,7 @@ from .._core.arrays import Array, asarray_like, dense, namespace, to_numpy
 from .._core.threads import available, check_stop, memory_bytes, run_in_parallel
 from ..errors import LowdimWarning, needs_memory, needs_second_reading, no_order, without_warnings
 from ..reading.rows import Rows
-from ..reading.summarize import summarize
+from ..reading.summarizing import summarize
 from ..solvers.problem import EIGH_WORK, AnySolver, Cost, Job
 from ..sources.array import ArraySource
 from ..sources.base import Source
@@ -416,7 +416,7 @@ class UsedRows:
         def varies(block: Array) -> Array:
             A = dense(block)
             xp = namespace(A)
-            each = [A[:, asarray_like(np.flatnonzero(g), A)] for g in groups]
+            each = [xp.take(A, asarray_like(np.flatnonzero(g), A), axis=1) for g in groups]
             return xp.stack([xp.astype(xp.any(a != a[:, :1], axis=1), A.dtype) for a in each], axis=1)
 
         return [int(c) for c in to_numpy(self.rows.map_features(varies)).sum(axis=0)]

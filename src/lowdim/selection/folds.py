@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
 from .._core.arrays import asarray_like, dense, to_numpy
+from .._core.types import VectorLike
 from ..errors import NonFiniteBlock, bad_weights, no_order, unknown_length
-from ..reading.summarize import summarize
+from ..reading.summarizing import summarize
 from ..sources.array import ArraySource
 from ..sources.base import Source
 from ..sources.beside import BesideSource
@@ -23,6 +24,18 @@ from ..summaries.labelled import Labelled
 from ..summaries.moments import Columns
 
 S = TypeVar("S", bound=Summary)
+#: The number of folds if none is given.
+_USUAL = 5
+
+
+class Splitter(Protocol):
+    """A splitter of scikit-learn."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]: ...
+
+
+#: A number of folds, a splitter, the label of each row, or pairs of row numbers (train, test).
+FoldsLike: TypeAlias = int | Splitter | VectorLike | Iterable[tuple[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -48,11 +61,27 @@ class Folds:
     #: The number of cells of each labelling.
     counts: tuple[int, ...]
     splits: tuple[Split, ...]
+    #: Which folds they are, for results that are printed.
+    what: str = field(default="", kw_only=True)
 
     @property
     def n(self) -> int:
         """The number of rows."""
         return len(self.labels)
+
+    def repeats(self, weights: Any) -> float:
+        """How often a row is held out, on average over the rows that are held out at all: r for r repetitions of k
+        folds, and 1 if no two splits hold out the same row."""
+        w = np.ones(self.n) if weights is None else to_numpy(weights).astype(np.float64)
+        times = np.zeros(self.n)
+        for r, count in enumerate(self.counts):
+            # One more entry for rows that the labelling does not use, whose cell is -1.
+            held_out = np.zeros(count + 1)
+            for split in self.splits:
+                if split.labelling == r:
+                    held_out[list(split.test)] += 1.0
+            times += held_out[self.labels[:, r]]
+        return float(w @ times / w[times > 0].sum())
 
     def weights_of_cells(self, weights: Any) -> list[np.ndarray]:
         """For each labelling the total weight of each cell; the number of its rows without weights."""
@@ -79,15 +108,15 @@ class Folds:
             yield w * np.isin(column, split.train), w * np.isin(column, split.test)
 
 
-def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None, weights: Any = None) -> Folds:
+def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None, weights: Any = None, seed: int = 0) -> Folds:
     """The folds that `cv` stands for, as labels of n rows.
 
     Parameters
     ----------
     cv : int, labels, splitter, or iterable of pairs
-        A number of folds (of consecutive rows, or of whole groups if `groups` are given), a vector with the label of
-        each row (each label is held out in turn), an object with a method `split`, or pairs of row numbers
-        (train, test).
+        A number of folds (of shuffled rows, since rows are often sorted, or of whole groups if `groups` are given), a
+        vector with the label of each row (each label is held out in turn), an object with a method `split`, or pairs
+        of row numbers (train, test).
     n : int or None
         The number of rows; None if it is unknown, in which case `cv` or `groups` must be labels.
     groups : vector, optional
@@ -95,6 +124,8 @@ def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None, weights:
     weights : vector, optional
         Weights of the rows. A number of folds or a splitter divides the rows of positive weight, as if there were no
         others.
+    seed : int
+        Seed of the shuffle.
     """
     if cv is None and n is None and groups is not None:
         cv, groups = groups, None
@@ -105,22 +136,30 @@ def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None, weights:
         values, codes = np.unique(labels, return_inverse=True)
         if len(values) < 2:
             raise ValueError(f"cv: all rows have the label {values[0]!r}; at least two labels are needed.")
-        return Folds(codes.reshape(-1, 1), (len(values),), leave_each_out(len(values)))
+        what = _described(len(values), len(labels), ", by labels")
+        return Folds(codes.reshape(-1, 1), (len(values),), leave_each_out(len(values)), what=what)
     if n is None:
         raise unknown_length("cross-validation", ", or cv=labels with the label of each row")
-    return _folds_from_pairs(list(_pairs(cv, n, groups, y, weights)), n)
+    folds = _folds_from_pairs(list(_pairs(cv, n, groups, y, weights, seed)), n)
+    k = len(folds.splits)
+    if groups is not None and (cv is None or isinstance(cv, numbers.Integral)):
+        what = _described(k, n, ", one for each group" if cv is None else ", of whole groups")
+    elif cv is None or isinstance(cv, numbers.Integral):
+        what = f"{k} folds of {n} shuffled rows"
+    else:
+        what = (
+            f"{k} split{'s' if k > 1 else ''} of {n} rows{f' by {type(cv).__name__}' if hasattr(cv, 'split') else ''}"
+        )
+    return replace(folds, what=what)
+
+
+def _described(k: int, n: int, how: str) -> str:
+    return f"{k} folds of {n} rows{how}"
 
 
 def leave_each_out(k: int) -> tuple[Split, ...]:
     """The splits in which each of k cells is held out in turn."""
     return tuple(Split(0, tuple(c for c in range(k) if c != left), (left,)) for left in range(k))
-
-
-def shuffle_folds(cv: Any, seed: int) -> Any:
-    """`cv` with shuffled rows if it is a number of folds, since rows are often sorted; otherwise `cv` unchanged."""
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_) and int(cv) > 1:
-        return KFold(int(cv), shuffle=True, random_state=seed % 2**32)
-    return cv
 
 
 def split_summaries(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tuple[S, S]]:
@@ -234,18 +273,22 @@ def check_n_folds(cv: Any, most: int | None) -> None:
         raise ValueError(f"cv={cv} must be at least 2 and at most {most}, the number of rows.")
 
 
-def split_rows(cv: Any, n: int, y: Any = None, groups: Any = None, weights: Any = None) -> Iterator[tuple[Any, Any]]:
+def split_rows(
+    cv: Any, n: int, y: Any = None, groups: Any = None, weights: Any = None, seed: int = 0
+) -> Iterator[tuple[Any, Any]]:
     """Row numbers (train, test) of each split. A splitter gets the rows of positive weight only; pairs are as given."""
-    splitter = check_cv(5 if cv is None else cv)
+    if cv is None or isinstance(cv, numbers.Integral):
+        cv = KFold(_USUAL if cv is None else int(cv), shuffle=True, random_state=seed % 2**32)
+    splitter = check_cv(cv)
     counted = np.arange(n)
-    if weights is not None and (cv is None or _splits(cv)):
+    if weights is not None and _splits(cv):
         counted = np.flatnonzero(to_numpy(weights) > 0)
         y, groups = (None if a is None else np.asarray(a)[counted] for a in (y, groups))
     for rows in splitter.split(np.zeros((len(counted), 1)), y, groups):
         yield rows if len(counted) == n else tuple(counted[part] for part in rows)
 
 
-def _pairs(cv: Any, n: int, groups: Any, y: Any, weights: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _pairs(cv: Any, n: int, groups: Any, y: Any, weights: Any, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Row numbers (train, test) of each split, checked."""
     if groups is not None:
         groups = to_numpy(groups)
@@ -265,7 +308,7 @@ def _pairs(cv: Any, n: int, groups: Any, y: Any, weights: Any) -> Iterator[tuple
         )
     if y is None and "Stratified" in type(cv).__name__:
         raise ValueError(f"cv={cv!r} needs a vector y with the class of each row; pass another splitter, or labels.")
-    for train, test in split_rows(cv, n, y, groups, weights):
+    for train, test in split_rows(cv, n, y, groups, weights, seed):
         yield _numbers(train, n), _numbers(test, n)
 
 
@@ -352,6 +395,9 @@ class UnorderedFolds(Folds):
     def uses_all(self, weights: Any) -> bool:
         return True
 
+    def repeats(self, weights: Any) -> float:
+        return 1.0
+
     def summarize(self, source: Source, like: S, weights: Any) -> list[list[S]]:
         tables = BesideSource(self.column.beside(source))
         return summarize(tables, Labelled(like, self.counts), weights=weights).parts
@@ -361,13 +407,13 @@ class UnorderedFolds(Folds):
             yield self.column.where(split.train, weights), self.column.where(split.test, weights)
 
 
-def folds_for(source: Source, cv: Any, groups: Any = None, y: Any = None, weights: Any = None) -> Folds:
+def folds_for(source: Source, cv: Any, groups: Any = None, y: Any = None, weights: Any = None, seed: int = 0) -> Folds:
     """The folds that `cv` stands for (see `folds_of`), of the rows of a source.
 
     Rows without an order are in folds by a column that holds labels, or by a hash of the rows.
     """
     if in_order(source):
-        return folds_of(cv, source.shape[0], groups, y, weights)
+        return folds_of(cv, source.shape[0], groups, y, weights, seed)
     _require_column(groups)
     if isinstance(cv, CarriedColumn):
         if groups is not None:
@@ -377,7 +423,7 @@ def folds_for(source: Source, cv: Any, groups: Any = None, y: Any = None, weight
         raise no_order("labels in an array")
     if groups is not None and cv is None:
         return _by_labels(groups, weights)
-    k, seed = 5, 0
+    k = _USUAL
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_):
         k = int(cv)
     elif type(cv) is KFold and cv.shuffle and isinstance(cv.random_state, numbers.Integral | None):
@@ -399,7 +445,7 @@ def folds_for(source: Source, cv: Any, groups: Any = None, y: Any = None, weight
             "to a fold by a hash of its entries; use fewer folds, or name a column that holds the fold of each row: "
             "cv='fold'."
         )
-    return _folds(column, found.rows, found.weights)
+    return _folds(column, found.rows, found.weights, " by a hash of their entries")
 
 
 def cells_without_order(source: Source, k: int, groups: Any, weights: Any) -> Folds:
@@ -425,7 +471,7 @@ def _by_labels(column: CarriedColumn, weights: Any, least: int = 2) -> Folds:
     found = column.labels(weights)
     if len(found.values) < least:
         raise ValueError(f"cv: all rows have the label {found.values[0]!r}; at least two labels are needed.")
-    return _folds(column.numbered(found.values, range(len(found.values))), found.rows, found.weights)
+    return _folds(column.numbered(found.values, range(len(found.values))), found.rows, found.weights, ", by labels")
 
 
 def _by_groups(column: CarriedColumn, k: int, weights: Any) -> Folds:
@@ -440,10 +486,11 @@ def _by_groups(column: CarriedColumn, k: int, weights: Any) -> Folds:
         fold_of[group] = np.argmin(sizes)
         sizes[fold_of[group]] += found.counted[group]
     rows, totals = (np.bincount(fold_of, each, minlength=k) for each in (found.rows, found.weights))
-    return _folds(column.numbered(found.values, fold_of.tolist()), rows, totals)
+    return _folds(column.numbered(found.values, fold_of.tolist()), rows, totals, ", of whole groups")
 
 
-def _folds(column: CarriedColumn, rows: Sequence[float] | np.ndarray, weights: np.ndarray) -> Folds:
+def _folds(column: CarriedColumn, rows: Sequence[float] | np.ndarray, weights: np.ndarray, how: str) -> Folds:
     """Folds whose labels, numbers of rows and weights are known."""
     k, cell_rows, cell_weights = len(rows), tuple(int(n) for n in rows), tuple(float(w) for w in weights)
-    return UnorderedFolds(np.zeros((0, 1), np.int64), (k,), leave_each_out(k), column, cell_rows, cell_weights)
+    cells = (np.zeros((0, 1), np.int64), (k,), leave_each_out(k), column, cell_rows, cell_weights)
+    return UnorderedFolds(*cells, what=_described(k, sum(cell_rows), how))

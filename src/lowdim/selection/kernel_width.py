@@ -14,10 +14,12 @@ from threadpoolctl import threadpool_limits
 from .._core.arrays import dense, to_numpy
 from .._core.schema import Instance, Numbers, TupleOf, Whole
 from .._core.threads import check_stop
-from ..kernels import Kernel, as_kernel, no_width
+from .._core.types import RandomState, VectorLike
+from ..errors import with_present_names
+from ..kernels import Kernel, KernelLike, as_kernel, no_width
 from ..linalg import eigh_descending, quiet_blas
-from ..reading.summarize import check_weights, summarize
-from ..sources.opening import by_name, open_source
+from ..reading.summarizing import check_weights, summarize
+from ..sources.opening import TableLike, by_name, open_source
 from ..summaries.sample import Sample
 from ..table import Table, Tabular
 from .parallel_analysis import check_count, seed_of
@@ -49,7 +51,7 @@ class WidthChoice(Tabular):
     Examples
     --------
     >>> from sklearn.datasets import make_circles
-    >>> from lowdim import choose_width
+    >>> from lowdim.selection import choose_width
     >>> circles, _ = make_circles(100, factor=0.3, noise=0.05, random_state=0)
     >>> found = choose_width(circles, 2, factors=(1, 0.35))
     >>> type(found).__name__, found.best  # the smaller width
@@ -100,16 +102,17 @@ class WidthChoice(Tabular):
         return f"WidthChoice({self.kernel}, of {len(self.kernels)} widths)"
 
 
+@with_present_names
 def choose_width(
-    X: Any,
+    X: TableLike,
     n_components: int,
     *,
-    kernel: Any = "gaussian",
+    kernel: KernelLike = "gaussian",
     factors: Sequence[float] = _FACTORS,
-    n_draws: int = 3,
+    n_resamples: int = 3,
     max_rows: int = SAMPLED_ROWS,
-    sample_weight: Any = None,
-    random_state: Any = None,
+    sample_weight: VectorLike | None = None,
+    random_state: RandomState | np.random.Generator = None,
 ) -> WidthChoice:
     """The width of a kernel at which K components show groups of rows.
 
@@ -119,18 +122,18 @@ def choose_width(
         Anything that `open_source` reads.
     n_components : int
         K, the number of components for which the width is chosen.
-    kernel : str or Kernel
+    kernel : str or Kernel, default="gaussian"
         A kernel with a width: "gaussian", "laplacian", "matern", or an object from `lowdim.kernels`.
-    factors : sequence of float
+    factors : sequence of float, default=tuple(2.0 ** (-j / 2) for j in range(-2, 9))
         The widths that are compared, in units of the width of `kernel`, which is found by the median rule if it is not
         given.
-    n_draws : int
+    n_resamples : int, default=3
         Number of tables with shuffled columns.
-    max_rows : int
+    max_rows : int, default=400
         The widths are compared with a random sample of at most so many different rows.
-    sample_weight : array of shape (n_samples,), or str, optional
+    sample_weight : array of shape (n_samples,), or str, default=None
         Frequency weights, or the name of a column of X that holds them.
-    random_state : int, RandomState, Generator or None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the sample, the parts and the shuffles; None is a fixed seed.
 
     Returns
@@ -159,25 +162,25 @@ def choose_width(
     Examples
     --------
     >>> from sklearn.datasets import make_circles
-    >>> from lowdim import choose_width
+    >>> from lowdim.selection import choose_width
     >>> X, y = make_circles(300, factor=0.3, noise=0.05, random_state=0)
     >>> choice = choose_width(X, 2)
     >>> choice
-    WidthChoice(Gaussian(sigma=0.3218), of 11 widths)
+    WidthChoice(Gaussian(gamma=4.827), of 11 widths)
     """
     k = check_count("n_components", n_components)
-    check_count("n_draws", n_draws)
+    check_count("n_resamples", n_resamples)
     seed = seed_of(random_state)
     X, _, sample_weight = by_name(X, sample_weight=sample_weight)
     source = open_source(X)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     size = check_count("max_rows", max_rows)
     sample = summarize(source, Sample(source.shape[1], size, seed=seed), weights=weights)
-    return compare_widths(sample, as_kernel(kernel), k, factors=factors, n_draws=int(n_draws), seed=seed)
+    return compare_widths(sample, as_kernel(kernel), k, factors=factors, n_resamples=int(n_resamples), seed=seed)
 
 
 def compare_widths(
-    sample: Sample, kernel: Kernel, k: int, *, factors: Sequence[float] = _FACTORS, n_draws: int = 3, seed: int = 0
+    sample: Sample, kernel: Kernel, k: int, *, factors: Sequence[float] = _FACTORS, n_resamples: int = 3, seed: int = 0
 ) -> WidthChoice:
     """The choice from a sample of the rows."""
     if not kernel.has_width:
@@ -190,11 +193,11 @@ def compare_widths(
     if n < 2 * (k + 2):
         raise ValueError(
             f"a width for n_components={k} is chosen from at least {2 * (k + 2)} different rows, and there are {n}; "
-            "give a width, as in sigma=1.0."
+            "give a width, as in gamma=1.0."
         )
     random = np.random.default_rng(seed)
     folds = random.permutation(np.arange(n) % _FOLDS)
-    shuffled = [np.column_stack([random.permutation(column) for column in rows.T]) for _ in range(n_draws)]
+    shuffled = [np.column_stack([random.permutation(column) for column in rows.T]) for _ in range(n_resamples)]
     found = []
     # The limit of threads is for libraries that are loaded already. The tables of k-means are small, and threads that
     # wait for each other on busy cores take many times as long as the work itself.

@@ -27,7 +27,7 @@ _PILOT = 20
 
 def parallel(
     e: Eigenvalues,
-    n_draws: int = 100,
+    n_resamples: int = 100,
     quantile: float | str = 0.95,
     seed: int = 0,
     patterns: Patterns | None = None,
@@ -36,7 +36,7 @@ def parallel(
 
     Parameters
     ----------
-    n_draws : int
+    n_resamples : int
         Number of simulated tables with the same n and p. Their columns have the variances of the given columns; if
         those are standardized, the eigenvalues are those of the correlation matrix of the simulated rows.
     quantile : float or "mean"
@@ -68,41 +68,41 @@ def parallel(
     .. [2] Glorfeld (1995), An improvement on Horn's parallel analysis methodology.
     .. [3] Bartlett (1933), On the theory of statistical regression.
     """
-    check_draws(n_draws, quantile)
+    check_draws(n_resamples, quantile)
     if e.variances is None:
         raise Unavailable("the simulated columns need the variances of the columns, which are not known here")
     unit = float(e.variances.max())
     deviations = np.sqrt(e.variances[e.variances > 0.0] / unit)
     # `unit` is a variance with divisor n - ddof; the simulated scatter matrices have `free` degrees of freedom.
-    scale = unit if e.standardize else unit / e.free
+    scale = unit if e.scale else unit / e.free
 
-    p, n_draws = len(deviations), int(n_draws)
+    p, n_resamples = len(deviations), int(n_resamples)
     if patterns is not None and len(patterns.weights):
-        simulated = simulate_with_missing(patterns, n_draws, seed)
+        simulated = simulate_with_missing(patterns, n_resamples, seed)
         with quiet_blas(p):
-            scaled = (_correlations(C) if e.standardize else C * deviations * deviations[:, None] for C in simulated)
+            scaled = (_correlations(C) if e.scale else C * deviations * deviations[:, None] for C in simulated)
             values = np.stack([np.clip(np.linalg.eigvalsh(C)[::-1], 0.0, None) for C in scaled])
         thresholds = threshold_over(values[:, : len(e.values)], quantile) * unit
         return leading_above(e.values[: len(thresholds)], thresholds), thresholds
-    if n_draws * min(e.free, float(p)) ** 2 * p < _WHOLE_UP_TO:
+    if n_resamples * min(e.free, float(p)) ** 2 * p < _WHOLE_UP_TO:
         # All eigenvalues of whole tables, because that is quick.
         rng = np.random.default_rng(seed)
-        draws = np.zeros((n_draws, len(e.values)))
+        draws = np.zeros((n_resamples, len(e.values)))
         with quiet_blas(min(len(e.values), p)):
             for draw in draws:
-                values = simulate_eigenvalues(rng, e.free + 1.0, deviations, e.standardize)[: len(draw)]
+                values = simulate_eigenvalues(rng, e.free + 1.0, deviations, e.scale)[: len(draw)]
                 draw[: len(values)] = values
         thresholds = threshold_over(draws, quantile) * scale
     else:
         columns = NoiseSpectrum.of_columns
-        noise = NoiseSpectrum.of_standardized(p, e.free) if e.standardize else columns(deviations**2, e.free)
-        thresholds = as_far_as_needed(e.values, noise, n_draws, seed, quantile, scale, minus=0.0)
+        noise = NoiseSpectrum.of_standardized(p, e.free) if e.scale else columns(deviations**2, e.free)
+        thresholds = as_far_as_needed(e.values, noise, n_resamples, seed, quantile, scale, minus=0.0)
     return leading_above(e.values[: len(thresholds)], thresholds), thresholds
 
 
 def parallel_factors(
     e: Eigenvalues,
-    n_draws: int = 100,
+    n_resamples: int = 100,
     quantile: float | str = 0.95,
     seed: int = 0,
     patterns: Patterns | None = None,
@@ -115,7 +115,7 @@ def parallel_factors(
 
     Parameters
     ----------
-    n_draws : int
+    n_resamples : int
         Number of simulated tables of independent Gaussian columns with the same n and p.
     quantile : float or "mean"
         The threshold for the k-th eigenvalue is this quantile (or the mean) of the simulated ones.
@@ -134,26 +134,26 @@ def parallel_factors(
     .. [1] Humphreys, Ilgen (1969), Note on a criterion for the number of common factors; Montanelli, Humphreys (1976),
        Latent roots of random data correlation matrices with squared multiple correlations on the diagonal.
     """
-    check_draws(n_draws, quantile)
+    check_draws(n_resamples, quantile)
     values = reduced_eigenvalues(e)
     p, free = len(values), e.free
     if patterns is not None and len(patterns.weights):
         with quiet_blas(p):
-            simulated = simulate_with_missing(patterns, int(n_draws), seed)
+            simulated = simulate_with_missing(patterns, int(n_resamples), seed)
             draws = [reduced_spectrum(_correlations(C)) for C in simulated]
         thresholds = threshold_over(np.stack(draws), quantile)
-    elif n_draws * float(p) ** 3 < _FACTORS_WHOLE_UP_TO:
+    elif n_resamples * float(p) ** 3 < _FACTORS_WHOLE_UP_TO:
         rng = np.random.default_rng(seed)
         with quiet_blas(p):
-            draws = [reduced_spectrum(_bartlett(rng, e.n - 1.0, np.ones(p), True)) for _ in range(int(n_draws))]
+            draws = [reduced_spectrum(_bartlett(rng, e.n - 1.0, np.ones(p), True)) for _ in range(int(n_resamples))]
         thresholds = threshold_over(np.stack(draws), quantile)
     else:
         noise, unique = NoiseSpectrum.of_standardized(p, free), (e.n - p) / free
-        thresholds = as_far_as_needed(values, noise, int(n_draws), seed, quantile, scale=1.0, minus=unique)
+        thresholds = as_far_as_needed(values, noise, int(n_resamples), seed, quantile, scale=1.0, minus=unique)
     return leading_above(values[: len(thresholds)], thresholds), thresholds
 
 
-def simulate_with_missing(patterns: Patterns, n_draws: int, seed: int) -> Iterator[np.ndarray]:
+def simulate_with_missing(patterns: Patterns, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
     """Covariances of simulated independent standard normal columns, with the entries missing that rows have missing.
 
     Notes
@@ -178,7 +178,7 @@ def simulate_with_missing(patterns: Patterns, n_draws: int, seed: int) -> Iterat
     pairs = n_whole + known.T @ known
     if float(pairs.min()) < 2.0:
         raise Unavailable("some two columns have less than two rows in which both are observed")
-    for random in np.random.default_rng(seed).spawn(n_draws):
+    for random in np.random.default_rng(seed).spawn(n_resamples):
         check_stop()
         X = random.standard_normal(known.shape) * known
         second, sums = X.T @ X, X.T @ known
@@ -220,9 +220,9 @@ def reduced_spectrum(R: np.ndarray) -> np.ndarray:
     return np.linalg.eigvalsh(R - np.diag(unique))[::-1]
 
 
-def check_draws(n_draws: Any, quantile: Any) -> None:
+def check_draws(n_resamples: Any, quantile: Any) -> None:
     """Refuse numbers of simulations and quantiles that make no sense."""
-    check_count("n_draws", n_draws)
+    check_count("n_resamples", n_resamples)
     if quantile != "mean" and not (isinstance(quantile, numbers.Real) and 0.0 < float(quantile) < 1.0):
         raise ValueError(f"quantile={quantile!r} must lie strictly between 0 and 1, or be 'mean'.")
 
@@ -233,14 +233,20 @@ def threshold_over(draws: np.ndarray, quantile: float | str) -> np.ndarray:
 
 
 def as_far_as_needed(
-    values: np.ndarray, noise: NoiseSpectrum, n_draws: int, seed: int, quantile: float | str, scale: float, minus: float
+    values: np.ndarray,
+    noise: NoiseSpectrum,
+    n_resamples: int,
+    seed: int,
+    quantile: float | str,
+    scale: float,
+    minus: float,
 ) -> np.ndarray:
     """The thresholds for k = 1, 2, ..., times `scale` and less `minus`, at least up to the first that is not exceeded.
 
     The time increases with the cube of the largest k, which is found out with the first of the draws.
     """
     k = 8
-    for some in (min(n_draws, _PILOT), n_draws):
+    for some in (min(n_resamples, _PILOT), n_resamples):
         while True:
             draws = noise.leading(some, k, seed)
             m = min(draws.shape[1], len(values))
@@ -253,32 +259,32 @@ def as_far_as_needed(
     return thresholds
 
 
-def simulate_eigenvalues(rng: np.random.Generator, n: float, deviations: np.ndarray, standardize: bool) -> np.ndarray:
-    """Descending eigenvalues of the scatter matrix (of the correlation matrix, if `standardize`) of n Gaussian rows
+def simulate_eigenvalues(rng: np.random.Generator, n: float, deviations: np.ndarray, scale: bool) -> np.ndarray:
+    """Descending eigenvalues of the scatter matrix (of the correlation matrix, if `scale`) of n Gaussian rows
     whose columns are independent and have the given standard deviations."""
     p, free = len(deviations), n - 1.0
-    G = _bartlett(rng, free, deviations, standardize) if free >= p else _dual(rng, free, deviations, standardize)
+    G = _bartlett(rng, free, deviations, scale) if free >= p else _dual(rng, free, deviations, scale)
     return np.clip(np.linalg.eigvalsh(G)[::-1], 0.0, None)
 
 
-def _bartlett(rng: np.random.Generator, free: float, deviations: np.ndarray, standardize: bool) -> Array:
+def _bartlett(rng: np.random.Generator, free: float, deviations: np.ndarray, scale: bool) -> Array:
     """The p x p scatter matrix L L^T. Row i of L belongs to column i of the table; its squared length is the sum of
     squares of that column."""
     p = len(deviations)
     L = np.tril(rng.standard_normal((p, p)), -1)
     L[np.diag_indices(p)] = np.sqrt(rng.chisquare(free - np.arange(p)))
-    L *= 1.0 / np.sqrt((L * L).sum(axis=1, keepdims=True)) if standardize else deviations[:, None]
+    L *= 1.0 / np.sqrt((L * L).sum(axis=1, keepdims=True)) if scale else deviations[:, None]
     return L @ L.T
 
 
-def _dual(rng: np.random.Generator, free: float, deviations: np.ndarray, standardize: bool) -> Array:
+def _dual(rng: np.random.Generator, free: float, deviations: np.ndarray, scale: bool) -> Array:
     """Z Z^T for `free` simulated rows Z; apart from zeros it has the same eigenvalues as the scatter matrix."""
     rows = max(1, math.floor(free + 0.5))
     G = np.zeros((rows, rows))
     for start in range(0, len(deviations), _AT_A_TIME):
         some = deviations[start : start + _AT_A_TIME]
         Z = rng.standard_normal((rows, len(some)))
-        Z *= 1.0 / np.sqrt((Z * Z).sum(axis=0)) if standardize else some
+        Z *= 1.0 / np.sqrt((Z * Z).sum(axis=0)) if scale else some
         G += Z @ Z.T
     return G
 
@@ -371,11 +377,11 @@ class NoiseSpectrum:
         rows = free * (p + 1.0) / (p - 1.0)
         return cls(rows, np.array([1.0 / rows]), np.array([float(p)]))
 
-    def leading(self, n_draws: int, k: int, seed: int) -> np.ndarray:
+    def leading(self, n_resamples: int, k: int, seed: int) -> np.ndarray:
         """The k largest eigenvalues (or all that can be positive, if they are fewer) of independent draws of G."""
         if k > _FEW * self.rank:
-            return np.stack([self._all(np.random.default_rng([seed, i])) for i in range(n_draws)])[:, :k]
-        sizes = [min(_COLUMNS_AT_A_TIME, n_draws - i) for i in range(0, n_draws, _COLUMNS_AT_A_TIME)]
+            return np.stack([self._all(np.random.default_rng([seed, i])) for i in range(n_resamples)])[:, :k]
+        sizes = [min(_COLUMNS_AT_A_TIME, n_resamples - i) for i in range(0, n_resamples, _COLUMNS_AT_A_TIME)]
         return np.concatenate([_iterate(self, np.random.default_rng([seed, i]), n, k) for i, n in enumerate(sizes)])
 
     def _all(self, rng: np.random.Generator) -> np.ndarray:
@@ -516,11 +522,11 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
-def check_level(level: Any) -> float:
-    """`level` as a float; an error unless it is strictly between 0 and 1."""
-    if not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
-        raise ValueError(f"level={level!r} must lie strictly between 0 and 1.")
-    return float(level)
+def check_probability(name: str, value: Any) -> float:
+    """`value` as a float; an error unless it is strictly between 0 and 1."""
+    if not isinstance(value, numbers.Real) or not 0.0 < float(value) < 1.0:
+        raise ValueError(f"{name}={value!r} must lie strictly between 0 and 1.")
+    return float(value)
 
 
 def seed_of(random_state: Any) -> int:

@@ -14,16 +14,17 @@ from sklearn.base import clone
 
 from .._core.schema import Flag, Maybe, Numbers, Real, Sometimes, Text
 from .._core.threads import available, run_in_parallel, swap_entries
-from ..errors import SmallSampleWarning, only_last_step, warn_user
+from .._core.types import Estimator, RandomState, VectorLike
+from ..errors import SmallSampleWarning, only_last_step, warn_user, with_present_names
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
-from ..reading.summarize import check_weights
+from ..reading.summarizing import check_weights
 from ..sources.base import Source
 from ..sources.derived import with_known_length
-from ..sources.opening import by_name
+from ..sources.opening import TableLike, by_name
 from ..table import Table, Tabular, numbered
 from .fold_methods import UsedRows
 from .folds import check_whole, is_wide, rows_and_counts
-from .parallel_analysis import check_count, check_level, reduced_spectrum, seed_of
+from .parallel_analysis import check_count, check_probability, reduced_spectrum, seed_of
 
 #: Tables with fewer rows are shuffled several times in one call, up to _AT_A_TIME numbers, since a call for each column
 #: would cost more than the shuffling.
@@ -146,17 +147,17 @@ class PermutationTest(Tabular):
         For PCA, the proportion of variance. For FactorAnalysis, the k-th eigenvalue of the correlation matrix with
         squared multiple correlations on its diagonal. For CCA, -ln of Wilks' lambda of the k-th and all later
         correlations; with regularization, the k-th of the `singular_values_`.
-    null : array of shape (n_permutations, n_components)
+    null : array of shape (n_resamples, n_components)
         The same statistics for shuffled rows.
     p_values : array of shape (n_components,)
         The fraction of shuffles whose statistic is at least as large, counting the unshuffled rows as one of them. The
         p-value of a component is never smaller than that of the component before it.
     n_components : int
-        The number of components before the first one whose p-value is above `level`.
+        The number of components before the first one whose p-value is above `alpha`.
     strength : array of shape (n_components,)
         How strong each component is, for pictures: for PCA the proportion of variance, for CCA the correlation of the
         k-th pair; with regularization, the k-th of the `singular_values_`.
-    null_strength : array of shape (n_permutations, n_components)
+    null_strength : array of shape (n_resamples, n_components)
         The same for shuffled rows: for CCA, the largest correlation that is left after the earlier pairs.
     are_correlations : bool
         Whether strengths are correlations.
@@ -165,7 +166,7 @@ class PermutationTest(Tabular):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from lowdim import PCA, permutation_test
-    >>> found = permutation_test(PCA(), load_iris().data, n_permutations=99, random_state=0)
+    >>> found = permutation_test(PCA(), load_iris().data, n_resamples=99, random_state=0)
     >>> type(found).__name__, found.n_components, found.p_values.round(2)
     ('PermutationTest', 1, array([0.01, 1.  , 1.  , 1.  ]))
     """
@@ -173,7 +174,7 @@ class PermutationTest(Tabular):
     estimator: str
     statistic: np.ndarray = field(metadata={"kind": Numbers("k", host=True, finite=False)})
     null: np.ndarray = field(metadata={"kind": Numbers("*", "k", host=True, finite=False)})
-    level: float = field(metadata={"kind": Real("positive", most=1.0)})
+    alpha: float = field(metadata={"kind": Real("positive", most=1.0)})
     # Files of version 1.0 of the format may not have the following.
     strength: Any = field(default=None, metadata={"kind": Sometimes(Maybe(Numbers("k", host=True, finite=False)))})
     null_strength: Any = field(
@@ -193,7 +194,7 @@ class PermutationTest(Tabular):
     @property
     def n_components(self) -> int:
         """The number of significant components."""
-        above = np.flatnonzero(self.p_values > self.level)
+        above = np.flatnonzero(self.p_values > self.alpha)
         return int(above[0]) if len(above) else len(self.statistic)
 
     def table(self) -> Table:
@@ -204,7 +205,7 @@ class PermutationTest(Tabular):
             "p": self.p_values,
             "significant": np.arange(len(self.statistic)) < self.n_components,
         }
-        found = f"components with p <= {self.level:g}: {self.n_components}"
+        found = f"components with p <= {self.alpha:g}: {self.n_components}"
         title = f"{self.estimator}: {len(self.null)} shuffles; {found}"
         names = numbered(self.component_name, len(self.statistic))
         return Table(columns, names, title=title, row_name="component")
@@ -216,34 +217,36 @@ class PermutationTest(Tabular):
         return self.table().text(max_rows=self.n_components + _SHOWN)
 
 
+@with_present_names
 def permutation_test(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
+    estimator: Estimator,
+    X: TableLike,
+    y: TableLike | None = None,
     *,
-    n_permutations: int = 999,
-    level: float = 0.05,
+    n_resamples: int = 999,
+    alpha: float = 0.05,
     n_components: int | None = None,
-    sample_weight: Any = None,
-    random_state: Any = None,
+    sample_weight: VectorLike | None = None,
+    random_state: RandomState = None,
 ) -> PermutationTest:
     """Test how many components of PCA, factors of FactorAnalysis, or pairs of variates of CCA are significant.
 
     Parameters
     ----------
     estimator : PCA, FactorAnalysis or CCA
-        Its options (standardize, scale, regularization) are used, except for n_components. It is not changed.
-    X, y : rows
+        Its options (scale, regularization) are used, except for n_components. It is not changed.
+    X : rows
+    y : rows, default=None
         All of them have to fit into memory.
-    n_permutations : int
-        Number of shuffles. The smallest possible p-value is 1 / (1 + n_permutations).
-    level : float
-        Components with p-values up to this level are significant.
-    n_components : int, optional
+    n_resamples : int, default=999
+        Number of shuffles. The smallest possible p-value is 1 / (1 + n_resamples).
+    alpha : float, default=0.05
+        Components with p-values up to this one are significant.
+    n_components : int, default=None
         Test only this many of the first components, which takes less time for CCA; None tests all.
-    sample_weight : array of whole numbers, shape (n_samples,), or str, optional
+    sample_weight : array of whole numbers, shape (n_samples,), or str, default=None
         Frequencies, or the name of a column of X that holds them: a row of weight 2 is shuffled as two rows.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
 
     Notes
     -----
@@ -265,8 +268,8 @@ def permutation_test(
     regularization the maximised values s_k (`singular_values_`) are covariances of variates w and v with w^T D_x w =
     v^T D_y v = 1. They are not correlations and may exceed 1, so that no function of 1 - s^2 makes sense [3]_. The
     statistic is then s_k itself: the largest value that is left after the earlier pairs, as in Roy's test [4]_ and in
-    permutation tests of PLS [5]_, which is CCA with regularization 1. The test of the first pair has exactly the given
-    level, whatever the regularization.
+    permutation tests of PLS [5]_, which is CCA with regularization 1. The test of the first pair has exactly the level
+    `alpha`, whatever the regularization.
 
     The test needs memory for n (p + q) numbers. Each shuffle costs n p^2 (CCA: n p q) multiplications.
 
@@ -284,7 +287,7 @@ def permutation_test(
     >>> from sklearn.datasets import load_iris
     >>> from lowdim import CCA, permutation_test
     >>> X = load_iris().data
-    >>> permutation_test(CCA(), X[:, :2], X[:, 2:], n_permutations=199, random_state=0)
+    >>> permutation_test(CCA(), X[:, :2], X[:, 2:], n_resamples=199, random_state=0)
     PermutationTest(CCA, n_components=1, 199 shuffles)
     """
     if not (hasattr(estimator, "open_rows") and hasattr(estimator, "permutation_options")):
@@ -292,14 +295,14 @@ def permutation_test(
             f"{type(estimator).__name__} has no permutation test; PCA, FactorAnalysis and CCA do."
             f"{only_last_step(estimator, 'permutation_test')}"
         )
-    n_permutations = check_count("n_permutations", n_permutations)
-    check_level(level)
+    n_resamples = check_count("n_resamples", n_resamples)
+    check_probability("alpha", alpha)
     if n_components is not None and (isinstance(n_components, bool) or n_components < 1):
         raise ValueError(f"n_components={n_components!r} must be a whole number of at least 1, or None to test all.")
-    if 1.0 / (1 + n_permutations) > level:
+    if 1.0 / (1 + n_resamples) > alpha:
         raise ValueError(
-            f"the smallest p-value of n_permutations={n_permutations} is {1 / (1 + n_permutations):.3g}, above "
-            f"level={level:g}; use at least {math.ceil(1 / level) - 1}."
+            f"the smallest p-value of n_resamples={n_resamples} is {1 / (1 + n_resamples):.3g}, above "
+            f"alpha={alpha:g}; use at least {math.ceil(1 / alpha) - 1}."
         )
     model = clone(estimator)
     X, y, sample_weight = by_name(X, y, sample_weight=sample_weight)
@@ -313,19 +316,19 @@ def permutation_test(
     ]
     if len(tables) > 1:
         strength, null_strength, null = _test_correlations(
-            tables, options.regularization, n_permutations, random, n_components
+            tables, options.regularization, n_resamples, random, n_components
         )
         are_correlations = all(c == 0.0 for c in options.regularization)
         statistic = _log_wilks(strength) if are_correlations else strength
     else:
         test = _test_factors if options.factors else _test_variances
-        strength, null = test(tables[0][0], n_permutations, random)
+        strength, null = test(tables[0][0], n_resamples, random)
         statistic, null_strength, are_correlations = strength, null, False
     return PermutationTest(
         type(model).__name__,
         statistic[:n_components],
         null[:, :n_components],
-        level,
+        alpha,
         strength[:n_components],
         null_strength[:, :n_components],
         are_correlations,
@@ -388,19 +391,19 @@ def _require_variance(varies: bool, source: Source) -> None:
         raise ValueError(f"all columns of {source.table} are constant, so there is nothing to test.")
 
 
-def _test_variances(Z: np.ndarray, n_permutations: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
+def _test_variances(Z: np.ndarray, n_resamples: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
     """Proportions of variance of the rows, and of independently shuffled columns."""
     m = min(Z.shape[0] - 1, int(np.count_nonzero(np.any(Z != 0, axis=0))))
     seed = random.randint(2**31 - 1)
     if Z.shape[1] <= Z.shape[0]:
-        null = np.stack([_shares(S, m) for S in shuffled_products(Z, n_permutations, seed)])
+        null = np.stack([_shares(S, m) for S in shuffled_products(Z, n_resamples, seed)])
         return _shares(Z.T @ Z, m), null
     generator = np.random.default_rng(seed)
-    shuffled = (generator.permuted(Z, axis=0) for _ in range(n_permutations))
+    shuffled = (generator.permuted(Z, axis=0) for _ in range(n_resamples))
     return _shares(Z @ Z.T, m), np.stack([_shares(Y @ Y.T, m) for Y in shuffled])
 
 
-def _test_factors(Z: np.ndarray, n_permutations: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
+def _test_factors(Z: np.ndarray, n_resamples: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues of the reduced correlation matrix of standardized columns, and of independently shuffled ones."""
     Z = Z[:, np.any(Z != 0.0, axis=0)]
     n, p = Z.shape
@@ -411,7 +414,7 @@ def _test_factors(Z: np.ndarray, n_permutations: int, random: Any) -> tuple[np.n
             "no column that depends on others. Drop columns, or test PCA."
         )
     seed = random.randint(2**31 - 1)
-    null = np.stack([reduced_spectrum(S / divisor(n, 1)) for S in shuffled_products(Z, n_permutations, seed)])
+    null = np.stack([reduced_spectrum(S / divisor(n, 1)) for S in shuffled_products(Z, n_resamples, seed)])
     return reduced_spectrum(R), null
 
 
@@ -424,7 +427,7 @@ def _shares(S: np.ndarray, m: int) -> np.ndarray:
 def _test_correlations(
     tables: list[tuple[np.ndarray, float]],
     ridges: Sequence[float],
-    n_permutations: int,
+    n_resamples: int,
     random: Any,
     n_components: int | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -458,10 +461,10 @@ def _test_correlations(
     L, s, Rt = np.linalg.svd(bases[0].T @ bases[1], full_matrices=True)
     A, B = bases[0] @ L, bases[1] @ Rt.T
     k = len(s) if n_components is None else min(len(s), n_components)
-    values, null = np.empty((n_permutations, k)), np.empty((n_permutations, k))
+    values, null = np.empty((n_resamples, k)), np.empty((n_resamples, k))
     # The first j columns of Q span the first j variates of X; the first columns of P span the last variates of y.
     (Q, T), (P, R) = np.linalg.qr(A), np.linalg.qr(B[:, ::-1])
-    for i in range(n_permutations):
+    for i in range(n_resamples):
         K = Q.T @ P[random.permutation(n)]
         for j in range(k):
             found = np.linalg.svd(_products_of_rests(K, T, R, j), compute_uv=False)

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from .._core.arrays import to_numpy
+from ..errors import with_present_names
 from ..sources.opening import row_labels
 from ..table import Table, Tabular
-from .parallel_analysis import check_level
+from .parallel_analysis import check_probability
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -30,12 +32,12 @@ class Pooled(Tabular):
         m.
     complete_dof : float or None
         The degrees of freedom that the estimates would have without missing values.
-    level : float
-        The level of the intervals.
+    confidence_level : float
+        The probability with which the intervals hold the true values.
 
     Examples
     --------
-    >>> from lowdim import pool
+    >>> from lowdim.selection import pool
     >>> found = pool([1.0, 1.2, 1.1], [0.04, 0.05, 0.04], names=["mean"])
     >>> type(found).__name__, round(float(found.estimate), 2), round(float(found.standard_error), 3)
     ('Pooled', 1.1, 0.238)
@@ -46,7 +48,7 @@ class Pooled(Tabular):
     between: np.ndarray
     n_imputations: int
     complete_dof: float | None
-    level: float
+    confidence_level: float
     names: tuple[str, ...] | None = None
 
     @property
@@ -89,8 +91,8 @@ class Pooled(Tabular):
         dof = self.dof
         quantile = np.where(
             np.isinf(dof),
-            special.ndtri(0.5 * (1.0 + self.level)),
-            special.stdtrit(np.where(np.isinf(dof) | (dof <= 0.0), 1.0, dof), 0.5 * (1.0 + self.level)),
+            special.ndtri(0.5 * (1.0 + self.confidence_level)),
+            special.stdtrit(np.where(np.isinf(dof) | (dof <= 0.0), 1.0, dof), 0.5 * (1.0 + self.confidence_level)),
         )
         half = np.where(dof > 0.0, quantile * self.standard_error, math.inf)
         return self.estimate - half, self.estimate + half
@@ -120,19 +122,20 @@ class Pooled(Tabular):
         return Table(
             {name: np.reshape(column, -1) for name, column in columns.items()},
             list(self.names) if self.names is not None else None if size > 1 else [""],
-            title=f"{self.n_imputations} imputations, {self.level:.0%} intervals",
+            title=f"{self.n_imputations} imputations, {self.confidence_level:.0%} intervals",
         )
 
     def __repr__(self) -> str:
         return f"Pooled({self.n_imputations} imputations, {self.estimate.size} estimate(s))"
 
 
+@with_present_names
 def pool(
-    estimates: Any,
-    variances: Any,
+    estimates: ArrayLike,
+    variances: ArrayLike,
     *,
     complete_dof: float | None = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     names: Sequence[str] | None = None,
 ) -> Pooled:
     """Combine estimates from several imputations of a table by Rubin's rules.
@@ -143,12 +146,12 @@ def pool(
         The estimates from each of m imputations: what would be computed from a table without missing values.
     variances : array of the same shape
         Their squared standard errors, computed as if nothing had been missing.
-    complete_dof : float, optional
+    complete_dof : float, default=None
         The degrees of freedom that the estimates would have without missing values, such as n - 1 for a mean; None for
         a large table.
-    level : float
-        The level of the intervals.
-    names : sequence of str, optional
+    confidence_level : float, default=0.95
+        The probability with which the intervals hold the true values.
+    names : sequence of str, default=None
         The names of the quantities, for the table; by default the labels of `estimates` if these are a list of columns
         of pandas, such as `[draw.mean() for draw in draws]`.
 
@@ -178,7 +181,7 @@ def pool(
 
     Examples
     --------
-    >>> from lowdim import pool
+    >>> from lowdim.selection import pool
     >>> found = pool([10.0, 12.0, 11.0], [4.0, 4.0, 4.0])
     >>> float(found.estimate), round(float(found.total), 3)
     (11.0, 5.333)
@@ -200,14 +203,16 @@ def pool(
         raise ValueError("estimates must be finite, and variances finite and not negative (squared standard errors).")
     if complete_dof is not None and not complete_dof > 0.0:
         raise ValueError(f"complete_dof={complete_dof!r} must be positive, or None for a large table.")
-    check_level(level)
+    check_probability("confidence_level", confidence_level)
     estimate = Q.mean(axis=0)
     if names is not None and len(names) != estimate.size:
         raise ValueError(f"names has {len(names)} entries, and there are {estimate.size} estimates in each imputation.")
     if names is not None:
         labels = tuple(map(str, names))
     within, between = U.mean(axis=0), Q.var(axis=0, ddof=1)
-    return Pooled(np.asarray(estimate), np.asarray(within), np.asarray(between), m, complete_dof, float(level), labels)
+    return Pooled(
+        np.asarray(estimate), np.asarray(within), np.asarray(between), m, complete_dof, float(confidence_level), labels
+    )
 
 
 def _labels(estimates: Any, variances: Any) -> tuple[str, ...] | None:

@@ -137,7 +137,7 @@ _RULES = (
         "variances",
         "noise columns are independent",
         "thresholds",
-        options=("n_draws", "quantile", "seed", "patterns"),
+        options=("n_resamples", "quantile", "seed", "patterns"),
         with_missing="covariance",
     ),
     Rule(
@@ -218,7 +218,7 @@ FACTOR_RULES: dict[str, Rule] = {
         "matrix",
         "columns are independent but for the factors",
         "thresholds",
-        options=("n_draws", "quantile", "seed", "patterns"),
+        options=("n_resamples", "quantile", "seed", "patterns"),
         with_missing="covariance",
         compared=reduced_eigenvalues,
     )
@@ -383,7 +383,7 @@ class Choices(Tabular, Mapping[str, Choice]):
             "assumes": ["not available" if a.k is None else rule_of(a.rule).brief for a in self.answers],
         }
         e = self.eigenvalues
-        kind = f"{'correlation' if e.standardize else 'covariance'}{'' if e.center else ' about zero'}"
+        kind = f"{'correlation' if e.scale else 'covariance'}{'' if e.center else ' about zero'}"
         title = f"How many components? {e.n:.12g} rows, {e.p} columns ({kind})"
         return Table(columns, list(self), title=title, notes=self._refusals() + self._units(), row_name="rule")
 
@@ -406,7 +406,7 @@ class Choices(Tabular, Mapping[str, Choice]):
     def _units(self) -> list[str]:
         """A remark on columns that seem to have different units, if there are such."""
         e = self.eigenvalues
-        if e.variances is None or e.standardize:
+        if e.variances is None or e.scale:
             return []
         varying = np.sort(e.variances[e.variances > 0])
         # Of two columns the median is the smaller one. The smallest of many says little: a pixel that is nearly always
@@ -414,4 +414,4 @@ class Choices(Tabular, Mapping[str, Choice]):
         if len(varying) < 2 or varying[-1] <= _UNITS * varying[(len(varying) - 1) // 2]:
             return []
         share = float(varying[-1] / varying.sum())
-        return [f"One column has {share:.0%} of the variance: standardize=True looks at correlations instead."]
+        return [f"One column has {share:.0%} of the variance: scale=True looks at correlations instead."]

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from .._core.arrays import compute_lazy, dense, to_numpy
 from .._core.threads import check_stop
 from ..errors import MissingValues
-from ..reading.summarize import summarize
+from ..reading.summarizing import summarize
 from ..solvers import spectra
 from ..solvers.problem import Request, Status
 from ..sources.base import Source
@@ -164,12 +164,14 @@ class DensityScorer(HeldOutScorer):
 class PrincipalScorer(DensityScorer):
     """The scorer of principal components: one spectrum gives the scores for all numbers of components."""
 
+    leaves_out_constant = True
+
     #: If the rows are coordinates: of how many columns, and by what these were divided.
     frame: Frame | None = None
 
     def __init__(self, model: Any, ddof: int, *, center: bool = True) -> None:
         super().__init__(model)
-        self.ddof, self.center, self.scaled = ddof, center, (bool(model.standardize),)
+        self.ddof, self.center, self.scaled = ddof, center, (bool(model.scale),)
 
     @property
     def rotates(self) -> tuple[bool, ...]:  # type: ignore[override] # a class attribute of scorers that have no choice
@@ -197,13 +199,14 @@ class PrincipalScorer(DensityScorer):
         the result is infinity if the held-out rows lie there too, up to rounding, and minus infinity if they do not.
         """
         center, frame = self.center, self.frame
-        request = Request(k=None, ddof=self.ddof, standardize=self.scaled[0], center=center)
+        request = Request(k=None, ddof=self.ddof, scale=self.scaled[0], center=center)
         spectrum = spectra.solver_for(train).solve_summary(train, request)
         held_out = HeldOutMoments(test)
         p, r = train.n_features, spectrum.rank
         if frame is not None:
             p = max(frame.n_columns, r)
-        elif self.leaves_out_constant:
+        else:
+            # Columns that are constant in all rows have no density.
             summaries = [summary if center else summary.about_zero() for summary in (train, test)]
             p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in summaries) > 0.0)), r)
         scores = np.full(len(counts), -math.inf)
@@ -249,10 +252,9 @@ class SpectralScorer(PrincipalScorer):
 
     estimator, model, ddof = "PPCA", None, 0
     refits = False
-    leaves_out_constant = True
 
-    def __init__(self, standardize: bool = False, *, center: bool = True) -> None:
-        self.scaled, self.center = (standardize,), center
+    def __init__(self, scale: bool = False, *, center: bool = True) -> None:
+        self.scaled, self.center = (scale,), center
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         # Zero components are a model too: the rows are then N(mean, sigma2 I).

@@ -9,13 +9,15 @@ import numpy as np
 from scipy import special
 
 from .. import summaries
+from .._core.types import VectorLike
 from ..solvers import latent
 from ..solvers.problem import Request
 from ..sources.base import Source
 from ..sources.beside import ColumnsSource
-from ..sources.opening import by_name
+from ..sources.opening import TableLike, by_name
 from ..summaries.base import names_of_tables
 from ..summaries.moments import Moments
+from ..summaries.triangle import Triangle
 from ..table import Table, Tabular, numbered
 from .choose import complete_or_missing, eigenvalues_of, varying_rows
 from .criteria import Eigenvalues
@@ -103,7 +105,7 @@ class Suitability(Tabular):
         return lines
 
 
-def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
+def factor_suitability(X: TableLike | Moments | Triangle, *, sample_weight: VectorLike | None = None) -> Suitability:
     """Whether columns have enough in common for factor analysis: KMO, and Bartlett's test of sphericity.
 
     Parameters
@@ -111,7 +113,7 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
     X : rows, Moments or Triangle
         Anything that `open_source` reads, with or without missing values, or a summary of rows.
         `Moments.from_covariance(cov, n_samples)` makes one from a covariance or correlation matrix.
-    sample_weight : array of shape (n_samples,), or str, optional
+    sample_weight : array of shape (n_samples,), or str, default=None
         Frequency weights, or the name of a column of X that holds them: weight 2 equals repeating the row.
 
     Returns
@@ -159,7 +161,7 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
 
     def of_complete(rows: Any, weights: Any) -> Suitability:
         names = rows.names if isinstance(rows, Source) else names_of_tables(rows.names, [rows.n_features])[0]
-        request = Request(standardize=True)
+        request = Request(scale=True)
         e = eigenvalues_of(rows, request, weights, matrix=True)
         labels, varying = _labels(names, e.p), np.ones(e.p, dtype=bool) if e.varying is None else e.varying
         if e.matrix is None and 2 <= np.count_nonzero(varying) < e.n:

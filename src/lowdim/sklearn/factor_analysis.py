@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import decomposition
 
 from .. import models
 from .._core.schema import Sometimes, Text
+from .._core.types import RandomState
 from ..errors import HeywoodWarning, without_warnings
 from ..reading.rows import Rows
 from ..solvers import latent
@@ -31,22 +33,24 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         Number of factors, which may be 0; None for as many as there are columns (or rows, if these are fewer).
-    tol : float
+    tol : float, default=0.01
         Without effect: the iteration ends at the maximum.
-    copy : bool
+    copy : bool, default=True
         Without effect: rows are never overwritten.
-    max_iter : int
+    max_iter : int, default=1000
         Largest number of steps of Newton's method, of which a few are enough. There is a warning if it is reached.
-    noise_variance_init : array of shape (n_features,) or None
+    noise_variance_init : array of shape (n_features,) or None, default=None
         Without effect, apart from a check of its shape: the maximum does not depend on the start.
-    svd_method, iterated_power
-        Without effect: they select how scikit-learn computes singular values.
-    rotation : {"varimax", "quartimax"} or None
+    svd_method : {"lapack", "randomized"}, default="randomized"
+        Without effect: it selects how scikit-learn computes singular values.
+    iterated_power : int, default=3
+        Without effect, as `svd_method`.
+    rotation : {"varimax", "quartimax"} or None, default=None
         As in scikit-learn: of the loadings in the units of the columns, without Kaiser's normalisation. Without it,
         L^T Psi^{-1} L is diagonal.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         Seed of starting values.
 
     Attributes
@@ -69,7 +73,7 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
     """
 
     scores = "regression"
-    standardize = False
+    scale = False
     missing = "nan"
     fitted_attributes = {"_form": Sometimes(Text(("newton", "newton-cg")))}
     _parameter_constraints = decomposition.FactorAnalysis._parameter_constraints
@@ -81,11 +85,11 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
         tol: float = 1e-2,
         copy: bool = True,
         max_iter: int = 1000,
-        noise_variance_init: Any = None,
-        svd_method: str = "randomized",
+        noise_variance_init: ArrayLike | None = None,
+        svd_method: Literal["lapack", "randomized"] = "randomized",
         iterated_power: int = 3,
-        rotation: str | None = None,
-        random_state: Any = 0,
+        rotation: Literal["varimax", "quartimax"] | None = None,
+        random_state: RandomState = 0,
     ) -> None:
         self.n_components = n_components
         self.copy = copy
@@ -124,7 +128,8 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
         k = self._k(repeated_rows(rows), rows.shape[1])
         planned = latent.plan(rows, self._latent_request(k)).solver
         self._form = planned.name if isinstance(planned, Newton) else Newton.name
-        start, p = self.noise_variance_init, rows.shape[1]
+        start: Any = self.noise_variance_init
+        p = rows.shape[1]
         if start is not None and len(start) != p:
             raise ValueError(f"noise_variance_init has {len(start)} entries, but X has {p} columns.")
 

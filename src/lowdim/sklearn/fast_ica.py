@@ -6,14 +6,16 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import decomposition
 
 from .. import models
 from .._core.arrays import Array, asarray_like, column_sums, device, namespace, to_numpy
 from .._core.schema import Numbers, Sometimes
+from .._core.types import RandomState
 from ..densities import Density
 from ..errors import ConvergenceWarning, LowdimWarning, warn_user
 from ..linalg import divisor
@@ -22,6 +24,7 @@ from ..solvers import spectra
 from ..solvers.ica.fixed_point import FixedPointICA
 from ..solvers.ica.objective import IcaFit, IcaRequest, Objective, Unmixing, Whitener
 from ..solvers.problem import Plan, Spectrum, Status, Tail, counted_rows, repeated_rows, total_weight
+from ..sources.opening import TableLike
 from .pca import SklearnParameters
 
 # The contrast functions of FastICA, in place of the densities of sources.
@@ -202,28 +205,28 @@ class FastICA(SklearnParameters, models.ICA):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         Number of sources. Components without variance are dropped, with a warning. It is ignored if `whiten` is False,
         with a warning.
-    algorithm : {"parallel", "deflation"}
+    algorithm : {"parallel", "deflation"}, default="parallel"
         Whether the sources are found together, or one after another.
-    whiten : {"unit-variance", "arbitrary-variance"} or False
+    whiten : {"unit-variance", "arbitrary-variance"} or False, default="unit-variance"
         As in scikit-learn: the sources have the variance 1, or 1 / n_samples; or the rows are taken to be white and
         centred already.
-    fun : {"logcosh", "exp", "cube"} or callable
+    fun : {"logcosh", "exp", "cube"} or callable, default="logcosh"
         The contrast; a callable is used as in scikit-learn, but without weights of rows.
-    fun_args : dict or None
+    fun_args : dict or None, default=None
         As in scikit-learn: {"alpha": 1.0} for "logcosh", or arguments of the callable.
-    max_iter : int
+    max_iter : int, default=200
         Largest number of steps; there is a warning if it is reached.
-    tol : float
+    tol : float, default=0.0001
         The iteration stops when no entry of the gradient is larger. This is stricter than scikit-learn's rule, which
         stops when the cosine of the angle of a step is within `tol` of 1.
-    w_init : array of shape (n_components, n_components) or None
+    w_init : array of shape (n_components, n_components) or None, default=None
         As in scikit-learn. The nearest rotation is taken.
-    whiten_solver : {"svd", "eigh"}
+    whiten_solver : {"svd", "eigh"}, default="svd"
         Without effect: the whitening is computed to full accuracy in any case.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of the start; None is a fixed seed.
 
     Attributes
@@ -257,15 +260,15 @@ class FastICA(SklearnParameters, models.ICA):
         self,
         n_components: int | None = None,
         *,
-        algorithm: str = "parallel",
-        whiten: str | bool = "unit-variance",
-        fun: Any = "logcosh",
+        algorithm: Literal["parallel", "deflation"] = "parallel",
+        whiten: Literal["unit-variance", "arbitrary-variance", False] = "unit-variance",
+        fun: Literal["logcosh", "exp", "cube"] | Callable[..., Any] = "logcosh",
         fun_args: dict[str, Any] | None = None,
         max_iter: int = 200,
         tol: float = 1e-4,
-        w_init: Any = None,
-        whiten_solver: str = "svd",
-        random_state: Any = None,
+        w_init: ArrayLike | None = None,
+        whiten_solver: Literal["svd", "eigh"] = "svd",
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.algorithm = algorithm
@@ -278,11 +281,11 @@ class FastICA(SklearnParameters, models.ICA):
         self.whiten_solver = whiten_solver
         self.random_state = random_state
 
-    def transform(self, X: Any, copy: bool = True, *, n_components: int | None = None) -> np.ndarray:
+    def transform(self, X: TableLike, copy: bool = True, *, n_components: int | None = None) -> np.ndarray:
         """Sources of the rows of `X`. `copy` has no effect: rows are never overwritten."""
         return super().transform(X, n_components=n_components)
 
-    def inverse_transform(self, X: Any, copy: bool = True) -> np.ndarray:
+    def inverse_transform(self, X: TableLike, copy: bool = True) -> np.ndarray:
         """Rows from their sources `X`. `copy` has no effect."""
         return super().inverse_transform(X)
 
@@ -357,18 +360,18 @@ class FastICA(SklearnParameters, models.ICA):
 
 
 def fastica(
-    X: Any,
+    X: TableLike,
     n_components: int | None = None,
     *,
-    algorithm: str = "parallel",
-    whiten: str | bool = "unit-variance",
-    fun: Any = "logcosh",
+    algorithm: Literal["parallel", "deflation"] = "parallel",
+    whiten: Literal["unit-variance", "arbitrary-variance", False] = "unit-variance",
+    fun: Literal["logcosh", "exp", "cube"] | Callable[..., Any] = "logcosh",
     fun_args: dict[str, Any] | None = None,
     max_iter: int = 200,
     tol: float = 1e-4,
-    w_init: Any = None,
-    whiten_solver: str = "svd",
-    random_state: Any = None,
+    w_init: ArrayLike | None = None,
+    whiten_solver: Literal["svd", "eigh"] = "svd",
+    random_state: RandomState = None,
     return_X_mean: bool = False,
     compute_sources: bool = True,
     return_n_iter: bool = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from types import MethodType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import models
 from .._core.arrays import Array, asarray_like, dense, device, is_sparse, namespace, to_numpy
 from .._core.schema import Numbers, Sometimes
+from .._core.types import RandomState
 from ..errors import NoVariance
 from ..features import Same, affine
 from ..kernels import Kernel, as_kernel, parameters_of
@@ -24,7 +25,7 @@ from ..reading.map import RowMap
 from ..reading.rows import Rows
 from ..solvers.kernel.matrix import Components
 from ..solvers.problem import Status, counted_rows, total_weight
-from ..sources.opening import open_source
+from ..sources.opening import TableLike, open_source
 from .pca import SklearnParameters
 
 #: The solver for each of scikit-learn's names.
@@ -60,29 +61,39 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         Number of components, of which there are at most as many as rows; None keeps all with positive variance.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "cosine", "precomputed"} or callable
+    kernel : {"linear", "poly", "rbf", "sigmoid", "cosine", "precomputed"} or callable, default="linear"
         As in scikit-learn. A precomputed matrix must be symmetric, at least after it was centred.
-    gamma, degree, coef0 : float
-        As in scikit-learn: `gamma` is 1 / n_features by default, and kernels ignore parameters that they do not have.
-    kernel_params : dict or None
+    gamma : float or None, default=None
+        As in scikit-learn: 1 / n_features by default. Kernels ignore parameters that they do not have.
+    degree : float, default=3
+        As in scikit-learn.
+    coef0 : float, default=1
+        As in scikit-learn.
+    kernel_params : dict or None, default=None
         Keyword arguments of a callable kernel.
-    alpha, fit_inverse_transform
+    alpha : float, default=1.0
+        The ridge of `inverse_transform`.
+    fit_inverse_transform : bool, default=False
         As in scikit-learn: `inverse_transform` is a kernel ridge regression of the rows on their scores, with the
         kernel of the model and the ridge `alpha`. (`lowdim.KernelPCA` has other ways to find rows from scores.)
-    eigen_solver : {"auto", "dense", "arpack", "randomized"}
+    eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
         "dense" computes all eigenpairs of the kernel matrix; "arpack" and "randomized" are a block Lanczos iteration.
-    tol, max_iter, iterated_power
-        Without effect: they limit the accuracy of scikit-learn's iterations, and those here run until they converge.
-    remove_zero_eig : bool
+    tol : float, default=0
+        Without effect: it limits the accuracy of scikit-learn's iterations, and those here run until they converge.
+    max_iter : int or None, default=None
+        Without effect, as `tol`.
+    iterated_power : int or "auto", default="auto"
+        Without effect, as `tol`.
+    remove_zero_eig : bool, default=False
         As in scikit-learn: if it is False and `n_components` is given, components without variance are kept. Their
         eigenvalues, eigenvectors and scores are 0.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of the starting vectors of the iteration.
-    copy_X : bool
+    copy_X : bool, default=True
         Without effect: the rows are always copied, since the model needs them after the fit.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Without effect: the threads of BLAS are used.
 
     Attributes
@@ -108,7 +119,6 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
         "X_transformed_fit_": Sometimes(Numbers("*", "k", rows=True)),
     }
     memory: Any = None
-    sigma: Any = None
     preimage: Any = "auto"
     _parameter_constraints = decomposition.KernelPCA._parameter_constraints
 
@@ -116,19 +126,19 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
         self,
         n_components: int | None = None,
         *,
-        kernel: Any = "linear",
+        kernel: Literal["linear", "poly", "rbf", "sigmoid", "cosine", "precomputed"] | Callable[..., Any] = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         alpha: float = 1.0,
         fit_inverse_transform: bool = False,
-        eigen_solver: str = "auto",
+        eigen_solver: Literal["auto", "dense", "arpack", "randomized"] = "auto",
         tol: float = 0,
         max_iter: int | None = None,
-        iterated_power: Any = "auto",
+        iterated_power: int | Literal["auto"] = "auto",
         remove_zero_eig: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         copy_X: bool = True,
         n_jobs: int | None = None,
     ) -> None:
@@ -157,10 +167,10 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
     @property
     def gamma_(self) -> float:
         """`gamma`, or 1 / n_features_in_ if that is None."""
-        return 1.0 / self.n_features_in_ if self.gamma is None else self.gamma
+        return 1.0 / self.n_features_in_ if self.gamma is None else float(self.gamma)
 
     @_once_learned
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: TableLike) -> np.ndarray:
         """Rows from their scores, by the regression that was learned with `fit_inverse_transform`."""
         return self._inverse_maps(X)[0].result()
 

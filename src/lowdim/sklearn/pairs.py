@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn import cross_decomposition
@@ -16,6 +16,7 @@ from ..linalg import signs, with_zeros
 from ..models.output import WITHOUT_WEIGHTS
 from ..solvers.pairs.reductions import Tables, TablesSolution
 from ..solvers.problem import Plan
+from ..sources.opening import TableLike
 from .pca import SklearnParameters
 
 # What the classes for two tables share: scikit-learn's limits, scores of the fit, and components that are zero.
@@ -80,11 +81,13 @@ class SklearnPls(SklearnPair):
 
     fitted_attributes = {"n_iter_": ListOf(Whole(), length="k")}
 
-    def transform(self: Any, X: Any, y: Any = None, copy: bool = True, *, n_components: int | None = None) -> Any:
+    def transform(
+        self: Any, X: TableLike, y: TableLike | None = None, copy: bool = True, *, n_components: int | None = None
+    ) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables. `copy` has no effect."""
         return super().transform(X, y, n_components=n_components)  # type: ignore[misc] # of the model that follows
 
-    def predict(self: Any, X: Any, copy: bool = True) -> np.ndarray:
+    def predict(self: Any, X: TableLike, copy: bool = True) -> np.ndarray:
         """Predictions of y for the rows of `X`. `copy` has no effect: rows are never overwritten."""
         return super().predict(X)  # type: ignore[misc] # of the model that follows
 
@@ -100,16 +103,18 @@ class PLSCanonical(SklearnPls, models.PLSCanonical):  # type: ignore[misc] # `pr
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=2
         Number of pairs, at most min(n_samples, n_features, n_targets). If the tables have nothing in common after some
         of them, the others are zero, with a warning.
-    scale : bool
+    scale : bool, default=True
         Whether to divide columns by their standard deviation first.
-    algorithm : {"nipals", "svd"}
+    algorithm : {"nipals", "svd"}, default="nipals"
         Without effect: both compute the same singular vectors.
-    max_iter, tol
+    max_iter : int, default=500
         Without effect: singular vectors are computed directly, not by an iteration.
-    copy : bool
+    tol : float, default=1e-06
+        Without effect, as `max_iter`.
+    copy : bool, default=True
         Without effect: rows are never overwritten.
 
     Attributes
@@ -140,7 +145,7 @@ class PLSCanonical(SklearnPls, models.PLSCanonical):  # type: ignore[misc] # `pr
         n_components: int = 2,
         *,
         scale: bool = True,
-        algorithm: str = "nipals",
+        algorithm: Literal["nipals", "svd"] = "nipals",
         max_iter: int = 500,
         tol: float = 1e-06,
         copy: bool = True,
@@ -158,11 +163,11 @@ class PLSSVD(SklearnPair, models.PLSSVD):
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=2
         Number of pairs, at most min(n_samples, n_features, n_targets).
-    scale : bool
+    scale : bool, default=True
         Whether to divide columns by their standard deviation first.
-    copy : bool
+    copy : bool, default=True
         Without effect: rows are never overwritten.
 
     Attributes
@@ -192,14 +197,16 @@ class CCA(SklearnPls, models.CCA):  # type: ignore[misc] # `predict` of SklearnP
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=2
         Number of pairs, at most min(n_samples, n_features, n_targets). If the ranks of the tables allow fewer, the
         others are zero, with a warning.
-    scale : bool
+    scale : bool, default=True
         Whether to divide columns by their standard deviation first.
-    max_iter, tol
+    max_iter : int, default=500
         Without effect: the pairs are computed directly, not by an iteration.
-    copy : bool
+    tol : float, default=1e-06
+        Without effect, as `max_iter`.
+    copy : bool, default=True
         Without effect: rows are never overwritten.
 
     Attributes
@@ -270,14 +277,16 @@ class PLSRegression(SklearnPls, models.PLSRegression):  # type: ignore[misc] # `
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=2
         Number of components, at most min(n_samples, n_features). If X can explain nothing more of y after some of them,
         the others are zero, with a warning, as in scikit-learn.
-    scale : bool
+    scale : bool, default=True
         Whether to divide columns by their standard deviation first.
-    max_iter, tol
+    max_iter : int, default=500
         Without effect: singular vectors are computed directly, not by an iteration.
-    copy : bool
+    tol : float, default=1e-06
+        Without effect, as `max_iter`.
+    copy : bool, default=True
         Without effect: rows are never overwritten.
 
     Attributes

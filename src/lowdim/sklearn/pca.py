@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from sklearn import decomposition
 from sklearn.utils.validation import check_is_fitted
@@ -11,12 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from .. import models
 from .._core.arrays import Array, asarray_like, namespace
 from .._core.schema import Numbers, Sometimes, Whole
+from .._core.types import RandomState, VectorLike
 from ..linalg import divisor, require_rows
+from ..models.base import count_components
 from ..reading.rows import Rows
 from ..solvers import spectra
 from ..solvers.problem import Spectrum, counted_rows, repeated_rows, total_weight
 from ..solvers.spectra.covariance import Solver
 from ..solvers.spectra.krylov import Krylov
+from ..sources.opening import TableLike
 
 # Parameters that scikit-learn's own rules check.
 
@@ -53,10 +56,9 @@ _TOL = 1e-10
 class PrincipalComponents(SklearnParameters, models.PCA):
     """What PCA and IncrementalPCA share: whitened scores have as many columns as there are components."""
 
-    standardize = False
+    scale = False
     center = True
     solver = "auto"
-    svd_solver: Any = None
     ddof = 1
     _fixed_ddof = True
     # scikit-learn asks for more than the proportion; equal up to rounding is not more.
@@ -78,25 +80,26 @@ class PCA(PrincipalComponents):
 
     Parameters
     ----------
-    n_components : int, float, "mle" or None
+    n_components : int, float, "mle" or None, default=None
         As in scikit-learn. It may be 0.
-    copy : bool
+    copy : bool, default=True
         Without effect: rows are never overwritten.
-    whiten : bool
+    whiten : bool, default=False
         As in scikit-learn, but whitened scores of components without variance are 0, and not rounding errors divided by
         rounding errors.
-    svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}
+    svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
         Which solver runs: "full" is the QR factor of the rows, "covariance_eigh" their covariance, and "arpack" and
         "randomized" are block Krylov iterations. All take all kinds of rows, sparse ones too.
-    tol : float
+    tol : float, default=0.0
         For "arpack": iterate until the residual of each eigenpair is at most `tol` times its eigenvalue; 0 stands for
         1e-10.
-    n_oversamples : int
+    iterated_power : int or "auto", default="auto"
+        Without effect: the iteration takes as many steps as it needs to converge.
+    n_oversamples : int, default=10
         For "randomized": the number of vectors that are multiplied at a time, in addition to `n_components`.
-    iterated_power, power_iteration_normalizer
-        Without effect: the iteration takes as many steps as it needs to converge, and its vectors are always kept
-        orthogonal.
-    random_state : int, RandomState or None
+    power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
+        Without effect: the vectors of the iteration are always kept orthogonal.
+    random_state : int, RandomState or None, default=None
         Seed of the starting vectors of the iterations.
 
     Attributes
@@ -121,16 +124,16 @@ class PCA(PrincipalComponents):
 
     def __init__(
         self,
-        n_components: Any = None,
+        n_components: int | float | Literal["mle"] | None = None,
         *,
         copy: bool = True,
         whiten: bool = False,
-        svd_solver: str = "auto",
+        svd_solver: Literal["auto", "full", "covariance_eigh", "arpack", "randomized"] = "auto",
         tol: float = 0.0,
-        iterated_power: Any = "auto",
+        iterated_power: int | Literal["auto"] = "auto",
         n_oversamples: int = 10,
-        power_iteration_normalizer: str = "auto",
-        random_state: Any = None,
+        power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = "auto",
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.copy = copy
@@ -147,10 +150,14 @@ class PCA(PrincipalComponents):
             return Krylov(tol=float(self.tol) or _TOL)
         if self.svd_solver == "randomized" and isinstance(self.n_components, numbers.Integral):
             return Krylov(block=max(1, int(self.n_components)) + int(self.n_oversamples))
-        return super()._solver()
+        # "arpack" and "randomized" are for some of the components.
+        return "auto" if self.svd_solver in _TRUNCATED else spectra.SKLEARN_SOLVERS[self.svd_solver]
 
     def _k(self, n: int | None, p: int) -> int | None:
         check_n_components(self.n_components, self.svd_solver, n, p)
+        if self.n_components is None and self.svd_solver == "arpack":
+            # ARPACK cannot compute the last one.
+            return count_components((p if n is None else min(n, p)) - 1, n, p)
         # No component is the first one left out.
         return 1 if self._keeps_none() else super()._k(n, p)
 
@@ -200,14 +207,14 @@ class IncrementalPCA(PrincipalComponents):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int or None, default=None
         Number of components. None keeps as many as the first block has rows or columns, as in scikit-learn.
-    whiten : bool
+    whiten : bool, default=False
         As in scikit-learn, but whitened scores of components without variance are 0, and not rounding errors divided by
         rounding errors.
-    copy : bool
+    copy : bool, default=True
         Without effect: rows are never overwritten.
-    batch_size : int or None
+    batch_size : int or None, default=None
         The number of rows of the first block of `fit`, which limits the number of components if `n_components` is None.
         It has no other effect: the result does not depend on the blocks.
 
@@ -248,7 +255,13 @@ class IncrementalPCA(PrincipalComponents):
         self.copy = copy
         self.batch_size = batch_size
 
-    def partial_fit(self, X: Any, y: Any = None, check_input: bool = True, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: TableLike | None = None,
+        check_input: bool = True,
+        sample_weight: VectorLike | None = None,
+    ) -> Self:
         """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
 
         `check_input` has no effect: rows are always checked, while they are read.

@@ -13,7 +13,7 @@ from .ica import ICA_SOLVERS
 from .ica.fixed_point import FixedPointICA
 from .ica.objective import IcaSolver, Unmixing
 from .ica.quasi_newton import QuasiNewtonICA
-from .kernel import KERNEL_SOLVERS
+from .kernel import KERNEL_SOLVERS, kernel_plan
 from .kernel.exact import DenseKernel, KernelFit, KrylovKernel
 from .kernel.maps import Features, FourierFeatures, Nystrom
 from .kernel.matrix import KernelSolver
@@ -103,4 +103,5 @@ __all__ = [
     "TriangleReduction",
     "Unmixing",
     "Varimax",
+    "kernel_plan",
 ]

@@ -84,7 +84,7 @@ class Spectrum:
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import open_source
+    >>> from lowdim.sources import open_source
     >>> from lowdim.reading.rows import Rows
     >>> from lowdim.solvers import Covariance, Request
     >>> rows = Rows(open_source(np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])))
@@ -119,6 +119,10 @@ class Spectrum:
     errors: np.ndarray | None = None
     #: The status if no eigenvalue has lost its digits.
     ended: Status = Status.EXACT
+    #: Estimated relative error of the sum of the other eigenvalues, if it may have lost its digits, or zero.
+    tail_error: float = 0.0
+    #: The number of eigenvalues that may be above zero, if it is known: no more than there are columns that vary.
+    n_free: int | None = None
 
     @property
     def total(self) -> float:
@@ -139,21 +143,30 @@ class Spectrum:
         """The first `k` pairs; the others are added to the tail."""
         if k >= self.values.shape[0]:
             return self
-        tail, errors = self.tail.plus(self.values[k:]), None if self.errors is None else self.errors[:k]
-        return replace(self, values=self.values[:k], vectors=self.vectors[:k, :], tail=tail, errors=errors).judged()
+        tail, errors, tail_error = self.tail.plus(self.values[k:]), self.errors, self.tail_error
+        if errors is not None and tail.total > 0.0:
+            wrong = sum_error(self.values[k:], errors[k:], self.rank_cut)
+            tail_error = (tail_error * self.tail.total + wrong) / tail.total
+        errors = None if errors is None else errors[:k]
+        kept = replace(self, values=self.values[:k], vectors=self.vectors[:k, :], tail=tail, errors=errors)
+        return replace(kept, tail_error=tail_error).judged()
 
     @property
-    def lost(self) -> tuple[float, float]:
-        """The eigenvalue of the largest relative error, as a share of the largest eigenvalue, and this error."""
+    def lost(self) -> tuple[str, float, float]:
+        """What has lost most digits, its share of the largest eigenvalue, and its relative error."""
         errors = np.zeros(1) if self.errors is None else self.errors
         j = int(errors.argmax())
-        return float(self.values[j] / self.values[0]), float(errors[j])
+        if self.tail_error > errors[j]:
+            return "variance beside the components", self.tail.total / float(self.values[0]), self.tail_error
+        return "smallest eigenvalue kept", float(self.values[j] / self.values[0]), float(errors[j])
 
     def judged(self) -> Spectrum:
-        """The spectrum with the status that its errors lead to: UNRESOLVED if eigenvalues may have lost digits."""
-        if self.errors is None or self.status is Status.NOT_CONVERGED:
+        """The spectrum with the status that its errors lead to: UNRESOLVED if digits may have been lost."""
+        tail_lost = self.tail_error > accuracy(self.epsilon)
+        if (self.errors is None and not tail_lost) or self.status is Status.NOT_CONVERGED:
             return self
-        return replace(self, status=Status.UNRESOLVED if np.any(self.errors > 0.0) else self.ended)
+        lost = tail_lost or bool(np.any(self.errors > 0.0))  # type: ignore[operator] # None only if the tail is lost
+        return replace(self, status=Status.UNRESOLVED if lost else self.ended)
 
     def accepted(self, zero: float | None = None) -> Spectrum:
         """The spectrum for users: without errors that are small, or of eigenvalues at or below `zero`, if it is given.
@@ -170,6 +183,12 @@ class Spectrum:
     def variances(self, ddof: int) -> np.ndarray:
         """Eigenvalues of the covariance with divisor weight - ddof."""
         return self.values / divisor(self.weight, ddof)
+
+
+def sum_error(values: np.ndarray, errors: np.ndarray, cut: float) -> float:
+    """The error of a sum of eigenvalues with these relative errors, none of them wrong by more than the rank cut."""
+    with np.errstate(invalid="ignore"):
+        return float(np.fmin(errors * values, np.where(errors > 0.0, cut, 0.0)).sum())
 
 
 def leading_count(values: Array, total: float, proportion: float) -> int:
@@ -207,11 +226,11 @@ class Request:
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import open_source
+    >>> from lowdim.sources import open_source
     >>> from lowdim.reading.rows import Rows
     >>> from lowdim.solvers import Covariance, Request
     >>> rows = Rows(open_source(np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])))
-    >>> Covariance().solve(rows, Request(k=1, standardize=True)).scale.round(3)
+    >>> Covariance().solve(rows, Request(k=1, scale=True)).scale.round(3)
     array([1.633, 1.826])
     """
 
@@ -220,9 +239,9 @@ class Request:
     #: With k = None: the share of the variance that the leading eigenpairs have to reach. Solvers return as many as
     #: reach it and one more, and the sums over the others.
     share: float | None = None
-    #: Standard deviations have the divisor weight - ddof; columns are divided by them if `standardize`.
+    #: Standard deviations have the divisor weight - ddof; columns are divided by them if `scale`.
     ddof: int = 1
-    standardize: bool = False
+    scale: bool = False
     #: Whether the mean is subtracted. If not, second moments about zero take the place of (co)variances.
     center: bool = True
     #: Whether the user cannot choose ddof, so that messages do not advise to.
@@ -338,7 +357,7 @@ class RowsLike(Protocol):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import open_source
+    >>> from lowdim.sources import open_source
     >>> from lowdim.reading.rows import Rows
     >>> from lowdim.solvers import Covariance, Request, RowsLike
     >>> rows: RowsLike = Rows(open_source(np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])))
@@ -654,7 +673,10 @@ class Problem(Generic[R]):
             passes += found.passes
             if finer is None:
                 found = plan.solver._finished(replace(found, passes=passes), rows, request)
-                return found, replace(plan, passes=found.passes)
+                passes = found.passes
+                finer = finer_plan(plan, found.status, job) if auto and job.traits.rereadable else None
+            if finer is None:
+                return found, replace(plan, passes=passes)
             plan = finer
 
     def solve_summary(self, summary: Any, request: Any, asked: Any = "auto") -> tuple[R, Plan]:

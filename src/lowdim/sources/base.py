@@ -519,7 +519,7 @@ def _not_finite(row: str, column: int, value: float, names: Sequence[str] | None
         found = f"Input {table} contains NaN: {where}."
         error = MissingValues(
             f"{found} Complete rows of finite numbers are needed: drop those rows, or fill them in, for example with "
-            f"PPCA(k, standardize=True).fit({rows}).impute({rows}){of}; PPCA and FactorAnalysis themselves take NaN as "
+            f"PPCA(k, scale=True).fit({rows}).impute({rows}){of}; PPCA and FactorAnalysis themselves take NaN as "
             "missing."
         )
         error.where = found

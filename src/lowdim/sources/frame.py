@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import narwhals as nw
 import numpy as np
 
 from .._core.arrays import is_known_array
-from ..errors import beyond_float, column_label, complex_data, empty, not_numeric, unknown_column
+from ..errors import beyond_float, column_label, complex_data, duplicate_columns, empty, not_numeric, unknown_column
 from .array import SparseSource, converts_to_float, floats_of, refuse_complex_objects
 from .base import Source, Traits
 
@@ -52,7 +52,12 @@ class TableSource(Source):
     _kept: Any = None
 
     def __init__(self, X: Any, keep: Sequence[str] = (), aside: Sequence[str] | None = None) -> None:
-        frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
+        try:
+            frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
+        except nw.exceptions.DuplicateError:
+            names = list(X.columns if hasattr(X, "dtypes") else X.column_names)
+            twice = [str(name) for name in dict.fromkeys(names) if names.count(name) > 1]
+            raise duplicate_columns("the table", twice, can_leave_out=False) from None
         if keep:
             self._kept = _kept_columns(frame, list(keep))
             frame = frame.drop(*(keep if aside is None else aside), strict=False)
@@ -185,7 +190,7 @@ def is_table(X: Any) -> bool:
     return not is_known_array(X) and (isinstance(X, nw.DataFrame) or bool(nw.dependencies.is_into_dataframe(X)))
 
 
-def is_column(X: Any) -> bool:
+def is_column(X: Any) -> TypeGuard[Sized]:
     """True for a single column (a series)."""
     return not is_known_array(X) and bool(nw.dependencies.is_into_series(X))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from .._core.arrays import Array, dense, is_array, to_numpy
 from .._core.devices import Destination, find_destination, in_main_memory, moved_to_device, name_of_device, sender_to
 from .base import Source, ViewSource, read_ahead
 from .derived import MappedSource
+
+if TYPE_CHECKING:
+    from .opening import TableLike
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class OnDevice:
         return f"on_device({type(self.rows).__name__}, {self.to.name!r})"
 
 
-def on_device(X: Any, device: Any) -> OnDevice:
+def on_device(X: TableLike, device: Any) -> OnDevice:
     """Rows that are read on the host and worked on by a device, to which they are copied block by block.
 
     Parameters

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import cached_property, partial
 from operator import is_not
-from typing import Any, NamedTuple
+from os import PathLike
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
 
 from .._core.arrays import is_array, is_known_array, is_sparse
 from .._core.devices import Destination
+from .._core.types import CanCollect, HasArrow, HasBatches, HasShape
 from ..errors import ENCODE_CLASSES, bad_ndim, cannot_keep, list_names, needs_second_reading, unknown_column
 from .array import ArraySource, SparseSource
 from .base import Source, when_called
@@ -267,6 +269,22 @@ SOURCES: list[SourceKind] = [
 ]
 
 
+#: What can be opened, for type checkers: a table, its path, or blocks of rows, from an iterable or from a function that
+#: returns one. Responses may also be the names of columns.
+TableLike: TypeAlias = (
+    HasShape
+    | HasArrow
+    | HasBatches
+    | CanCollect
+    | Scan
+    | OnDevice
+    | Iterable[Any]
+    | Callable[[], Iterable[Any]]
+    | str
+    | PathLike[str]
+)
+
+
 def _kind_of(X: Any) -> SourceKind | None:
     """The first row of `SOURCES` that fits; None if there is none."""
     return next((kind for kind in SOURCES if kind.fits(X)), None)
@@ -278,7 +296,7 @@ def _resolved(X: Any) -> tuple[SourceKind | None, Any]:
     return (kind, X) if kind is None or kind.becomes is None else _resolved(kind.becomes(X))
 
 
-def open_source(X: Any, wanted: Sequence[str] | None = None, *, names: Sequence[Any] | None = None) -> Source:
+def open_source(X: TableLike, wanted: Sequence[str] | None = None, *, names: Sequence[Any] | None = None) -> Source:
     """The source of the rows of `X`.
 
     `X` is a NumPy array or memory map, any array-API array (torch, CuPy), a SciPy sparse matrix, a pandas, polars or
@@ -296,7 +314,7 @@ def open_source(X: Any, wanted: Sequence[str] | None = None, *, names: Sequence[
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import open_source
+    >>> from lowdim.sources import open_source
     >>> source = open_source([np.zeros((3, 2)), np.ones((4, 2))])
     >>> source.shape, source.traits.rereadable
     ((7, 2), True)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 from urllib.parse import unquote
 
 import narwhals as nw
@@ -20,6 +21,7 @@ import numpy as np
 from .. import errors
 from .._core import container
 from .._core.threads import in_words
+from .._core.types import CanCollect, HasArrow, HasBatches
 from .base import Source, when_called
 from .beside import ColumnsSource
 from .derived import entries_of
@@ -594,7 +596,13 @@ class Scan:
         return f"scan({self.found.where!r}): {size}; {chosen}"
 
 
-def scan(where: Any, columns: Any = None, exclude: Any = None, *, decimal: str | None = None) -> Scan:
+def scan(
+    where: str | PathLike[str] | Sequence[str | PathLike[str]] | HasArrow | HasBatches | CanCollect,
+    columns: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
+    *,
+    decimal: Literal[".", ","] | None = None,
+) -> Scan:
     """Files, or an object that speaks Arrow, as a table, of which only the columns asked for are read, when a model
     needs them.
 
@@ -606,13 +614,13 @@ def scan(where: Any, columns: Any = None, exclude: Any = None, *, decimal: str |
         NPY, Zarr or HDF5. An array in a store that holds several is named behind two colons: "store.zarr::group/array".
         Or a lazy frame of polars, a relation of DuckDB, a dataset, a table or a reader of pyarrow, or whatever else
         speaks Arrow. A lazy frame, a relation and a dataset are asked for the chosen columns only.
-    columns : str or list of str, optional
+    columns : str or list of str, default=None
         Names, patterns ("temp_*"), or "numeric" for all columns that are numbers. The default is all columns; it is an
         error if one of them is not a number. The columns of arrays (NPY, Zarr, HDF5) have no names: pass their numbers,
         an integer, a list of integers, a range or a slice.
-    exclude : str or list of str, optional
+    exclude : str or list of str, default=None
         Names or patterns (of arrays, numbers) of columns that are left out.
-    decimal : {".", ","}, optional
+    decimal : {".", ","}, default=None
         The character before decimals in CSV files. By default it is a point; in files whose fields are separated by
         semicolons or tabs it is a comma if the entries leave no doubt, and a `NumberFormatWarning` says so.
 
@@ -646,8 +654,9 @@ def scan(where: Any, columns: Any = None, exclude: Any = None, *, decimal: str |
         columns = "numeric" if columns is None else columns
     elif not is_path(where) and is_arrow_object(where):
         # What polars exports as a stream has a type of text that not all versions of pyarrow can write.
-        of_polars = nw.dependencies.is_polars_dataframe(where)
-        found = contents = when_called("arrow", "arrow_object")(where.to_arrow() if of_polars else where)
+        table: Any = where
+        of_polars = nw.dependencies.is_polars_dataframe(table)
+        found = contents = when_called("arrow", "arrow_object")(table.to_arrow() if of_polars else table)
     else:
         found = replace(find_files(where), decimal=decimal)
         contents = FILE_KINDS[found.kind].contents(found)

@@ -279,7 +279,7 @@ class Summary(ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import Moments
+    >>> from lowdim.summaries import Moments
     >>> from lowdim.summaries import Summary
     >>> both = Moments(2)
     >>> isinstance(both, Summary)
@@ -374,7 +374,7 @@ class Summary(ABC):
         if not hasattr(block, "ndim") or not hasattr(block, "dtype"):
             raise TypeError(
                 f"a block of rows must be a 2-D array or a sparse matrix, got {type(block).__name__}; "
-                "lowdim.summarize(X, summary) reads data frames, lists and streams."
+                "lowdim.reading.summarize(X, summary) reads data frames, lists and streams."
             )
         if block.ndim != 2:
             raise bad_ndim(block.ndim, tuple(block.shape))

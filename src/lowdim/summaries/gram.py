@@ -114,11 +114,11 @@ class Gram(Summary):
     ----------
     n_samples : int
         Length of a feature, n.
-    sample_weight : array of shape (n,), optional
+    sample_weight : array of shape (n,), default=None
         Weights of the samples.
-    ddof : int, optional
+    ddof : int, default=None
         If given, each feature is divided by its standard deviation with this ddof.
-    centre : bool
+    centre : bool, default=True
         Whether features are centred; if not, `product` is that of the features themselves.
 
     Notes
@@ -138,7 +138,7 @@ class Gram(Summary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.summaries import Gram
     >>> X = np.array([[1.0, 2.0, 3.0, 4.0], [3.0, 2.0, 1.0, 0.0]])
     >>> summarize(X.T, Gram(n_samples=2)).centred()  # it is given the columns of the table
@@ -303,7 +303,7 @@ class GramRoot(Gram):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.summaries import GramRoot
     >>> X = np.array([[1.0, 2.0, 3.0, 4.0], [3.0, 2.0, 1.0, 0.0]])
     >>> R = summarize(X.T, GramRoot(n_samples=2)).product
@@ -366,7 +366,7 @@ class StandardizedGrams(Summary):
         The weights of the samples in each set; zero for samples that are not in it.
     ddof : int
         The variances have the divisor weight - ddof. Features that are constant in a set are divided by one.
-    root : bool
+    root : bool, default=False
         Keep a root R_s of each product R_s^T R_s instead, so that no digits are lost by squaring.
 
     Notes
@@ -377,7 +377,7 @@ class StandardizedGrams(Summary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.summaries import StandardizedGrams
     >>> X = np.random.default_rng(0).standard_normal((6, 50))
     >>> training = np.array([[1.0, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1]])  # two sets of four rows

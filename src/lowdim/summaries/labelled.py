@@ -38,7 +38,7 @@ class Labelled(Summary, Generic[S]):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import Moments
+    >>> from lowdim.summaries import Moments
     >>> from lowdim.summaries import Labelled
     >>> both = Labelled(Moments(1), [2])
     >>> both.update(np.array([[1.0, 0], [2.0, 1], [3.0, 0], [6.0, 1]]))  # the last column holds the labels

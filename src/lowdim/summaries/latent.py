@@ -279,7 +279,7 @@ class LatentGaussian:
         W; column d is w_d.
     noise : array of shape (p,)
         Variances of e, in units of scale^2.
-    spread : array of shape ((k+1)(k+2)/2, p), optional
+    spread : array of shape ((k+1)(k+2)/2, p), default=None
         Packed posterior covariance of (w_d, mean_d), if these are uncertain (variational Bayes).
 
     Notes
@@ -456,9 +456,9 @@ class Latent(LatentSummary):
     Parameters
     ----------
     model : LatentGaussian
-    unstored : bool
+    unstored : bool, default=False
         Treat entries that sparse rows do not store as missing, not as zero.
-    informed : bool
+    informed : bool, default=False
         Whether to sum up `covariances`, which the information of the observed entries about the loadings needs.
 
     Notes
@@ -468,7 +468,7 @@ class Latent(LatentSummary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.summaries import Latent, LatentGaussian
     >>> model = LatentGaussian(np.zeros(3), np.ones(3), np.array([[1.0, 1.0, 0.0]]), np.array([0.5, 0.5, 1.0]))
     >>> found = summarize(np.array([[1.0, np.nan, 0.0], [2.0, 2.0, 1.0]]), Latent(model))
@@ -568,7 +568,7 @@ class Completed(LatentSummary):
     ----------
     model : LatentGaussian
         Without `spread`: its loadings are taken as exact.
-    unstored : bool
+    unstored : bool, default=False
         Treat entries that sparse rows do not store as missing, not as zero.
 
     Notes
@@ -581,7 +581,7 @@ class Completed(LatentSummary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.summaries import Completed, LatentGaussian
     >>> model = LatentGaussian(np.zeros(3), np.ones(3), np.array([[1.0, 1.0, 0.0]]), np.array([0.5, 0.5, 1.0]))
     >>> found = summarize(np.array([[1.0, np.nan, 0.0], [2.0, 2.0, 1.0]]), Completed(model))
@@ -636,9 +636,9 @@ class Observed(Summary):
     Parameters
     ----------
     n_features : int
-    unstored : bool
+    unstored : bool, default=False
         Treat entries that sparse rows do not store as missing, not as zero.
-    components : int, optional
+    components : int, default=None
         Number of components.
 
     Notes
@@ -648,7 +648,7 @@ class Observed(Summary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.summaries import Observed
     >>> found = summarize(np.array([[1.0, np.nan], [3.0, 4.0]]), Observed)
     >>> found.count, found.mean

@@ -161,9 +161,9 @@ class Moments(ScatterSummary):
     ----------
     n_features : int
         Number of columns p.
-    groups : sequence of int, optional
+    groups : sequence of int, default=None
         Widths of adjacent groups of columns, for example of two tables side by side; they add up to p.
-    wide : bool
+    wide : bool, default=False
         Multiply float32 blocks in float64.
 
     Attributes
@@ -198,7 +198,9 @@ class Moments(ScatterSummary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import PCA, Moments, summarize
+    >>> from lowdim import PCA
+    >>> from lowdim.reading import summarize
+    >>> from lowdim.summaries import Moments
     >>> rows = np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])
     >>> both = summarize(rows[:2], Moments)
     >>> both.merge(summarize(rows[2:], Moments))
@@ -461,7 +463,9 @@ class FourthMoments(Moments):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import FourthMoments, Whitening, summarize
+    >>> from lowdim import Whitening
+    >>> from lowdim.reading import summarize
+    >>> from lowdim.summaries import FourthMoments
     >>> rows = np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])
     >>> kept = summarize(rows, FourthMoments)
     >>> distances = np.linalg.norm(rows - rows.mean(axis=0), axis=1)
@@ -596,7 +600,7 @@ class Columns(MeanSummary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.summaries import Columns
     >>> found = summarize(np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]]), Columns)
     >>> found.mean, found.squares

@@ -47,7 +47,7 @@ class Patterns(Summary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.summaries import Patterns
     >>> found = summarize(np.array([[1.0, np.nan], [3.0, 4.0], [5.0, 6.0]]), Patterns)
     >>> found.complete.mean, found.rows

@@ -28,7 +28,7 @@ class Sample(Summary):
     n_features : int
     size : int
         Rows to keep.
-    seed : int
+    seed : int, default=0
         Seed of the random keys; different seeds draw different rows.
 
     Attributes
@@ -50,7 +50,7 @@ class Sample(Summary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.summaries import Sample
     >>> found = summarize(np.arange(2000.0).reshape(1000, 2), Sample(2, size=5))
     >>> found.rows.shape

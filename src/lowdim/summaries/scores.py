@@ -50,11 +50,11 @@ class ScoreMoments(Summary):
     mean : array of shape (p,)
     density : Density
         The density p of every source; psi = -d ln p / du.
-    curved : bool
+    curved : bool, default=True
         Whether to sum up `curvature`, which rotations do not need.
-    measured : bool
+    measured : bool, default=True
         Whether to sum up `energy` and `fourth`, which a step does not need if it uses only the gradient.
-    narrow : bool
+    narrow : bool, default=False
         Compute scores and their products in float32: twice as fast, with half the digits. Sums are float64.
 
     Attributes
@@ -86,7 +86,7 @@ class ScoreMoments(Summary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.densities import Sech
     >>> from lowdim.summaries import ScoreMoments
     >>> u = np.random.default_rng(0).laplace(size=(100, 2))

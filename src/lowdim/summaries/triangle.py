@@ -19,7 +19,7 @@ class Triangle(ScatterSummary):
     ----------
     n_features : int
         Number of columns p.
-    groups : sequence of int, optional
+    groups : sequence of int, default=None
         Widths of adjacent groups of columns, for example of two tables side by side; they add up to p.
 
     Attributes
@@ -42,7 +42,9 @@ class Triangle(ScatterSummary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import PCA, Triangle, summarize
+    >>> from lowdim import PCA
+    >>> from lowdim.reading import summarize
+    >>> from lowdim.summaries import Triangle
     >>> rows = np.array([[1.0, 0.0], [-1.0, 1e-9], [1.0, 1e-9], [-1.0, 0.0]])
     >>> kept = summarize(rows, Triangle)
     >>> kept.mean
@@ -120,7 +122,7 @@ class Sketch(Summary):
     V : array of shape (p, b)
     mean : array of shape (p,)
         The mean of the rows, known from an earlier pass.
-    implicit : bool
+    implicit : bool, default=False
         Centre the products instead of the rows, which keeps sparse rows sparse. Only accurate if the means of the
         columns are not much larger than their standard deviations.
 
@@ -132,7 +134,7 @@ class Sketch(Summary):
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import summarize
+    >>> from lowdim.reading import summarize
     >>> from lowdim.summaries import Sketch
     >>> X = np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 7.0]])
     >>> V = np.array([[1.0], [1.0]])

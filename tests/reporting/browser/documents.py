@@ -28,7 +28,7 @@ def map_values(rows=150, components=4, columns=("sepal length", "sepal width", "
         ],
         "columns": [{"name": name, "values": rng.normal(5, 1, rows).astype("f4")} for name in columns],
         "groups": [{"name": "species", "levels": list(names), "codes": codes, "ellipses": ellipses}],
-        "ids": [f"plant {i + 1}" for i in range(rows)],
+        "labels": [f"plant {i + 1}" for i in range(rows)],
         "numbers": np.arange(1, rows + 1, dtype="i4"),
         "supplementary": (np.arange(rows) >= rows - 6).astype("u1"),
         "densities": None,
@@ -49,7 +49,7 @@ def misfit_values(rows=150, seed=1):
         "q": q,
         "t2_limit": 9.2,
         "q_limit": 3.5,
-        "ids": [f"plant {i + 1}" for i in range(rows)],
+        "labels": [f"plant {i + 1}" for i in range(rows)],
         "numbers": np.arange(1, rows + 1, dtype="i4"),
         "explained": [{"point": i, "t2": shares, "q": shares[::-1]} for i in (0, 1)],
     }
@@ -67,7 +67,7 @@ def rebuilding_values(shape=None, rows=6, seed=2):
     return {
         "shape": list(shape) if shape else None,
         "columns": [f"x{j + 1}" for j in range(p)],
-        "ids": [f"row {i + 1}" for i in range(rows)],
+        "labels": [f"row {i + 1}" for i in range(rows)],
         "mean": mean.astype("f4"),
         "scale": None if scale is None else scale.astype("f4"),
         "components": basis.ravel().astype("f4"),

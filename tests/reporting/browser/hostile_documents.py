@@ -35,17 +35,17 @@ NAMES = [
 def hostile():
     n = len(NAMES)
     values = map_values(150, columns=NAMES, names=NAMES)
-    values |= {"ids": [NAMES[i % n] for i in range(150)], "note": NAMES[0]}
+    values |= {"labels": [NAMES[i % n] for i in range(150)], "note": NAMES[0]}
     values["groups"][0]["name"] = NAMES[1]
     for j, component in enumerate(values["components"]):
         component["name"] = component["title"] = NAMES[j]
     misfits = misfit_values()
-    misfits["ids"] = [NAMES[i % n] for i in range(150)]
+    misfits["labels"] = [NAMES[i % n] for i in range(150)]
     misfits["explained"] = [
         {"point": i, "t2": [[name, 1.0] for name in NAMES], "q": [[name, 1.0] for name in NAMES]} for i in (0, 1)
     ]
     rows, picture = rebuilding_values(rows=n), rebuilding_values((4, 4), rows=n)
-    rows["ids"] = picture["ids"] = NAMES
+    rows["labels"] = picture["labels"] = NAMES
     rows["columns"] = NAMES[:8]
     table = Table({name: NAMES for name in NAMES[:12]}, NAMES, title=NAMES[1], notes=NAMES, row_name=NAMES[2])
     blocks = [

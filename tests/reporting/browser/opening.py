@@ -67,10 +67,11 @@ def figure(page, key):
 
 
 def settled(page, key):
-    """What Plotly has drawn in a chart: its traces, as the page gave them."""
+    """What Plotly has drawn in a chart: its traces, as the page gave them, without the names of rows."""
     wait_until(page, f"!report.allCharts().find(({{div}}) => div.id === 'plot-{key}').stale")
     return page.evaluate(
-        """key => document.getElementById(`plot-${key}`).data.map(({type, name, x, y, mode, selectedpoints}) =>
-            ({type, name, mode, x: Array.from(x ?? []), y: Array.from(y ?? []), selected: selectedpoints?.length}))""",
+        """key => document.getElementById(`plot-${key}`).data.filter(({mode}) => mode !== 'text')
+            .map(({type, name, x, y, mode, selectedpoints}) => ({type, name, mode,
+                x: Array.from(x ?? []), y: Array.from(y ?? []), selected: selectedpoints?.length}))""",
         key,
     )

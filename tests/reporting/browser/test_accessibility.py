@@ -21,7 +21,7 @@ def test_axe_finds_nothing_serious(page, button):
     page.get_by_role("button", name=button).click()
     # Also tables that are closed at first, and what a selection lists.
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
-    field = figure(page, "rows").get_by_label("Select rows by number, id or group")
+    field = figure(page, "rows").get_by_label("Select rows by number, name or group")
     field.fill("1-5")
     field.press("Enter")
     draw_all(page)

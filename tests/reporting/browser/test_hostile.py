@@ -77,7 +77,7 @@ def test_controls_work_with_such_names(page):
         for option in options:
             found.get_by_label(name).select_option(option)
     found.get_by_label("Outlines").select_option("hulls")
-    field = found.get_by_label("Select rows by number, id or group")
+    field = found.get_by_label("Select rows by number, name or group")
     field.fill("<script>")
     field.press("Enter")
     numbers = np.arange(150)[["<script>" in NAMES[i % len(NAMES)] for i in range(150)]] + 1

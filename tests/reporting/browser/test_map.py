@@ -81,7 +81,7 @@ def test_a_column_sizes_the_points(page, the_map):
     the_map.get_by_label("Size by").select_option("column:0")
     settled(page, "rows")
     found = page.evaluate(
-        """document.getElementById('plot-rows').data.filter(t => t.marker.size.length)
+        """document.getElementById('plot-rows').data.filter(t => t.marker?.size.length)
         .flatMap(t => Array.from(t.customdata, (i, position) => [i, t.marker.size[position]]))"""
     )
     sizes = np.array([size for _, size in sorted(found)])
@@ -140,7 +140,7 @@ def test_brushing_lists_the_rows_and_copies_them(page, the_map):
     the_map.locator(".selection").get_by_role("button", name="Copy as CSV").click()
     the_map.get_by_text(f"Copied {inside.sum()} rows.").wait_for()
     copied = list(csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()"))))
-    assert [row["id"] for row in copied] == [f"plant {i + 1}" for i in np.flatnonzero(inside)]
+    assert [row["name"] for row in copied] == [f"plant {i + 1}" for i in np.flatnonzero(inside)]
     assert [row["species"] for row in copied] == [SPECIES[code] for code in CODES[inside]]
     np.testing.assert_allclose([float(row["PC3"]) for row in copied], SCORES[inside, 2], rtol=1e-6)
 
@@ -153,7 +153,7 @@ def test_brushing_lists_the_rows_and_copies_them(page, the_map):
     ("text", "rows"), [("3, 10-12", [3, 10, 11, 12]), ("plant 7", [7]), ("setosa", list(range(1, 151, 3))), ("xyz", [])]
 )
 def test_rows_are_selected_by_keyboard(page, the_map, text, rows):
-    field = the_map.get_by_label("Select rows by number, id or group")
+    field = the_map.get_by_label("Select rows by number, name or group")
     field.fill(text)
     field.press("Enter")
     listed = [int(cell) for cell in the_map.locator(".selection tbody td:first-child").all_text_contents()]
@@ -170,7 +170,7 @@ def odd_maps(browser, tmp_path_factory):
     short = map_values(200, components=1, names=[f"level {i}" for i in range(20)])
     short["groups"][0]["codes"][:5] = -1
     short["columns"][0]["values"][:7] = np.nan
-    short |= {"ids": None, "supplementary": None}
+    short |= {"labels": None, "supplementary": None}
     with opened(browser, maps(dense=dense, short=short), tmp_path_factory.mktemp("maps")) as page:
         yield page
 

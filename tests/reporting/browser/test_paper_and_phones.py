@@ -5,7 +5,9 @@ import zlib
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
+import lowdim
 from reporting.browser.documents import map_values, rich
 from reporting.browser.opening import draw_all, figure, opened, settled
 
@@ -81,3 +83,16 @@ def test_maps_of_webgl_are_in_the_printed_file(page, dimensions):
     found.get_by_label("Map", exact=True).select_option(dimensions)
     settled(page, "rows")
     assert max(colours_of_pictures(page.pdf(format="A4")), default=0) > 20
+
+
+def test_a_brief_report_is_one_page(browser, tmp_path):
+    wine = load_wine(as_frame=True)
+    lowdim.report(wine.data, tmp_path / "wine.html", hue=wine.target_names[wine.target], brief=True)
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto((tmp_path / "wine.html").as_uri())
+    settled(page, "map")
+    assert page.evaluate("document.documentElement.scrollHeight") <= 900
+    assert page.locator("select:visible, input:visible").count() == 0
+    paper = page.pdf(format="A4", prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", paper)) == 1
+    page.close()

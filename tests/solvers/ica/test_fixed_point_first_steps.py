@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim import ICA, open_source
+from lowdim import ICA
 from lowdim.densities import Sech
 from lowdim.errors import DensityWarning
 from lowdim.reading.rows import Rows
 from lowdim.solvers.ica.fixed_point import first_steps
 from lowdim.solvers.ica.objective import Objective
+from lowdim.sources import open_source
 
 N = 20_000
 

@@ -6,13 +6,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lowdim import ICA, PCA, open_source, plan
+from lowdim import ICA, PCA, plan
 from lowdim.densities import DENSITIES, GeneralizedGaussian, Sech
 from lowdim.errors import LocalOptimaWarning
 from lowdim.reading.rows import Rows
 from lowdim.solvers import Status, Unmixing
 from lowdim.solvers.ica.fixed_point import _rounds, unmix_pairs
 from lowdim.solvers.ica.objective import Objective, loss_of_end
+from lowdim.sources import open_source
 
 HALF = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2.0)
 

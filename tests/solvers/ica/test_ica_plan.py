@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from lowdim import ICA, PCA
+from lowdim import ICA, PCA, plan
 from lowdim.errors import ConvergenceWarning, RankWarning
 from lowdim.solvers import (
     ICA_SOLVERS,
@@ -70,8 +70,8 @@ def test_all_options_of_an_object_count():
         (lambda: QuasiNewtonICA(tol=np.inf), r"QuasiNewtonICA\(tol=inf\): a positive number is needed\."),
         (lambda: QuasiNewtonICA(tol=True), r"QuasiNewtonICA\(tol=True\): a positive number is needed\."),
         (lambda: FixedPointICA(tol=0.0), r"FixedPointICA\(tol=0\.0\): a positive number is needed\."),
-        (lambda: QuasiNewtonICA(max_iter=0), r"\(max_iter=0\): a whole number of at least 1 is needed\."),
-        (lambda: FixedPointICA(max_iter=1.5), r"\(max_iter=1\.5\): a whole number of at least 1 is needed\."),
+        (lambda: QuasiNewtonICA(max_iter=-1), r"\(max_iter=-1\): a whole number of at least 0 is needed\."),
+        (lambda: FixedPointICA(max_iter=1.5), r"\(max_iter=1\.5\): a whole number of at least 0 is needed\."),
         (lambda: QuasiNewtonICA(ortho=None), r"\(ortho=None\): True or False is needed\."),
         (lambda: QuasiNewtonICA(memory=-1), r"\(memory=-1\): a whole number of at least 0 is needed\."),
         (lambda: QuasiNewtonICA(memory=True), r"\(memory=True\): a whole number of at least 0 is needed\."),
@@ -153,11 +153,33 @@ def test_a_plan_is_what_runs(solver, k, rows):
     assert not hasattr(model, "n_features_in_"), "the model is left as it is"
     model.fit(rows)
     assert planned.solver == model.plan_.solver
-    assert planned.why == model.plan_.why == "as requested, after whitening by covariance"
+    starts = "1 start" if k == 1 else "5 starts"
+    assert planned.why == model.plan_.why == f"as requested, from {starts}, after whitening by covariance"
     assert 0 < planned.passes <= model.plan_.passes == model.n_passes_
     if k != 0.9:
         assert planned.n_bytes == model.plan_.n_bytes > 0
     assert str(model.plan_).startswith(f"{solver}: {model.n_passes_} passes over the rows")
+
+
+@pytest.mark.parametrize(
+    ("options", "n", "said"),
+    [
+        ({}, 1_000_000, "from 5 starts, after"),
+        ({}, 1_000_001, "from 1 start, as the fit is large, after"),
+        ({"n_init": 1}, 1_000_001, "from 1 start, after"),
+        ({"n_init": 3}, 1_000_001, "from 3 starts, after"),
+        ({"w_init": np.eye(2)}, 1_000_001, "from 1 start, after"),
+        ({"extended": False}, 1_000_001, "from 1 start, after"),
+    ],
+)
+def test_a_plan_says_how_many_starts_there_are(options, n, said):
+    assert said in str(plan(ICA(2, **options), (n, 2)))
+
+
+def test_a_large_fit_says_that_it_has_one_start(monkeypatch):
+    assert "from 5 starts" in str(ICA(3).fit(X).plan_)
+    monkeypatch.setattr("lowdim.solvers.ica.objective._SEVERAL_STARTS_UP_TO", 9 * len(X) - 1)
+    assert "from 1 start, as the fit is large" in str(ICA(3).fit(X).plan_)
 
 
 def test_a_plan_of_whitening_and_unmixing():
@@ -216,7 +238,7 @@ def test_the_plan_of_a_stream_reads_its_first_block_at_most():
 def test_whitening_is_that_of_pca(k, dtype):
     rows = X.astype(dtype)
     everything = k in (None, 5)
-    pca = PCA(k, whiten=True, standardize=everything, ddof=0).fit(rows)
+    pca = PCA(k, whiten=True, scale=everything, ddof=0).fit(rows)
     model = ICA(k).fit(rows)
     expected = pca.components_ / np.sqrt(pca.explained_variance_)[:, None]
     expected = expected / (pca.scale_ if everything else 1.0)
@@ -233,7 +255,7 @@ def test_the_warnings_of_pca():
     with pytest.warns(RankWarning) as ours:
         model = ICA().fit(twice)
     with pytest.warns(RankWarning) as theirs:
-        pca = PCA(whiten=True, standardize=True, ddof=0).fit(twice)
+        pca = PCA(whiten=True, scale=True, ddof=0).fit(twice)
     assert [str(w.message) for w in ours] == [str(w.message) for w in theirs]
     with pytest.warns(RankWarning, match="5 of 10 directions have no variance and were left out") as ours:
         model.score(twice)

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from examples import density
-from lowdim import open_source, summarize
 from lowdim.densities import DENSITIES, Sech
+from lowdim.reading import summarize
 from lowdim.reading.rows import Rows
 from lowdim.solvers import FixedPointICA, QuasiNewtonICA, Status, ica
 from lowdim.solvers.ica.objective import IcaRequest, Objective
 from lowdim.solvers.ica.quasi_newton import curvatures, preconditioned
+from lowdim.sources import open_source
 from lowdim.summaries import ScoreMoments
 from oracles import tolerance
 

@@ -23,12 +23,12 @@ def clusters(rng, n):
 
 #: Rows and a kernel, of several kinds.
 DATA = {
-    "isotropic": (lambda rng: rng.standard_normal((1500, 5)), Gaussian(2.0)),
-    "clusters": (lambda rng: clusters(rng, 1500), Gaussian(3.0)),
+    "isotropic": (lambda rng: rng.standard_normal((1500, 5)), Gaussian(0.125)),
+    "clusters": (lambda rng: clusters(rng, 1500), Gaussian(1 / 18)),
     "ring": (lambda rng: ring(rng, 1500), Laplacian(0.5)),
     "heavy tails": (lambda rng: rng.standard_t(2.5, (1500, 3)), Matern(1.5, 1.0)),
-    "digits": (lambda rng: load_digits().data[rng.permutation(1797)[:1500]], Gaussian(25.0)),
-    "repeated": (lambda rng: np.repeat(rng.standard_normal((500, 4)), 3, axis=0), Gaussian(1.5)),
+    "digits": (lambda rng: load_digits().data[rng.permutation(1797)[:1500]], Gaussian(0.0008)),
+    "repeated": (lambda rng: np.repeat(rng.standard_normal((500, 4)), 3, axis=0), Gaussian(1 / 4.5)),
 }
 each_data = pytest.mark.parametrize("name", list(DATA))
 
@@ -72,9 +72,9 @@ def test_candidates_that_were_passed_over_are_no_random_rows(choose):
     X = np.vstack([0.3 * rng.standard_normal((1950, 3)), 5.0 * rng.standard_normal((50, 3)) + 20.0])
     inside = 0
     for seed in range(8):
-        model = KernelPCA(2, kernel=Gaussian(2.0), solver=Nystrom(50, choose), random_state=seed).fit(X)
+        model = KernelPCA(2, kernel=Gaussian(0.125), solver=Nystrom(50, choose), random_state=seed).fit(X)
         low, high = model.error_interval_
-        inside += low - 1e-9 <= true_error(model, X, Gaussian(2.0)) <= high + 1e-9
+        inside += low - 1e-9 <= true_error(model, X, Gaussian(0.125)) <= high + 1e-9
     assert inside >= 7
 
 
@@ -92,15 +92,15 @@ def test_what_components_miss_is_no_more(name):
 
 def test_more_landmarks_are_better():
     X = clusters(np.random.default_rng(0), 1500)
-    errors = [KernelPCA(2, kernel=Gaussian(3.0), solver=Nystrom(m)).fit(X).error_ for m in (20, 80, 320)]
+    errors = [KernelPCA(2, kernel=Gaussian(1 / 18), solver=Nystrom(m)).fit(X).error_ for m in (20, 80, 320)]
     assert errors[0] > errors[1] > errors[2] > 0.0
 
 
 def test_all_rows_as_landmarks_are_exact():
     X = np.random.default_rng(1).standard_normal((80, 4))
-    exact = KernelPCA(4, kernel=Gaussian(2.0)).fit(X)
+    exact = KernelPCA(4, kernel=Gaussian(0.125)).fit(X)
     for choose in RULES:
-        model = KernelPCA(4, kernel=Gaussian(2.0), solver=Nystrom(500, choose=choose)).fit(X)
+        model = KernelPCA(4, kernel=Gaussian(0.125), solver=Nystrom(500, choose=choose)).fit(X)
         assert model.error_ == 0.0
         np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-9)
         np.testing.assert_allclose(model.transform(X), exact.transform(X), atol=1e-7)
@@ -109,13 +109,13 @@ def test_all_rows_as_landmarks_are_exact():
 @pytest.mark.parametrize("choose", RULES)
 def test_landmarks_are_rows_and_differ(choose):
     X = np.repeat(np.random.default_rng(2).standard_normal((300, 3)), 4, axis=0)
-    model = KernelPCA(2, kernel=Gaussian(1.0), solver=Nystrom(50, choose=choose)).fit(X)
+    model = KernelPCA(2, kernel=Gaussian(0.5), solver=Nystrom(50, choose=choose)).fit(X)
     L = model.X_fit_
     assert len(np.unique(L, axis=0)) == len(L) == 50
     assert all(np.any(np.all(row == X, axis=1)) for row in L)
-    again = KernelPCA(2, kernel=Gaussian(1.0), solver=Nystrom(50, choose=choose)).fit(X[::-1])
+    again = KernelPCA(2, kernel=Gaussian(0.5), solver=Nystrom(50, choose=choose)).fit(X[::-1])
     np.testing.assert_array_equal(again.X_fit_, L)
-    other = KernelPCA(2, kernel=Gaussian(1.0), solver=Nystrom(50, choose=choose), random_state=7).fit(X)
+    other = KernelPCA(2, kernel=Gaussian(0.5), solver=Nystrom(50, choose=choose), random_state=7).fit(X)
     assert not np.array_equal(other.X_fit_, L)
 
 
@@ -124,22 +124,22 @@ def test_rules_that_compare_rows_see_the_small_cluster(choose):
     """Thirty rows far from two thousand others: few random landmarks miss them."""
     rng = np.random.default_rng(3)
     X = np.vstack([rng.standard_normal((2000, 3)), 0.3 * rng.standard_normal((30, 3)) + 40.0])
-    far = KernelPCA(2, kernel=Gaussian(2.0), solver=Nystrom(20, choose=choose)).fit(X).X_fit_[:, 0] > 20
+    far = KernelPCA(2, kernel=Gaussian(0.125), solver=Nystrom(20, choose=choose)).fit(X).X_fit_[:, 0] > 20
     assert far.any()
 
 
 def test_landmarks_that_are_given():
     X = np.random.default_rng(4).standard_normal((400, 3))
-    model = KernelPCA(2, kernel=Gaussian(2.0), solver=Nystrom(X[:40])).fit(X)
+    model = KernelPCA(2, kernel=Gaussian(0.125), solver=Nystrom(X[:40])).fit(X)
     np.testing.assert_array_equal(model.X_fit_, X[:40])
     low, high = model.error_interval_
-    assert low - 1e-9 <= true_error(model, X, Gaussian(2.0)) <= high + 1e-9
+    assert low - 1e-9 <= true_error(model, X, Gaussian(0.125)) <= high + 1e-9
 
 
 def test_nystrom_features():
     """Scores are those of PCA on L^(-1/2) U^T k(x)."""
     X = np.random.default_rng(5).standard_normal((500, 3))
-    kernel = Gaussian(2.0) + Linear()
+    kernel = Gaussian(0.125) + Linear()
     model = KernelPCA(3, kernel=kernel, solver=Nystrom(30)).fit(X)
     L = model.X_fit_
     W = kernel(L)
@@ -150,9 +150,9 @@ def test_nystrom_features():
     s = np.linalg.svd(phi, compute_uv=False)[:3]
     # The linear part is measured from the mean of the landmarks, which centring undoes up to the span of the landmarks.
     np.testing.assert_allclose(model.eigenvalues_, s**2, rtol=0.02)
-    pure = KernelPCA(3, kernel=Gaussian(2.0), solver=Nystrom(L)).fit(X)
-    values, vectors = np.linalg.eigh(Gaussian(2.0)(L))
-    phi = Gaussian(2.0)(X, L) @ (vectors / np.sqrt(values))
+    pure = KernelPCA(3, kernel=Gaussian(0.125), solver=Nystrom(L)).fit(X)
+    values, vectors = np.linalg.eigh(Gaussian(0.125)(L))
+    phi = Gaussian(0.125)(X, L) @ (vectors / np.sqrt(values))
     s = np.linalg.svd(phi - phi.mean(axis=0), compute_uv=False)[:3]
     np.testing.assert_allclose(pure.eigenvalues_, s**2, rtol=1e-9)
 
@@ -163,14 +163,14 @@ def test_nystrom_features():
 @pytest.mark.parametrize(
     "kernel",
     [
-        Gaussian(1.5),
+        Gaussian(1 / 4.5),
         Laplacian(0.4),
         Matern(0.5, 2.0),
         Matern(1.5, 2.0),
         Matern(2.5, 2.0),
-        Gaussian(1.5) * Laplacian(0.3),
-        Gaussian(1.0) + Matern(1.5, 3.0),
-        Gaussian(1.0) + Gaussian(4.0) + Laplacian(0.2),
+        Gaussian(1 / 4.5) * Laplacian(0.3),
+        Gaussian(0.5) + Matern(1.5, 3.0),
+        Gaussian(0.5) + Gaussian(0.03125) + Laplacian(0.2),
     ],
     ids=str,
 )
@@ -185,8 +185,8 @@ def test_inner_products_of_features_are_the_kernel_on_average(kernel):
 
 def test_fourier_components_come_near_the_exact_ones():
     X = clusters(np.random.default_rng(7), 1200)
-    exact = KernelPCA(3, kernel=Gaussian(4.0)).fit(X)
-    model = KernelPCA(3, kernel=Gaussian(4.0), solver=FourierFeatures(4000)).fit(X)
+    exact = KernelPCA(3, kernel=Gaussian(0.03125)).fit(X)
+    model = KernelPCA(3, kernel=Gaussian(0.03125), solver=FourierFeatures(4000)).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=0.1)
     assert 0.0 < model.error_ < 0.1
     correlation = np.corrcoef(model.transform(X)[:, 0], exact.transform(X)[:, 0])[0, 1]
@@ -205,7 +205,7 @@ def test_kernels_without_a_spectral_density():
 def test_solvers_agree_on_signs():
     X = clusters(np.random.default_rng(8), 900)
     models = [
-        KernelPCA(2, kernel=Gaussian(4.0), solver=solver).fit(X)
+        KernelPCA(2, kernel=Gaussian(0.03125), solver=solver).fit(X)
         for solver in ("dense", "krylov", Nystrom(400), Nystrom(400, "leverage"))
     ]
     first = models[0].transform(X)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from lowdim import kernel_plan
 from lowdim.kernels import Gaussian, Polynomial, Sigmoid
-from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, KernelSolver, KrylovKernel, Nystrom
+from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, KernelSolver, KrylovKernel, Nystrom, kernel_plan
 from lowdim.solvers.kernel import matrix as kernel_matrix
 from lowdim.solvers.kernel.matrix import KernelJob, KernelMatrix, Tiles
 
@@ -31,8 +30,8 @@ def centred(K, weights=None):
 @pytest.mark.parametrize("room", [0, 10_000, 10**9], ids=["nothing kept", "some", "all"])
 @pytest.mark.parametrize("given", [False, True])
 def test_products(room, weights, given):
-    K = Gaussian(1.5)(X)
-    matrix = KernelMatrix(Tiles(K) if given else Tiles(X, Gaussian(1.5)), weights, room)
+    K = Gaussian(1 / 4.5)(X)
+    matrix = KernelMatrix(Tiles(K) if given else Tiles(X, Gaussian(1 / 4.5)), weights, room)
     G = centred(K, weights)
     for _ in range(3):  # the first, with what is kept, and once more
         np.testing.assert_allclose(matrix(V), G @ V, atol=1e-12)
@@ -51,7 +50,7 @@ def test_kernels_are_computed_once_where_there_is_room():
             made.append((rows, columns))
             return super().__call__(rows, columns, out)
 
-    matrix = KernelMatrix(Counting(X, Gaussian(1.0)), None, 10**9)
+    matrix = KernelMatrix(Counting(X, Gaussian(0.5)), None, 10**9)
     before = len(made)
     for _ in range(4):
         matrix(V)
@@ -59,8 +58,8 @@ def test_kernels_are_computed_once_where_there_is_room():
 
 
 def test_float32_is_kept():
-    matrix = KernelMatrix(Tiles(X.astype(np.float32), Gaussian(1.5)), None, 10**9)
-    np.testing.assert_allclose(matrix(V), centred(Gaussian(1.5)(X)) @ V, atol=1e-4)
+    matrix = KernelMatrix(Tiles(X.astype(np.float32), Gaussian(1 / 4.5)), None, 10**9)
+    np.testing.assert_allclose(matrix(V), centred(Gaussian(1 / 4.5)(X)) @ V, atol=1e-4)
     assert matrix._store.dtype == np.float32
 
 
@@ -132,7 +131,7 @@ def test_memory_in_words():
 
 
 def test_every_solver_has_a_name_and_costs_something():
-    job = KernelJob(5000, 4, 3, kernel=Gaussian(1.0), allowed=10**10)
+    job = KernelJob(5000, 4, 3, kernel=Gaussian(0.5), allowed=10**10)
     for name, solver in KERNEL_SOLVERS.items():
         assert isinstance(solver, KernelSolver)
         assert name in (solver.name, "matrix-free")
@@ -143,7 +142,7 @@ def test_every_solver_has_a_name_and_costs_something():
 
 def test_tiles_of_the_plan_are_those_of_the_matrix(monkeypatch):
     monkeypatch.undo()
-    job = KernelJob(5000, 4, 3, kernel=Gaussian(1.0), allowed=10**10)
+    job = KernelJob(5000, 4, 3, kernel=Gaussian(0.5), allowed=10**10)
     assert job.triangle_bytes == 8 * kernel_matrix.TILE**2 * 55
     assert DenseKernel().cost(job).n_bytes > 8 * 5000**2
     assert Nystrom(100).cost(job).n_bytes < 10**8

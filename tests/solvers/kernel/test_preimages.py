@@ -25,7 +25,7 @@ def distance_in_feature_space(x, weights, rows, kernel):
 @pytest.mark.parametrize("solver", ["dense", "krylov", Nystrom(60)], ids=str)
 def test_fixed_points_are_stationary(solver):
     """The gradient of the distance vanishes, and it is lower than at the rows that were started from."""
-    kernel = Gaussian(1.5)
+    kernel = Gaussian(1 / 4.5)
     model = KernelPCA(4, kernel=kernel, solver=solver, preimage=FixedPoint(tol=1e-10, max_iter=2000)).fit(X)
     Z = model.transform(X[:10])
     back, start = model.inverse_transform(Z), KernelPCA(4, kernel=kernel, solver=solver, preimage="ridge").fit(X)
@@ -40,7 +40,7 @@ def test_fixed_points_are_stationary(solver):
 
 def test_the_expansion_is_the_projection():
     """sum_i (z B + c)_i phi(x_i) has the scores z, and lies nearest to phi(x) among such points."""
-    kernel = Gaussian(1.5)
+    kernel = Gaussian(1 / 4.5)
     for solver in ("dense", Nystrom(150)):
         model = KernelPCA(4, kernel=kernel, solver=solver).fit(X)
         B, c = model._expansion
@@ -50,7 +50,7 @@ def test_the_expansion_is_the_projection():
 
 
 def test_with_all_components_rows_come_back():
-    model = KernelPCA(kernel=Gaussian(1.5), solver="dense").fit(X)
+    model = KernelPCA(kernel=Gaussian(1 / 4.5), solver="dense").fit(X)
     np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-3)
 
 
@@ -70,13 +70,13 @@ def test_the_learned_map_is_ridge_regression():
     """x = mean + k(z) (K + alpha I)^(-1) (X - mean), at the width of least leave-one-out error."""
     scores, rows = RNG.standard_normal((40, 2)), RNG.standard_normal((40, 3))
     learned = Ridge(alpha=0.3).learn(scores, rows)
-    kernel = Gaussian(sigma=learned.sigma)
+    kernel = Gaussian(learned.gamma)
     A = np.linalg.solve(kernel(scores) + 0.3 * np.eye(40), rows - rows.mean(axis=0))
     new = RNG.standard_normal((5, 2))
     np.testing.assert_allclose(learned(new), rows.mean(axis=0) + kernel(new, scores) @ A, atol=1e-10)
 
-    def left_out(sigma):
-        K = Gaussian(sigma=sigma)(scores)
+    def left_out(gamma):
+        K = Gaussian(gamma)(scores)
         Y = rows - rows.mean(axis=0)
         total = 0.0
         for i in range(40):
@@ -85,14 +85,14 @@ def test_the_learned_map_is_ridge_regression():
             total += ((K[i, keep] @ A - Y[i]) ** 2).sum()
         return total
 
-    widths = learned.sigma * np.array([0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
+    gammas = learned.gamma / np.array([0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]) ** 2
     median = np.median(np.sqrt(((scores[:, None] - scores) ** 2).sum(axis=2))[np.triu_indices(40, 1)])
-    tried = [w for w in widths if np.any(np.isclose(w / median, [0.5, 1.0, 2.0, 4.0]))]
+    tried = [g for g in gammas if np.any(np.isclose((2 * g) ** -0.5 / median, [0.5, 1.0, 2.0, 4.0]))]
     assert len(tried) == 4
-    assert min(tried, key=left_out) == pytest.approx(learned.sigma)
+    assert min(tried, key=left_out) == pytest.approx(learned.gamma)
 
 
-@pytest.mark.parametrize("kernel", [Laplacian(0.5), Polynomial(2, gamma=1.0), Gaussian(1.5) + Linear()], ids=str)
+@pytest.mark.parametrize("kernel", [Laplacian(0.5), Polynomial(2, gamma=1.0), Gaussian(1 / 4.5) + Linear()], ids=str)
 @pytest.mark.parametrize("solver", ["dense", "nystrom"])
 def test_other_kernels_learn_the_way_back(kernel, solver):
     model = KernelPCA(5, kernel=kernel, solver=solver).fit(X)
@@ -101,7 +101,7 @@ def test_other_kernels_learn_the_way_back(kernel, solver):
 
 
 def test_features_and_fourier_learn_from_a_sample():
-    for kernel, solver in [(Polynomial(2, gamma=1.0), "features"), (Gaussian(1.5), FourierFeatures(2000))]:
+    for kernel, solver in [(Polynomial(2, gamma=1.0), "features"), (Gaussian(1 / 4.5), FourierFeatures(2000))]:
         model = KernelPCA(5, kernel=kernel, solver=solver).fit(X)
         back = model.inverse_transform(model.transform(X))
         assert ((back - X) ** 2).sum() < 0.05 * ((X - X.mean(axis=0)) ** 2).sum()
@@ -126,18 +126,18 @@ def test_the_way_back_does_not_depend_on_the_order_of_rows():
 
 def test_points_nobody_can_reach_stay_finite():
     """Scores far outside: the iteration has nothing to hold on to, and its start is kept."""
-    model = KernelPCA(3, kernel=Gaussian(0.5)).fit(X)
+    model = KernelPCA(3, kernel=Gaussian(2.0)).fit(X)
     back = model.inverse_transform(1e3 * np.eye(3))
     assert np.all(np.isfinite(back))
 
 
 def test_refusals():
-    model = KernelPCA(2, kernel=Gaussian(1.0)).fit(X)
+    model = KernelPCA(2, kernel=Gaussian(0.5)).fit(X)
     with pytest.raises(ValueError, match="X has 3 columns, but 2 are needed"):
         model.inverse_transform(X)
     with pytest.raises(AttributeError, match="inverse_transform"):
-        KernelPCA(2, kernel="precomputed").fit(Gaussian(1.0)(X)).inverse_transform(X[:, :2])
-    for kernel, solver in [(Laplacian(1.0), "dense"), (Gaussian(1.0), "fourier")]:
+        KernelPCA(2, kernel="precomputed").fit(Gaussian(0.5)(X)).inverse_transform(X[:, :2])
+    for kernel, solver in [(Laplacian(1.0), "dense"), (Gaussian(0.5), "fourier")]:
         with pytest.raises(ValueError, match="use preimage='ridge'"):
             KernelPCA(2, kernel=kernel, solver=solver, preimage="fixed-point").fit(X).inverse_transform(X[:, :2])
     with pytest.raises(ValueError, match="NaN"):
@@ -145,7 +145,7 @@ def test_refusals():
 
 
 def test_pickle_after_going_back():
-    model = KernelPCA(2, kernel=Gaussian(1.0)).fit(X)
+    model = KernelPCA(2, kernel=Gaussian(0.5)).fit(X)
     Z = model.transform(X)
     back = model.inverse_transform(Z)
     again = pickle.loads(pickle.dumps(model))
@@ -164,5 +164,5 @@ def test_noise_is_taken_out_of_digits():
         return float(((model.inverse_transform(model.transform(noisy)) - clean) ** 2).mean())
 
     by_pca = min(error(PCA(k).fit(rows)) for k in (8, 12, 16, 20, 24))
-    assert error(KernelPCA(128, kernel=Gaussian(25.0)).fit(rows)) < 0.65 * by_pca
-    assert error(KernelPCA(128, kernel=Gaussian(25.0), solver=Nystrom(500)).fit(rows)) < 0.75 * by_pca
+    assert error(KernelPCA(128, kernel=Gaussian(0.0008)).fit(rows)) < 0.65 * by_pca
+    assert error(KernelPCA(128, kernel=Gaussian(0.0008), solver=Nystrom(500)).fit(rows)) < 0.75 * by_pca

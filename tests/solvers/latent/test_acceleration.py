@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse
 
 from inputs import with_missing
-from lowdim import PPCA, summarize
+from lowdim import PPCA
 from lowdim.errors import ConvergenceWarning
+from lowdim.reading import summarize
 from lowdim.solvers import EM, Status
 from lowdim.solvers.latent.acceleration import QuasiNewton, _Derivatives, steps_left
 from lowdim.solvers.latent.em import Iterate, MaximumLikelihood, iterate

@@ -15,7 +15,7 @@ RNG = np.random.default_rng(3)
 X = RNG.standard_normal((300, 2)) @ RNG.standard_normal((2, 6)) * 2 + RNG.standard_normal((300, 6)) + 50
 MODELS = {
     "PPCA": PPCA(2, solver=EM(tol=1e-7)),
-    "standardized": PPCA(3, standardize=True, solver=EM(tol=1e-7)),
+    "standardized": PPCA(3, scale=True, solver=EM(tol=1e-7)),
     "all but one": PPCA(5, solver=EM(tol=1e-6)),
     "all": PPCA(6, solver=EM(tol=1e-6)),
     "factors": FactorAnalysis(2, solver=EM(tol=1e-7)),
@@ -49,7 +49,7 @@ def test_plain_steps_never_decrease_the_likelihood():
 def test_rows_without_an_observed_entry_say_nothing():
     """So that the general case has the special one, complete rows, as its limit."""
     empty = np.vstack([X, np.full((7, 6), np.nan)])
-    for model in (PPCA(2), PPCA(5, standardize=True)):
+    for model in (PPCA(2), PPCA(5, scale=True)):
         whole = type(model)(**model.get_params()).fit(X)
         model.fit(empty)
         np.testing.assert_allclose(model.get_covariance(), whole.get_covariance(), rtol=1e-6)

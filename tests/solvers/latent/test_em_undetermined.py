@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from lowdim import PPCA, summarize
+from lowdim import PPCA
 from lowdim.errors import ConvergenceWarning
+from lowdim.reading import summarize
 from lowdim.solvers import Status
 from lowdim.solvers.latent.em import too_few_entries
 from lowdim.summaries import Observed

@@ -8,9 +8,12 @@ from scipy import sparse
 
 import lowdim
 from inputs import with_missing
-from lowdim import PPCA, FactorAnalysis, Moments, open_source, summarize
+from lowdim import PPCA, FactorAnalysis
+from lowdim.reading import summarize
 from lowdim.solvers import EM, LATENT_SOLVERS, Newton, Status, latent
 from lowdim.solvers.latent.base import ClosedForm, LatentJob
+from lowdim.sources import open_source
+from lowdim.summaries import Moments
 from recorder import passes_of
 
 RNG = np.random.default_rng(3)

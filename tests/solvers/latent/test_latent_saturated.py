@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from inputs import with_missing
-from lowdim import Moments, open_source, summarize
 from lowdim.errors import UndeterminedCovariance
+from lowdim.reading import summarize
 from lowdim.reading.rows import Rows
 from lowdim.solvers import latent
 from lowdim.solvers.latent.base import independent_loglike, saturated_loglike
+from lowdim.sources import open_source
+from lowdim.summaries import Moments
 from oracles import gaussian_with_missing
 
 RNG = np.random.default_rng(0)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from lowdim import Moments
 from lowdim.solvers import Newton, NewtonCG, Status
 from lowdim.solvers.latent import factor_likelihood
 from lowdim.solvers.latent.factor_likelihood import OfCovariance, OfRows, Step
 from lowdim.solvers.latent.newton import Corrections, Descent
+from lowdim.summaries import Moments
 from parity.reference import data
 
 FLOOR = 1e-6
@@ -134,7 +134,8 @@ def test_rows_and_their_covariance_lead_to_the_same_place(k):
 
 def test_a_root_of_moments_and_a_root_with_more_rows_than_the_rank():
     """What `NewtonCG` makes of a summary does not change its result."""
-    from lowdim import FactorAnalysis, summarize
+    from lowdim import FactorAnalysis
+    from lowdim.reading import summarize
 
     rng = np.random.default_rng(6)
     X = rng.standard_normal((20, 2)) @ rng.standard_normal((2, 30)) + rng.standard_normal((20, 30))

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from inputs import namespace, to_numpy
-from lowdim import CCA, Moments
+from lowdim import CCA
 from lowdim.linalg import svd_leading
 from lowdim.solvers import CovarianceReduction
 from lowdim.solvers.pairs.views import Views, root_of_products
+from lowdim.summaries import Moments
 
 RNG = np.random.default_rng(7)
 

@@ -5,8 +5,11 @@ import pytest
 
 from examples import MODELS, REDUCED, make
 from inputs import blocks
-from lowdim import CCA, GCCA, PCR, KernelCCA, Moments, PLSCanonical, PLSRegression, open_source, summarize
+from lowdim import CCA, GCCA, PCR, KernelCCA, PLSCanonical, PLSRegression
+from lowdim.reading import summarize
 from lowdim.solvers import REDUCTIONS, CovarianceReduction, GramReduction, Job, Status, TriangleReduction
+from lowdim.sources import open_source
+from lowdim.summaries import Moments
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((30, 5)), RNG.standard_normal((30, 3))

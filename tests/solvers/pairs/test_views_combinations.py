@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim import CCA, GCCA, Moments
+from lowdim import CCA, GCCA
 from lowdim.solvers import CovarianceReduction
 from lowdim.solvers.pairs.cca import solve_canonical
 from lowdim.solvers.pairs.views import Combinations
+from lowdim.summaries import Moments
 
 RNG = np.random.default_rng(11)
 WIDTHS = (4, 3, 5)
@@ -16,10 +17,10 @@ SHARED = RNG.standard_normal((300, 2))
 TABLES = [SHARED @ RNG.standard_normal((2, p)) + RNG.standard_normal((300, p)) * 10.0**i for i, p in enumerate(WIDTHS)]
 
 
-def views(standardize=(True, False, True)):
+def views(scale=(True, False, True)):
     summary = Moments(sum(WIDTHS), groups=WIDTHS)
     summary.update(np.hstack(TABLES) + 3.0)
-    return CovarianceReduction().views_of_summary(summary, ("a", "b", "c"), standardize, 1)
+    return CovarianceReduction().views_of_summary(summary, ("a", "b", "c"), scale, 1)
 
 
 def both_ways():

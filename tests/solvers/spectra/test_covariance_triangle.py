@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from lowdim import PCA, Triangle, summarize
+from lowdim import PCA
+from lowdim.reading import summarize
+from lowdim.summaries import Triangle
 
 random = np.random.default_rng(0)
 X = random.standard_normal((12, 3)) @ random.standard_normal((3, 8))

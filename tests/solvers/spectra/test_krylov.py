@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import PCA, open_source, plan
+from lowdim import PCA, plan
 from lowdim.errors import ConvergenceWarning
 from lowdim.solvers import SOLVERS, Covariance, Krylov, Status, iteration
 from lowdim.solvers.spectra import krylov
+from lowdim.sources import open_source
 from oracles import principal_angles, tolerance
 
 N, P = 700, 600
@@ -289,11 +290,11 @@ def test_rehearsed_in_float32_the_answer_is_that_of_float64(values, rehearsals):
 
 
 @pytest.mark.parametrize("scale", [1e-120, 1e-20, 1e-8, 1e8, 1e20, 1e120])
-@pytest.mark.parametrize("standardize", [False, True])
-def test_rehearsal_keeps_out_of_where_float32_ends(scale, standardize, rehearsals):
+@pytest.mark.parametrize("scaled", [False, True])
+def test_rehearsal_keeps_out_of_where_float32_ends(scale, scaled, rehearsals):
     X = sparse.csr_array(with_values(decaying([4.0, 2.0, 1.0])) * scale)
-    ours = PCA(3, solver=Krylov(tol=1e-7), standardize=standardize).fit(X)
-    theirs = PCA(3, solver="triangle", standardize=standardize).fit(X.toarray())
+    ours = PCA(3, solver=Krylov(tol=1e-7), scale=scaled).fit(X)
+    theirs = PCA(3, solver="triangle", scale=scaled).fit(X.toarray())
     assert rehearsals == [1e-12 < scale < 1e12]
     np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=1e-10)
 

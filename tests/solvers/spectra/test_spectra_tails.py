@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from inputs import namespace, to_numpy
 from lowdim import PCA, PPCA, KernelPCA, Whitening
@@ -41,6 +42,19 @@ def test_nothing_is_left_of_all_components(root):
     assert (tail.total, tail.squares, tail.cubes) == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("solver", ["covariance", "krylov"])
+def test_nothing_is_left_beside_as_many_components_as_columns_that_vary(solver):
+    rows = np.zeros((50, 7))
+    rows[:, [1, 4, 5]] = np.random.default_rng(0).standard_normal((50, 3))
+    for constant in (0.0, 5.0):
+        rows[:, 2] = constant
+        for A in (rows, sparse.csr_array(rows)):
+            pca = PCA(3, solver=solver).fit(A)
+            assert pca.noise_variance_ == 0.0
+            expected = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:3]
+            np.testing.assert_allclose(pca.singular_values_, expected, rtol=1e-10)
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_rank_of_few_rows_that_are_not_centred(library):
     """Subtracting the mean takes one direction away, whatever the rounding errors of the products are."""
@@ -72,7 +86,7 @@ def test_entries_whose_squares_are_too_large_but_not_those_of_differences(shape,
 def test_the_dense_kernel_matrix_has_one_triangle(library):
     """Its leading eigenpairs are not to be found by products with the whole."""
     X = low_rank(700, 8, 1.0)
-    options = {"kernel": "rbf", "sigma": 4.0, "solver": "dense"}
+    options = {"kernel": "rbf", "gamma": 1 / 32, "solver": "dense"}
     found = KernelPCA(4, **options).fit(namespace(library).asarray(X))
     np.testing.assert_allclose(to_numpy(found.eigenvalues_), KernelPCA(4, **options).fit(X).eigenvalues_, rtol=1e-10)
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from lowdim import open_source, scan
+from lowdim import scan
+from lowdim.sources import open_source
 
 
 def rows(path, **options):

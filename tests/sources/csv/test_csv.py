@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim import PCA, PPCA, PLSRegression, open_source, scan
+from lowdim import PCA, PPCA, PLSRegression, scan
 from lowdim.sources import csv as csv_files
+from lowdim.sources import open_source
 from sources.csv.csv_rows import rows
 
 

@@ -105,12 +105,12 @@ def test_splitters_that_number_the_rows_are_refused(numbers):
 
 
 def test_bootstrap(numbers, folded, X, along):
-    drawn = [bootstrap(PCA(1), f, n_boot=4, n_blocks=30, random_state=0) for f in (numbers, numbers.coalesce(1))]
+    drawn = [bootstrap(PCA(1), f, n_resamples=4, n_blocks=30, random_state=0) for f in (numbers, numbers.coalesce(1))]
     np.testing.assert_allclose(drawn[0].replicates["loadings"], drawn[1].replicates["loadings"], rtol=1e-9)
     with pytest.warns(UserWarning, match="few for a bootstrap"):
-        found = bootstrap(PCA(1), folded, n_boot=4, groups="fold", random_state=0)
+        found = bootstrap(PCA(1), folded, n_resamples=4, groups="fold", random_state=0)
     with pytest.warns(UserWarning, match="few for a bootstrap"):
-        expected = bootstrap(PCA(1), X, n_boot=4, groups=along[1], random_state=0)
+        expected = bootstrap(PCA(1), X, n_resamples=4, groups=along[1], random_state=0)
     np.testing.assert_allclose(found.replicates["loadings"], expected.replicates["loadings"], rtol=1e-9)
     with pytest.raises(ValueError, match="draws single rows"):
-        bootstrap(PCA(1), numbers, n_boot=4, kind="row")
+        bootstrap(PCA(1), numbers, n_resamples=4, kind="row")

@@ -7,8 +7,11 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from lowdim import PCA, Moments, cross_validate, open_source, scan, summarize
+from lowdim import PCA, cross_validate, scan
 from lowdim.errors import MissingValues
+from lowdim.reading import summarize
+from lowdim.sources import open_source
+from lowdim.summaries import Moments
 
 SPARSE = np.random.default_rng(3).normal(size=(40, 6)) * (np.random.default_rng(4).random((40, 6)) < 0.4)
 #: Which of the rows are sparse vectors.

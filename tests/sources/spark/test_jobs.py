@@ -10,8 +10,10 @@ import time
 import numpy as np
 import pytest
 
-from lowdim import PCA, Moments, summarize
+from lowdim import PCA
+from lowdim.reading import summarize
 from lowdim.sources.spark_jobs import _plain
+from lowdim.summaries import Moments
 from spark_process import run_with_spark
 
 

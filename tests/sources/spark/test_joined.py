@@ -7,8 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from lowdim import ICA, PCA, Moments, cross_validate, open_source, summarize
+from lowdim import ICA, PCA, cross_validate
 from lowdim.errors import MissingValues
+from lowdim.reading import summarize
+from lowdim.sources import open_source
+from lowdim.summaries import Moments
 
 from .conftest import COLUMNS
 

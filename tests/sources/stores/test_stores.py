@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from lowdim import open_source
+from lowdim.sources import open_source
 from lowdim.sources.scan import FILE_KINDS
 from sources.stores.stored_arrays import (
     KINDS,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import zarr
 
-from lowdim import open_source, scan
+from lowdim import scan
+from lowdim.sources import open_source
 from sources.stores.stored_arrays import (
     X,
     opened,

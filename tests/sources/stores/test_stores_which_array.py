@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import zarr
 
-from lowdim import PCA, PLSRegression, open_source, scan
+from lowdim import PCA, PLSRegression, scan
+from lowdim.sources import open_source
 from sources.stores.stored_arrays import X, opened, rows_of, write_chunked_hdf5, write_hdf5, write_zarr
 
 

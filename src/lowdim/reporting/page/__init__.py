@@ -6,12 +6,16 @@ import base64
 import hashlib
 import json
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -290,6 +294,22 @@ def render(document: Document) -> str:
         shown_table=shown_table,
         base64=lambda content: Markup(base64.b64encode(content).decode("ascii")),
     )
+
+
+#: Larger pages are not shown within a notebook, which would keep a copy of them.
+_LARGEST_FRAME = 8 << 20
+
+
+def in_notebook(path: str, summary: Sequence[str]) -> str:
+    """What a notebook shows of a report that was written: the page in a frame, and a link to the file. Of a page that
+    is too large, or no longer there, it shows the sentences at the top instead."""
+    size = os.path.getsize(path) if os.path.exists(path) else 0
+    link = f'<p><a href="{escape(quote(path))}">{escape(path)}</a></p>'
+    if not 0 < size <= _LARGEST_FRAME:
+        sentences = "".join(f"<li>{escape(visible(sentence))}</li>" for sentence in summary)
+        return f"<ul>{sentences}</ul>{link if size else ''}"
+    page = escape(Path(path).read_text(encoding="utf-8"))
+    return f'<iframe title="Report" srcdoc="{page}" width="100%" height="640" style="border: 0"></iframe>{link}'
 
 
 def _text(name: str) -> str:

@@ -8,7 +8,7 @@ solver has its own file and is listed in the table `ICA_SOLVERS`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,6 +38,8 @@ from .quasi_newton import QuasiNewtonICA
 
 #: Solvers by shorthand.
 ICA_SOLVERS: dict[str, type[IcaSolver]] = {cls.name: cls for cls in (QuasiNewtonICA, FixedPointICA)}
+#: The names of these, for type checkers.
+IcaSolverName = Literal["quasi-newton", "fixed-point"]
 
 
 class IcaProblem(Problem[IcaFit]):
@@ -53,6 +55,12 @@ class IcaProblem(Problem[IcaFit]):
         several = request.extended and request.density.flipped is not None
         n_init = request.n_init if several or request.n_init is not None else 1
         return IcaJob(n, p, k, rows.traits, n_init, request.start is None, free_device_bytes(rows.empty(0)))
+
+    def plan_job(self, job: IcaJob, asked: Any = "quasi-newton") -> Plan:
+        """The plan for a job, which says how many starts there are, and whether they are few because of its size."""
+        plan, n = super().plan_job(job, asked), job.n_starts
+        starts = f"from {n} start{'' if n == 1 else 's'}{', as the fit is large' if job.large else ''}"
+        return replace(plan, why=f"{plan.why}, {starts}")
 
     def solve(self, rows: RowsLike, request: IcaRequest, asked: Any = "quasi-newton") -> tuple[IcaFit, Plan]:
         """The result of highest likelihood from all starts, with its sources in order of their variance in the rows.

@@ -41,10 +41,10 @@ class FixedPointICA(IcaSolver):
 
     Parameters
     ----------
-    tol : float
+    tol : float, default=1e-06
         Iterate until no entry of the skew part of the relative gradient is larger in magnitude.
-    max_iter : int
-        Maximal number of steps.
+    max_iter : int, default=1000
+        Maximal number of steps; with 0, the result is the start.
 
     Notes
     -----

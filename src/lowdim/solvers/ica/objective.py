@@ -538,7 +538,13 @@ class IcaJob(Job):
         is found from any start."""
         if self.n_init is not None or not self.search:
             return self.n_init or 1
-        return _STARTS if 1 < self.sources <= math.sqrt(_SEVERAL_STARTS_UP_TO / self.rows) else 1
+        return 1 if self.sources == 1 or self.large else _STARTS
+
+    @property
+    def large(self) -> bool:
+        """Whether there is one start only because a pass from each would cost much."""
+        free = self.n_init is None and self.search
+        return free and self.sources > max(1.0, math.sqrt(_SEVERAL_STARTS_UP_TO / self.rows))
 
     @property
     def sample_rows(self) -> int:
@@ -625,7 +631,7 @@ class IcaSolver(AnySolver):
     def __post_init__(self) -> None:
         if isinstance(self.tol, bool) or not isinstance(self.tol, Real) or not 0.0 < self.tol < math.inf:
             raise ValueError(f"{type(self).__name__}(tol={self.tol!r}): a positive number is needed.")
-        check_whole(self, "max_iter")
+        check_whole(self, "max_iter", 0)
         if not isinstance(self.ortho, bool | np.bool_):
             raise ValueError(f"{type(self).__name__}(ortho={self.ortho!r}): True or False is needed.")
 

@@ -34,13 +34,13 @@ class QuasiNewtonICA(IcaSolver):
 
     Parameters
     ----------
-    tol : float
+    tol : float, default=1e-06
         Iterate until no entry of the relative gradient (of its skew part for rotations) is larger in magnitude.
-    max_iter : int
-        Maximal number of steps.
-    ortho : bool
+    max_iter : int, default=1000
+        Maximal number of steps; with 0, the result is the start.
+    ortho : bool, default=False
         Restrict W to rotations of the whitened rows, so that the sources are exactly uncorrelated.
-    memory : int
+    memory : int, default=10
         Number of steps that L-BFGS remembers; with 0 the initial approximation of the second derivatives is used
         throughout.
 

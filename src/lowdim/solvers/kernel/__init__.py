@@ -6,7 +6,7 @@ matrix, and `maps` those that use a feature map followed by PCA. All are listed 
 
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..._core.arrays import astype
 from ..._core.devices import free_device_bytes
 from ...errors import SlowWarning, no_positive_eigenvalue, warn_user
 from ...features import affine
-from ...kernels import Kernel, as_kernel
+from ...kernels import Kernel, KernelLike, as_kernel
 from ...linalg import signs
 from ...sources.base import Traits
 from ...summaries.sample import Sample
@@ -32,6 +32,8 @@ KERNEL_SOLVERS: dict[str, KernelSolver] = {
     "fourier": FourierFeatures(),
     "features": Features(),
 }
+#: The names of these, for type checkers.
+KernelSolverName = Literal["auto", "dense", "krylov", "matrix-free", "nystrom", "fourier", "features"]
 #: Names of solvers in other libraries, and the corresponding names here.
 _OTHER_NAMES = {"arpack": "krylov", "randomized": "krylov", "eigh": "dense"}
 
@@ -55,7 +57,7 @@ class KernelRequest:
     #: If given, only the fewest components that reach this share of the variance are kept.
     share: float | None = None
     #: Bytes that may be used in addition to the rows, or a string such as "2 GiB"; None for half of the free memory.
-    memory: Any = None
+    memory: int | str | None = None
     #: Seed of landmarks, frequencies and starts, and the seed of the sample of rows.
     seed: int = 0
     sample_seed: int = 0
@@ -156,11 +158,11 @@ plan, plan_job, solve = _PROBLEM.plan, _PROBLEM.plan_job, _PROBLEM.solve
 
 def kernel_plan(
     shape: tuple[int | None, int],
-    k: Any = None,
+    k: int | float | None = None,
     *,
-    kernel: Any = "gaussian",
-    solver: str | KernelSolver = "auto",
-    memory: Any = None,
+    kernel: KernelLike | Literal["precomputed"] = "gaussian",
+    solver: KernelSolverName | KernelSolver = "auto",
+    memory: int | str | None = None,
     itemsize: int = 8,
     whole: bool = True,
     rereadable: bool = True,
@@ -170,23 +172,23 @@ def kernel_plan(
     Parameters
     ----------
     shape : (n, p); n is None for a stream of unknown length
-    k : int or float, optional
+    k : int or float, default=None
         Number of components, or a fraction of variance to reach; None for all with positive variance.
-    kernel : str, Kernel or callable
+    kernel : str, Kernel or callable, default="gaussian"
         "precomputed" for a precomputed kernel matrix.
-    solver : "auto", a solver's name, or a solver
-    memory : int or str, optional
+    solver : "auto", a solver's name, or a solver, default="auto"
+    memory : int or str, default=None
         Bytes that may be used in addition to the rows, or a string such as "2 GiB". Default: half of the free memory.
-    itemsize : int
+    itemsize : int, default=8
         Bytes per number: 8, or 4 for float32.
-    whole : bool
+    whole : bool, default=True
         Whether all rows are in memory as one array.
-    rereadable : bool
+    rereadable : bool, default=True
         Whether rows can be read more than once.
 
     Examples
     --------
-    >>> from lowdim import kernel_plan
+    >>> from lowdim.solvers import kernel_plan
     >>> print(kernel_plan((5_000, 20), 10, memory="8 GiB"))
     krylov: 2 passes over the rows, about 0.1 GiB beside them; half of the kernel matrix fits and is computed once
     >>> print(kernel_plan((50_000, 20), 10, memory="1 GiB"))

@@ -150,7 +150,7 @@ class DenseKernel(ExactKernel):
     >>> from sklearn.datasets import load_iris
     >>> from lowdim import KernelPCA
     >>> from lowdim.solvers import DenseKernel
-    >>> KernelPCA(2, kernel="rbf", sigma=1.0, solver=DenseKernel()).fit(load_iris().data).eigenvalues_.round(2)
+    >>> KernelPCA(2, kernel="rbf", gamma=0.5, solver=DenseKernel()).fit(load_iris().data).eigenvalues_.round(2)
     array([42.02, 20.43])
     """
 
@@ -204,16 +204,16 @@ class KrylovKernel(LanczosOptions, ExactKernel):
 
     Parameters
     ----------
-    block : int, optional
+    block : int, default=None
         Number of vectors multiplied at a time; default: k rounded up to a multiple of 8.
-    tol : float
+    tol : float, default=1e-08
         Iterate until ||G v - gamma v|| <= tol * gamma for each pair. The relative error of eigenvalues is then about
         tol^2 divided by their relative gap, that of vectors tol divided by it.
-    steps : int, optional
+    steps : int, default=None
         Take exactly this many steps, whatever the residual.
-    max_steps : int
+    max_steps : int, default=200
         Maximal number of steps.
-    keep : bool
+    keep : bool, default=True
         Keep as much of the kernel matrix as fits into the allowed memory. Otherwise kernels are computed again in each
         step, which about doubles the time for a Gaussian kernel.
 
@@ -228,7 +228,7 @@ class KrylovKernel(LanczosOptions, ExactKernel):
     >>> from sklearn.datasets import load_iris
     >>> from lowdim import KernelPCA
     >>> from lowdim.solvers import KrylovKernel
-    >>> model = KernelPCA(2, kernel="rbf", sigma=1.0, solver=KrylovKernel(keep=False))
+    >>> model = KernelPCA(2, kernel="rbf", gamma=0.5, solver=KrylovKernel(keep=False))
     >>> model.fit(load_iris().data).eigenvalues_.round(2)
     array([42.02, 20.43])
     """

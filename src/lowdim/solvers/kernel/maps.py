@@ -307,9 +307,9 @@ class Nystrom(MapSolver):
 
     Parameters
     ----------
-    landmarks : int or array of shape (m, n_features)
+    landmarks : int or array of shape (m, n_features), default=1000
         Number of landmarks, or the landmarks themselves.
-    choose : str
+    choose : str, default="uniform"
         Rule for choosing the landmarks among the rows: "uniform", "k-means++" (far from one another), or "leverage" (by
         their influence on the kernel matrix).
 
@@ -329,7 +329,7 @@ class Nystrom(MapSolver):
     >>> from lowdim import KernelPCA
     >>> from lowdim.solvers import Nystrom
     >>> X = load_iris().data
-    >>> KernelPCA(2, kernel="rbf", sigma=1.0, solver=Nystrom(landmarks=50)).fit_transform(X).shape
+    >>> KernelPCA(2, kernel="rbf", gamma=0.5, solver=Nystrom(landmarks=50)).fit_transform(X).shape
     (150, 2)
     """
 
@@ -462,7 +462,7 @@ class FourierFeatures(MapSolver):
 
     Parameters
     ----------
-    features : int
+    features : int, default=1000
         The number of features m, sines and cosines together.
 
     Notes
@@ -480,7 +480,7 @@ class FourierFeatures(MapSolver):
     >>> from lowdim import KernelPCA
     >>> from lowdim.solvers import FourierFeatures
     >>> X = load_iris().data
-    >>> KernelPCA(2, kernel="rbf", sigma=1.0, solver=FourierFeatures(features=200)).fit_transform(X).shape
+    >>> KernelPCA(2, kernel="rbf", gamma=0.5, solver=FourierFeatures(features=200)).fit_transform(X).shape
     (150, 2)
     """
 

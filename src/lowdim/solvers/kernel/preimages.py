@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -29,9 +30,9 @@ class FixedPoint:
 
     Parameters
     ----------
-    tol : float
+    tol : float, default=1e-05
         Iterate until a step is shorter than `tol` times the width of the kernel.
-    max_iter : int
+    max_iter : int, default=200
         Maximal number of steps; a point that has not converged by then, or that has moved away from the rows, is
         replaced by its start.
 
@@ -51,7 +52,7 @@ class FixedPoint:
     >>> from lowdim import KernelPCA
     >>> from lowdim.solvers import FixedPoint
     >>> X = load_iris().data
-    >>> model = KernelPCA(10, kernel="rbf", sigma=2.0, preimage=FixedPoint(max_iter=500)).fit(X)
+    >>> model = KernelPCA(10, kernel="rbf", gamma=0.125, preimage=FixedPoint(max_iter=500)).fit(X)
     >>> back = model.inverse_transform(model.transform(X[:5]))
     >>> bool(np.abs(back - X[:5]).max() < 0.2)
     True
@@ -69,7 +70,7 @@ class FixedPoint:
     def solve(self, weights: np.ndarray, rows: np.ndarray, kernel: Gaussian, start: np.ndarray) -> np.ndarray:
         """The pre-image for each row g of `weights`, starting from the corresponding row of `start`."""
         against = kernel.against(rows)
-        rate = kernel.rate or 1.0
+        rate = kernel.gamma or 1.0
         step = max(1, _KERNELS // len(rows))
         out = start.copy()
         for i in range(0, len(start), step):
@@ -111,11 +112,11 @@ class LearnedMap:
 
     mean: np.ndarray
     scores: np.ndarray
-    sigma: float
+    gamma: float
     coefficients: np.ndarray
 
     def __call__(self, Z: np.ndarray) -> np.ndarray:
-        return self.mean + Gaussian(sigma=self.sigma).against(self.scores)(Z) @ self.coefficients
+        return self.mean + Gaussian(self.gamma).against(self.scores)(Z) @ self.coefficients
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,10 @@ class Ridge:
 
     Parameters
     ----------
-    alpha : float, optional
+    alpha : float, default=None
         The ridge, added to the diagonal of the kernel matrix. By default it minimises the leave-one-out error, together
         with the width of the kernel, for which several multiples of the median distance of scores are tried.
-    rows : int
+    rows : int, default=1000
         Maximal number of rows to learn from.
 
     Notes
@@ -165,9 +166,10 @@ class Ridge:
         mean = rows.mean(axis=0)
         median = median_distance(scores, None, 0)
         ridges = _RIDGES if self.alpha is None else np.array([self.alpha])
-        best, error = median, math.inf
+        best, error = 0.5 / median**2, math.inf
         for factor in _WIDTHS:
-            K = np.asarray(Gaussian(sigma=factor * median)(scores), dtype=np.float64)
+            gamma = 0.5 / (factor * median) ** 2
+            K = np.asarray(Gaussian(gamma)(scores), dtype=np.float64)
             values, vectors = eigh_descending(K)
             projected = vectors @ (rows - mean)
             for ridge in ridges:
@@ -177,10 +179,12 @@ class Ridge:
                 residual = (vectors.T * inverse) @ projected / ((vectors.T**2) @ inverse)[:, None]
                 size = float((residual**2).sum())
                 if size < error:
-                    best, error = factor * median, size
+                    best, error = gamma, size
                     coefficients = (vectors.T * inverse) @ projected
         return LearnedMap(mean, scores, best, coefficients)
 
 
 #: Methods for pre-images by name.
 PREIMAGES: dict[str, FixedPoint | Ridge] = {"fixed-point": FixedPoint(), "ridge": Ridge()}
+#: The names of these, for type checkers.
+PreimageName = Literal["auto", "fixed-point", "ridge"]

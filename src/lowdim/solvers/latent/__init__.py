@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from .newton import Newton, NewtonCG
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
 LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM, NewtonCG)}
+#: The names of these, for type checkers.
+LatentSolverName = Literal["auto", "newton", "em", "newton-cg"]
 
 PROBLEM = LatentProblem(LATENT_SOLVERS)
 plan, solve, solve_summary = PROBLEM.plan, PROBLEM.solve, PROBLEM.solve_summary

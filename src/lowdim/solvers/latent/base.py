@@ -97,8 +97,8 @@ class LatentFit:
     advice: str = "Raise max_iter, or ask for fewer components."
     #: Unit vectors along the rows of `loadings` if these are orthogonal, (k, p); otherwise None.
     axes: Array | None = None
-    #: The smallest eigenvalue, as a share of the largest, and its relative error, if the status is UNRESOLVED.
-    lost: tuple[float, float] | None = None
+    #: If the status is UNRESOLVED: what has lost most digits, its share of the largest eigenvalue, its relative error.
+    lost: tuple[str, float, float] | None = None
     #: How far the covariance of the model is from that of complete rows, if each column has its own noise variance.
     misfit: Misfit | None = None
 
@@ -366,7 +366,7 @@ def _eigenpairs(job: LatentJob) -> Job:
 
 
 def _spectral(request: LatentRequest) -> Request:
-    return Request(k=request.k, ddof=0, standardize=request.by_column, seed=request.seed)
+    return Request(k=request.k, ddof=0, scale=request.by_column, seed=request.seed)
 
 
 def closed_form(spectrum: Spectrum, p: int) -> LatentFit:

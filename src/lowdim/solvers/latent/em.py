@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._core.arrays import Array, asarray_like, namespace, to_numpy
-from ..._core.threads import check_stop
+from ..._core.threads import Progress, check_stop, reported, watcher
 from ...errors import choice, never_observed, no_variance, read_once
 from ...linalg import require_size
 from ...sources.base import Traits
@@ -75,18 +75,19 @@ class EM(LatentSolver):
 
     Parameters
     ----------
-    tol : float
+    tol : float, default=1e-05
         Stop when one more step would change no loading and no mean by more than `tol` standard deviations of the noise,
         and no noise variance by more than `tol` times itself (or, if larger, `tol` times a hundredth of the variance of
         its column). For loadings and means this is the gradient of the log-likelihood per row.
-    max_iter : int
-        Maximal number of steps.
-    accelerate : bool
-        Whether to replace steps by longer ones, which are kept only if the likelihood does not decrease. Not used with
-        a prior.
-    start : {"spectrum", "random"}
+    max_iter : int, default=1000
+        Maximal number of steps; with 0, the model is the start.
+    accelerate : bool, default=True
+        Whether to replace steps by longer ones, which are kept only if the likelihood does not decrease, and to expand
+        the parameters (see below). Without, complete rows are fitted by the steps of [4]_ and [5]_. Not used with a
+        prior.
+    start : {"spectrum", "random"}, default="spectrum"
         Start from the leading directions of the rows with their missing entries filled, or from random loadings.
-    n_init : int, optional
+    n_init : int, default=None
         Number of additional random starts; each takes a few steps, and the iteration continues from the best. By
         default four for tables of up to 20,000 entries, otherwise none. With missing entries there can be several
         local optima.
@@ -119,6 +120,8 @@ class EM(LatentSolver):
     .. [2] Henderson, Varadhan (2019), Damped Anderson acceleration with restarts and monotonicity control for
        accelerating EM and EM-like algorithms.
     .. [3] Jamshidian, Jennrich (1997), Acceleration of the EM algorithm by using quasi-Newton methods.
+    .. [4] Rubin, Thayer (1982), EM algorithms for ML factor analysis.
+    .. [5] Tipping, Bishop (1999), Probabilistic principal component analysis.
 
     Examples
     --------
@@ -145,7 +148,7 @@ class EM(LatentSolver):
 
     def __post_init__(self) -> None:
         check_share(self, "tol")
-        check_whole(self, "max_iter")
+        check_whole(self, "max_iter", 0)
         if not isinstance(self.accelerate, bool | np.bool_):
             raise ValueError(f"EM(accelerate={self.accelerate!r}): True or False is needed.")
         if self.n_init is not None:
@@ -181,10 +184,12 @@ class EM(LatentSolver):
         if self.start == "random":
             first = starts.random(request.seed)
         else:
-            spectrum, _ = spectra.solve_summary(moments, Request(request.k, ddof=0, standardize=request.by_column))
+            spectrum, _ = spectra.solve_summary(moments, Request(request.k, ddof=0, scale=request.by_column))
             first = starts.spectral(spectrum, 1.0 if request.by_column else float(starts.scale[0]))
         models = [first, *starts.further(self.n_init)]
-        fit = run_from_best(self, models, _step(request), partial(Latent.from_moments, moments), observed)
+        fit = run_from_best(
+            self, models, _step(request, self.accelerate), partial(Latent.from_moments, moments), observed
+        )
         return replace(fit, passes=1)
 
     def fit_missing(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
@@ -200,7 +205,7 @@ class EM(LatentSolver):
             raise never_observed([int(j) for j in empty], rows.names)
         check_components(k, observed.n_rows, observed.weight, p)
         starts = _Starts(observed, request)
-        step, expect, reads = _way(rows, patterns, observed, request)
+        step, expect, reads = _way(rows, patterns, observed, request, self.accelerate)
         if request.before is not None and isinstance(step, CompletedFactors | CompletedComponents):
             before = _in_units(request.before, starts.scale)
             first = step(expect(before), Iterate(before)).model
@@ -218,12 +223,23 @@ class EM(LatentSolver):
         if undetermined is not None:
             few = max(_FEW_STEPS, int(_FEW_STEPS_WORK / (k * k * p * observed.n_rows)))
             limited = replace(self, max_iter=min(self.max_iter, few))
-        fit = run_from_best(limited, models, step, expect, observed)
+        # Steps on rows in memory are reported as blocks of one pass are; the others are passes of their own.
+        progress = None if reads else watcher(rows.progress)
+        with reported(progress, "EM", None, None):
+            reporting = expect if progress is None else partial(_reporting, expect, progress)
+            fit = run_from_best(limited, models, step, reporting, observed)
         if undetermined is not None and fit.residual > self.tol:
             # Whether the steps ran out, or noise at its floor left only rounding to gain: there is no maximum.
             fit = replace(fit, status=Status.UNDETERMINED, advice=undetermined)
         passes += fit.passes if reads else 0
         return replace(fit, passes=passes), replace(plan, passes=passes)
+
+
+def _reporting(expect: Callable[[LatentGaussian], Any], progress: Progress, model: LatentGaussian) -> Any:
+    """The expectations, after which a step is reported."""
+    found = expect(model)
+    progress.step()
+    return found
 
 
 def patterns_of(rows: RowsLike, unstored: bool = False) -> tuple[Patterns | None, int]:
@@ -291,7 +307,7 @@ def reached_by_components(rows: RowsLike, model: LatentGaussian, unstored: bool 
 
 
 def _way(
-    rows: RowsLike, patterns: Patterns | None, observed: Observed, request: LatentRequest
+    rows: RowsLike, patterns: Patterns | None, observed: Observed, request: LatentRequest, expand: bool
 ) -> tuple[_Step, Callable[[LatentGaussian], Any], bool]:
     """The step of EM for rows with missing entries, the expectations that it needs, and whether these are a pass.
 
@@ -312,8 +328,12 @@ def _way(
             True,
         )
     if patterns is not None:
-        return _step(request), partial(patterns.latent, informed=informed), False
-    return _step(request), lambda model: rows.summarize(Latent(model, unstored=unstored, informed=informed)), True
+        return _step(request, expand), partial(patterns.latent, informed=informed), False
+    return (
+        _step(request, expand),
+        lambda model: rows.summarize(Latent(model, unstored=unstored, informed=informed)),
+        True,
+    )
 
 
 def _spectral_start(
@@ -651,10 +671,13 @@ class MaximumLikelihood:
         One noise variance for all columns (PPCA), or one per column (factor analysis).
     floor : float
         Lower bound on the noise variances.
+    expand : bool
+        Whether W and the mean then absorb the mean and covariance that the latent variables have in the rows.
     """
 
     tied: bool
     floor: float
+    expand: bool = True
 
     def __call__(self, latent: Latent, at: Iterate) -> Iterate:
         model = at.model
@@ -665,10 +688,10 @@ class MaximumLikelihood:
         rest, count = xp.clip(latent.squares - xp.sum(c * theta, axis=1), 0.0, None), latent.second[-1, :]
         noise = _tied_noise(rest, count, self.floor) if self.tied else xp.clip(rest / count, self.floor, None)
         W, step = theta[:, :k].T, theta[:, k]
-        # Parameter expansion: W and the mean absorb the mean and covariance that the latent variables have now.
-        centre, root = (asarray_like(a, W, dtype=W.dtype) for a in _latent_root(latent, k))
-        step = step + centre @ W
-        return Iterate(LatentGaussian(model.mean + step * model.scale, model.scale, root @ W, noise))
+        if self.expand:
+            centre, root = (asarray_like(a, W, dtype=W.dtype) for a in _latent_root(latent, k))
+            step, W = step + centre @ W, root @ W
+        return Iterate(LatentGaussian(model.mean + step * model.scale, model.scale, W, noise))
 
 
 @dataclass(frozen=True)
@@ -811,8 +834,8 @@ class VariationalBayes:
 _Step = MaximumLikelihood | CompletedFactors | CompletedComponents | VariationalBayes
 
 
-def _step(request: LatentRequest) -> _Step:
-    return VariationalBayes(request.floor) if request.bayes else MaximumLikelihood(request.tied, request.floor)
+def _step(request: LatentRequest, expand: bool) -> _Step:
+    return VariationalBayes(request.floor) if request.bayes else MaximumLikelihood(request.tied, request.floor, expand)
 
 
 def _tied_noise(rest: Array, count: Array, floor: float) -> Array:

@@ -32,15 +32,15 @@ class Newton(LatentSolver):
 
     Parameters
     ----------
-    tol : float
+    tol : float, default=1e-08
         Stop when no derivative with respect to a log-uniqueness is larger in magnitude, after one more step if second
         derivatives are exact. Derivatives are per row and do not depend on units.
-    max_iter : int
-        Maximal number of steps.
-    floor : float
+    max_iter : int, default=200
+        Maximal number of steps; with 0, the model is the start.
+    floor : float, default=1e-06
         Lower bound on the uniquenesses, as a fraction of the variance of their column. A uniqueness that ends there is
         a Heywood case. R's factanal uses 0.005.
-    n_init : int, optional
+    n_init : int, default=None
         Number of random starts in addition to the standard one; the best result is kept. By default there are no random
         starts, but a few chosen ones, some with a small uniqueness in one column: for up to 30 columns, or if the first
         result is a Heywood case, until three of them end at the best result.
@@ -69,7 +69,7 @@ class Newton(LatentSolver):
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import FactorAnalysis
     >>> from lowdim.solvers import Newton
-    >>> fa = FactorAnalysis(2, standardize=True, solver=Newton(floor=0.005)).fit(load_wine().data)
+    >>> fa = FactorAnalysis(2, scale=True, solver=Newton(floor=0.005)).fit(load_wine().data)
     >>> fa.uniquenesses_[:3].round(3)
     array([0.466, 0.763, 0.895])
     """
@@ -85,7 +85,7 @@ class Newton(LatentSolver):
     def __post_init__(self) -> None:
         check_share(self, "tol")
         check_share(self, "floor")
-        check_whole(self, "max_iter")
+        check_whole(self, "max_iter", 0)
         if self.n_init is not None:
             check_whole(self, "n_init", 0)
 
@@ -165,8 +165,14 @@ class NewtonCG(Newton):
 
     Parameters
     ----------
-    tol, max_iter, floor, n_init
-        As those of `Newton`.
+    tol : float, default=1e-08
+        As that of `Newton`.
+    max_iter : int, default=200
+        As that of `Newton`.
+    floor : float, default=1e-06
+        As that of `Newton`.
+    n_init : int, default=None
+        As that of `Newton`.
 
     Notes
     -----

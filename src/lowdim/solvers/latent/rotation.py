@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -71,10 +71,10 @@ class Rotation(ABC):
 
     Parameters
     ----------
-    kaiser : bool
+    kaiser : bool, default=False
         Scale all rows of the loadings to unit length while rotating, so that each column of the data has the same
         weight.
-    n_init : int
+    n_init : int, default=10
         Number of random starts in addition to the unrotated loadings; the best result is kept.
 
     Examples
@@ -217,7 +217,7 @@ class Varimax(_Orthomax):
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import FactorAnalysis
     >>> from lowdim.solvers import Varimax
-    >>> fa = FactorAnalysis(2, standardize=True, rotation=Varimax(kaiser=False)).fit(load_wine().data)
+    >>> fa = FactorAnalysis(2, scale=True, rotation=Varimax(kaiser=False)).fit(load_wine().data)
     >>> fa.loadings_[:3].round(2)
     array([[ 0.26,  0.68],
            [-0.43,  0.22],
@@ -238,7 +238,7 @@ class Quartimax(_Orthomax):
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import FactorAnalysis
     >>> from lowdim.solvers import Quartimax
-    >>> fa = FactorAnalysis(2, standardize=True, rotation=Quartimax()).fit(load_wine().data)
+    >>> fa = FactorAnalysis(2, scale=True, rotation=Quartimax()).fit(load_wine().data)
     >>> fa.loadings_[:3].round(2)
     array([[ 0.26,  0.68],
            [-0.43,  0.22],
@@ -258,7 +258,7 @@ class Equamax(_Orthomax):
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import FactorAnalysis
     >>> from lowdim.solvers import Equamax
-    >>> fa = FactorAnalysis(2, standardize=True, rotation=Equamax()).fit(load_wine().data)
+    >>> fa = FactorAnalysis(2, scale=True, rotation=Equamax()).fit(load_wine().data)
     >>> fa.loadings_[:3].round(2)
     array([[ 0.08,  0.73],
            [-0.47,  0.11],
@@ -285,7 +285,7 @@ class Oblimin(Rotation):
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import FactorAnalysis
     >>> from lowdim.solvers import Oblimin
-    >>> fa = FactorAnalysis(2, standardize=True, rotation=Oblimin(n_init=3)).fit(load_wine().data)
+    >>> fa = FactorAnalysis(2, scale=True, rotation=Oblimin(n_init=3)).fit(load_wine().data)
     >>> fa.phi_.round(2)
     array([[ 1.  , -0.04],
            [-0.04,  1.  ]])
@@ -317,7 +317,7 @@ class Promax(Varimax):
     >>> from sklearn.datasets import load_wine
     >>> from lowdim import FactorAnalysis
     >>> from lowdim.solvers import Promax
-    >>> fa = FactorAnalysis(2, standardize=True, rotation=Promax(power=3.0)).fit(load_wine().data)
+    >>> fa = FactorAnalysis(2, scale=True, rotation=Promax(power=3.0)).fit(load_wine().data)
     >>> fa.phi_.round(2)
     array([[1.  , 0.13],
            [0.13, 1.  ]])
@@ -340,9 +340,11 @@ class Promax(Varimax):
 
 #: All rotations, by name.
 ROTATIONS: dict[str, Rotation] = {r.name: r for r in (Varimax(), Quartimax(), Equamax(), Promax(), Oblimin())}
+#: The names of these, for type checkers.
+RotationName = Literal["varimax", "quartimax", "equamax", "promax", "oblimin"]
 
 
-def rotation_of(asked: str | Rotation | None) -> Rotation | None:
+def rotation_of(asked: RotationName | Rotation | None) -> Rotation | None:
     """The rotation with this name, or the object itself; None for no rotation."""
     if asked is None or isinstance(asked, Rotation):
         return asked

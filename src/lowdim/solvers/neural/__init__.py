@@ -5,7 +5,7 @@ computes (`LinearSolution`). Each solver has its own file and is listed in the t
 only when a network is trained, or when a module of the user is applied.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from ..problem import Problem, RowsLike
 from .network import LinearOptimum, Network, NeuralFit, NeuralJob, NeuralRequest, NeuralSolver
@@ -13,6 +13,8 @@ from .training import Adam
 
 #: Solvers by shorthand.
 NEURAL_SOLVERS: dict[str, type[NeuralSolver]] = {cls.name: cls for cls in (LinearOptimum, Adam)}
+#: The names of these, for type checkers.
+NeuralSolverName = Literal["auto", "linear", "adam"]
 
 
 class NeuralProblem(Problem[NeuralFit]):

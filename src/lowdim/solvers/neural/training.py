@@ -39,23 +39,23 @@ class Adam(NeuralSolver):
 
     Parameters
     ----------
-    rate : float
+    rate : float, default=0.001
         The size of the first steps. Whenever the loss of held-out rows has not decreased for `patience` epochs,
         training goes back to the best state, with 0.3 times the rate; when that has happened three times, it ends.
-    batch : int
+    batch : int, default=128
         Rows of a step; all rows if there are at most twice as many.
-    max_epochs : int
+    max_epochs : int, default=300
         The most passes over the training rows. (Of few rows, an epoch is several steps.)
-    patience : int
+    patience : int, default=5
         See `rate`.
-    held_out : float
+    held_out : float, default=0.1
         The share of rows that are held out to decide when to stop, at most 10,000. They are chosen by a digest of their
         numbers. With 0, the training rows decide; if there would be fewer than five of them, 20 epochs are enough.
-    window : int, optional
+    window : int, default=None
         Rows that are in memory and shuffled together. The default is as many as fit into 256 MiB. If there are more,
         each epoch reads all rows again, window by window; rows that can be read only once are trained on for
         `epochs_per_window` epochs of each window.
-    epochs_per_window : int
+    epochs_per_window : int, default=10
         See `window`.
 
     Notes

@@ -259,7 +259,7 @@ class KernelReduction(Reduction):
     #: The name of the model in messages.
     model: str = "KernelCCA"
 
-    def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
+    def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
         rows, weights = [], None
         for table in tables.each:
             A, weights = table.whole(self.model)

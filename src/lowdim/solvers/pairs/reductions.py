@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class TablesRequest:
     """The request to a solver of tables."""
 
     #: The tables whose columns are divided by their standard deviations.
-    standardize: tuple[bool, ...]
+    scale: tuple[bool, ...]
     #: The number of components for n rows of this total weight (both None if unknown); may raise an error.
     count: Callable[[int | None, float | None], int]
     #: Computes the components from coordinates.
@@ -138,21 +138,21 @@ class Reduction(AnySolver):
     #: Passes over the rows.
     passes: ClassVar[int] = 1
 
-    def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
-        """Coordinates of the tables. Columns of tables to `standardize` are divided by their standard deviations."""
+    def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
+        """Coordinates of the tables. Columns of tables to `scale` are divided by their standard deviations."""
         summary = tables.joint.summarize(self.empty_summary(tables.widths))
-        return self.views_of_summary(summary, tables.names, standardize, ddof)
+        return self.views_of_summary(summary, tables.names, scale, ddof)
 
     def solve(self, tables: Tables, request: TablesRequest) -> TablesSolution:
         """The components of the tables."""
-        return self._components(self.views(tables, request.standardize, request.ddof), request)
+        return self._components(self.views(tables, request.scale, request.ddof), request)
 
     def solve_summary(self, summary: Any, request: TablesRequest) -> TablesSolution:
         """The components from a Moments or Triangle summary of the tables side by side."""
         require_nonempty(summary)
         n = len(summary.groups)
         names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
-        return self._components(self.views_of_summary(summary, names, request.standardize, request.ddof), request)
+        return self._components(self.views_of_summary(summary, names, request.scale, request.ddof), request)
 
     def _components(self, views: Views, request: TablesRequest) -> TablesSolution:
         """The components of tables with these coordinates."""
@@ -169,7 +169,7 @@ class Reduction(AnySolver):
         kind: Any = self.starts_from
         return kind(sum(groups), groups=groups)
 
-    def views_of_summary(self, summary: Any, names: tuple[str, ...], standardize: Sequence[bool], ddof: int) -> Views:
+    def views_of_summary(self, summary: Any, names: tuple[str, ...], scale: Sequence[bool], ddof: int) -> Views:
         """Coordinates from a summary of the tables side by side, without their rows."""
         raise TypeError(f"solver={self.name!r} keeps no summary of the rows.")
 
@@ -251,7 +251,7 @@ def views_of_root(
     lengths: np.ndarray,
     summary: Moments | Triangle,
     names: Sequence[str],
-    standardize: Sequence[bool],
+    scale: Sequence[bool],
     ddof: int,
     S: np.ndarray | None = None,
 ) -> tuple[View, ...]:
@@ -277,7 +277,7 @@ def views_of_root(
         P *= shrinkages[i][:, None]
         return P
 
-    for t, (part, name, scaled) in enumerate(zip(parts, names, standardize, strict=True)):
+    for t, (part, name, scaled) in enumerate(zip(parts, names, scale, strict=True)):
         mean, length = summary.mean[part], lengths[part]
         require_size(length**2, mean, summary.weight, each=scaled, table=name)
         deviation = length / math.sqrt(divisor(summary.weight, ddof))
@@ -313,14 +313,12 @@ class TriangleReduction(Reduction):
     name = "triangle"
     starts_from = Triangle
 
-    def views_of_summary(
-        self, summary: Triangle, names: tuple[str, ...], standardize: Sequence[bool], ddof: int
-    ) -> Views:
+    def views_of_summary(self, summary: Triangle, names: tuple[str, ...], scale: Sequence[bool], ddof: int) -> Views:
         require_rows(summary.n_rows, summary.weight, ddof, fixed=True)
         here, there = _on_host(summary)
         R = here.root.astype(np.float64)
         lengths = column_lengths(R)
-        tables = views_of_root(R / np.where(lengths > 0, lengths, 1.0), lengths, here, names, standardize, ddof)
+        tables = views_of_root(R / np.where(lengths > 0, lengths, 1.0), lengths, here, names, scale, ddof)
         size = (here.weight, here.n_rows, ddof, here.n_features)
         return Views(tables, names, *size, FLOAT64_EPS, here.squared, self.name, there)
 
@@ -344,7 +342,7 @@ class CovarianceReduction(Reduction):
 
     Parameters
     ----------
-    wide : bool
+    wide : bool, default=False
         Compute and sum the products of float32 rows in float64.
 
     Notes
@@ -365,17 +363,15 @@ class CovarianceReduction(Reduction):
     starts_from = Moments
     wide: bool = False
 
-    def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
+    def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
         # Columns that will be standardized may have any scale, so their squares could overflow in float32.
-        summary = replace(self, wide=self.wide or any(standardize)).empty_summary(tables.widths)
-        return self.views_of_summary(tables.joint.summarize(summary), tables.names, standardize, ddof)
+        summary = replace(self, wide=self.wide or any(scale)).empty_summary(tables.widths)
+        return self.views_of_summary(tables.joint.summarize(summary), tables.names, scale, ddof)
 
     def empty_summary(self, groups: Sequence[int]) -> Moments:
         return Moments(sum(groups), groups=groups, wide=self.wide)
 
-    def views_of_summary(
-        self, summary: Moments, names: tuple[str, ...], standardize: Sequence[bool], ddof: int
-    ) -> Views:
+    def views_of_summary(self, summary: Moments, names: tuple[str, ...], scale: Sequence[bool], ddof: int) -> Views:
         require_rows(summary.n_rows, summary.weight, ddof, fixed=True)
         here, there = _on_host(summary)
         S = here.scatter.astype(np.float64)
@@ -387,7 +383,7 @@ class CovarianceReduction(Reduction):
             with quiet_blas(len(S)):
                 return root_of_products(S / unit / unit[:, None], there)
 
-        tables = views_of_root(root, lengths, here, names, standardize, ddof, S)
+        tables = views_of_root(root, lengths, here, names, scale, ddof, S)
         size = (here.weight, here.n_rows, ddof, here.n_features)
         return Views(tables, names, *size, here.product_eps, True, self.name, there)
 
@@ -432,10 +428,10 @@ class GramReduction(Reduction):
     one_pass = False
     passes = 2
 
-    def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
+    def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
         views = []
         weight, n_used = 0.0, 0
-        for every, scaled, name in zip(tables.each, standardize, tables.names, strict=True):
+        for every, scaled, name in zip(tables.each, scale, tables.names, strict=True):
             rows = every.counted()
             assert rows.shape[0] is not None, "refusal() rejects rows of unknown number"
             n_used = rows.shape[0]
@@ -443,7 +439,7 @@ class GramReduction(Reduction):
             require_rows(n_used, weight, ddof, fixed=True)
             wider = rows.shape[1] > n_used
             views.append((_view_of_wide if wider else _view_of_narrow)(rows, scaled, ddof, weight, name))
-        narrow = any(r.traits.itemsize < 8 and not s for r, s in zip(tables.each, standardize, strict=True))
+        narrow = any(r.traits.itemsize < 8 and not s for r, s in zip(tables.each, scale, strict=True))
         return Views(
             tables=tuple(views),
             names=tables.names,
@@ -537,6 +533,8 @@ def _view_of_narrow(rows: RowsLike, scaled: bool, ddof: int, weight: float, name
 REDUCTIONS: dict[str, type[Reduction]] = {
     cls.name: cls for cls in (CovarianceReduction, TriangleReduction, GramReduction)
 }
+#: The names of these, for type checkers.
+ReductionName = Literal["auto", "covariance", "triangle", "gram"]
 
 
 @dataclass(frozen=True)

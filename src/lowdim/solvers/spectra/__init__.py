@@ -4,18 +4,19 @@
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
-from ...errors import choice
 from ...linalg import quiet_blas
 from ...sources.base import Traits
 from ..problem import Job, Plan, Problem, Request, RowsLike, Spectrum, Status
-from .covariance import Covariance, Solver, Triangle
+from .covariance import Covariance, Solver, Triangle, tail_is_lost, with_tail_error
 from .gram import Gram
 from .krylov import Krylov
 
 #: Solvers by shorthand.
 SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in (Covariance, Triangle, Gram, Krylov)}
+#: The names of these, for type checkers.
+SolverName = Literal["auto", "covariance", "triangle", "gram", "krylov"]
 
 #: The solver for each of scikit-learn's svd_solver strings.
 SKLEARN_SOLVERS = {
@@ -40,11 +41,14 @@ class _Spectra(Problem[Spectrum]):
         The rows cannot tell whether eigenvalues at or below the rank cut are zero: these count as zero.
         """
         found, plan = super().solve_summary(summary, request, asked)
-        return found.accepted(found.rank_cut), plan
+        found = found.accepted(found.rank_cut)
+        lost = plan.solver.squares and tail_is_lost(found, request)
+        return with_tail_error(found, zero=True) if lost else found, plan
 
 
 def _advice(name: str) -> str:
-    return f"scikit-learn's names go into svd_solver={name!r}." if name in SKLEARN_SOLVERS else ""
+    here = SKLEARN_SOLVERS.get(name)
+    return f"What scikit-learn calls {name!r} is solver={here!r}." if here else ""
 
 
 _PROBLEM = _Spectra(SOLVERS, Solver, advice=_advice)
@@ -53,7 +57,11 @@ solve, solve_summary, solver_for = _PROBLEM.solve, _PROBLEM.solve_summary, _PROB
 
 
 def plan_shape(
-    shape: tuple[int | None, int], k: int | None = None, *, solver: str | Solver = "auto", traits: Traits | None = None
+    shape: tuple[int | None, int],
+    k: int | None = None,
+    *,
+    solver: SolverName | Solver = "auto",
+    traits: Traits | None = None,
 ) -> Plan:
     """The plan for rows of this shape."""
     if not isinstance(shape, tuple) or len(shape) != 2:
@@ -96,13 +104,4 @@ def loses_digits(rows: RowsLike, request: Request, least_rows: int = 2) -> bool:
         return False
     with quiet_blas(p):
         pilot = Covariance(wide=True).solve(first, replace(request, k=k))
-    return pilot.status is not Status.EXACT
-
-
-def sklearn_solver(svd_solver: Any) -> str:
-    """The name of the solver for scikit-learn's `svd_solver` string."""
-    if svd_solver not in SKLEARN_SOLVERS:
-        raise choice(
-            "svd_solver", svd_solver, list(SKLEARN_SOLVERS), "Options of a solver go into solver=..., e.g. Krylov()."
-        )
-    return SKLEARN_SOLVERS[svd_solver]
+    return pilot.status is not Status.EXACT or tail_is_lost(pilot, replace(request, k=k))

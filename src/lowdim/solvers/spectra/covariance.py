@@ -15,6 +15,7 @@ from ..._core.devices import moved_to_host
 from ...features import affine
 from ...linalg import (
     FLOAT64_EPS,
+    NOISE,
     accuracy,
     divisor,
     eigh_descending,
@@ -79,7 +80,7 @@ class Solver(AnySolver):
         """
         values, (k, p) = found.values, found.vectors.shape
         # After a direction without variance, no other one has any.
-        possible = found.status is Status.UNRESOLVED and found.tail.total <= p * found.rank_cut
+        possible = self.squares and found.status is Status.UNRESOLVED and found.tail.total <= p * found.rank_cut
         errors = np.zeros(k) if found.errors is None else found.errors
         lost = errors > accuracy(found.epsilon)
         if found.epsilon > FLOAT64_EPS or not (possible and lost.any()):
@@ -102,16 +103,37 @@ class Solver(AnySolver):
         ).judged()
 
     def _finished(self, found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
-        """The spectrum for users. If the variance beside the components is more than rounding, but has lost its digits
-        beside large eigenvalues, one more pass finds it in what the components leave of the rows."""
-        found = found.accepted()
-        p, total, traits = rows.shape[1], found.tail.total, rows.traits
-        lost = (p - len(found.values)) * found.rank_cut < total < resolution(found.epsilon) * found.values[0]
-        if not (lost and self.squares and found.epsilon <= FLOAT64_EPS and traits.rereadable) or traits.sparse:
+        """The spectrum for users. If the variance beside the components has lost its digits beside large eigenvalues,
+        one more pass finds it in what the components leave of dense rows."""
+        found, (k, p) = found.accepted(), found.vectors.shape
+        if found.status is Status.UNRESOLVED or not (self.squares and tail_is_lost(found, request)):
             return found
+        if found.rank < k:
+            # After a direction without variance, no other one has any.
+            return replace(found, tail=Tail())
+        if not rows.traits.rereadable or rows.traits.sparse:
+            return with_tail_error(found, zero=not rows.traits.rereadable)
         left = rows.mapped(_Rest(found.vectors, found.mean, found.scale)).summarize(Columns(p))
-        total = float(np.sum(to_numpy(request.about(left).squares)))
-        return replace(found, tail=replace(found.tail, total=total), passes=found.passes + 1)
+        squares = to_numpy(request.about(left).squares)
+        total, largest = float(squares.sum()), float(found.values[0])
+        found = replace(found, passes=found.passes + 1)
+        # Products in float32 see no more than the rounding of the entries, which has a variance of about eps^2 times
+        # theirs.
+        rounding = NOISE * found.epsilon**2 * found.total
+        if total <= max(rounding, rank_cut(math.sqrt(largest), max(p, NOISE), FLOAT64_EPS) ** 2):
+            return replace(found, tail=Tail())
+        # The products that `product_errors` is about turn w_j by at most epsilon a_j b / lambda_j towards the others.
+        W = to_numpy(found.vectors).astype(float)
+        diagonal = squares + found.values @ W**2
+        a = np.abs(W) @ np.sqrt(diagonal)
+        b = (p - k) * float(diagonal @ np.clip(1.0 - np.sum(W**2, axis=0), 0.0, None))
+        turned = found.epsilon**2 * b * float(np.sum(a**2 / found.values)) / total
+        if found.residual > NOISE * found.epsilon:
+            turned += found.residual**2 * largest / total * float(np.sum(largest / found.values))
+        error = FLOAT64_EPS * math.sqrt(largest / total) + turned
+        # It may be as large as that of an eigenvalue that products resolve.
+        error = error if error > found.epsilon / resolution(found.epsilon) else 0.0
+        return replace(found, tail=replace(found.tail, total=total), tail_error=error).judged()
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +170,23 @@ def unresolved(values: np.ndarray, n_free: int, epsilon: float) -> slice:
     after the first `n_free` are known to be zero, because of constant columns or fewer rows than columns."""
     last = min(len(values), n_free)
     return slice(count_true(values[:last] >= resolution(epsilon) * values[:1]), last)
+
+
+def tail_is_lost(found: Spectrum, request: Request) -> bool:
+    """Whether the variance beside the components, from products, has lost its digits beside the largest eigenvalue."""
+    n_free = min(found.vectors.shape[1], request.free(found.n_rows)) if found.n_free is None else found.n_free
+    possible = len(found.values) < n_free
+    return possible and found.tail.total < resolution(found.epsilon) * found.values[0]
+
+
+def with_tail_error(found: Spectrum, zero: bool) -> Spectrum:
+    """The spectrum with the error of its tail, the difference of a trace and of eigenvalues, where no further look at
+    the rows is possible. With `zero`, variances at or below the rank cut count as zero."""
+    k, p = found.vectors.shape
+    total, rounding = found.tail.total, found.epsilon * found.total
+    if zero and total <= (p - k) * found.rank_cut:
+        return replace(found, tail=Tail())
+    return replace(found, tail_error=rounding / total if total > rounding else math.inf).judged()
 
 
 def product_errors(S: Array, values: np.ndarray, vectors: Array, n_free: int, epsilon: float) -> np.ndarray | None:
@@ -201,6 +240,36 @@ def tail_and_residual(
     return tail.plus(values[k:]), residual
 
 
+#: Below this ratio lambda_K / lambda_1, the R factor of the rows has lost the digits of lambda_K: its singular values
+#: have errors of about eps times the largest, so that about four digits are left.
+_ROOT_RESOLUTION = 1e-21
+
+
+def root_rank(s: Array, R: Array) -> int:
+    """The number of singular values of R above the rounding errors of a QR of many rows."""
+    return numerical_rank(s, max(*R.shape, NOISE))
+
+
+def root_errors(R: Array, s: Array, vectors: Array, rank: int) -> np.ndarray:
+    """Estimated relative errors of those squares of the singular values `s` of R that may have lost their digits, and
+    zeros for the others; `vectors` are the right singular vectors as rows.
+
+    The columns r_i of R have errors of about eps |r_i|, which change s_k by up to eps sum_i |w_ki| |r_i|. To this is
+    added the distance of s_k^2 to |R w_k|^2. Values after the first `rank` count as zero.
+    """
+    found = to_numpy(s)
+    errors = np.zeros(len(found))
+    some = slice(count_true(found[:rank] ** 2 >= _ROOT_RESOLUTION * found[:1] ** 2), rank)
+    if some.start >= rank:
+        return errors
+    xp, share = namespace(R), found[some] / found[0]
+    A, V = R / float(found[0]), vectors[some, :]
+    Y = V @ A.T
+    rounding, lengths = to_host([xp.abs(V) @ xp.sqrt(xp.sum(A * A, axis=0)), xp.sum(Y * Y, axis=1)])
+    errors[some] = 2 * FLOAT64_EPS * rounding / share + np.abs(lengths / share**2 - 1)
+    return errors
+
+
 @dataclass(frozen=True)
 class Triangle(Solver):
     """R = U diag(s) W^T for the R factor of the centred rows: tall-skinny QR, then an SVD; lambda = s^2.
@@ -242,9 +311,9 @@ class Triangle(Solver):
         R = summary.root
         xp = namespace(R)
         squares = xp.sum(R * R, axis=0)
-        require_size(squares, mean, summary.weight, each=request.standardize)
+        require_size(squares, mean, summary.weight, each=request.scale)
         scale = None
-        if request.standardize:
+        if request.scale:
             scale = scales(squares, summary.mean, summary.weight, request.ddof)
             R = R / scale[None, :]
         unit = float(xp.max(xp.abs(R))) or 1.0
@@ -253,7 +322,9 @@ class Triangle(Solver):
         most = most_components(summary.n_rows, summary.weight, summary.n_features)
         k = wanted_pairs(s * s, float(xp.sum(s * s)), request, most)
         values, vectors = with_zeros(s * s, max(0, k - s.shape[0])), Vt
-        rank = numerical_rank(s, max(R.shape))
+        rank = root_rank(s, R)
+        errors = with_zeros(root_errors(R, s, Vt, rank), values.shape[0] - s.shape[0])
+        values = with_zeros(values[:rank], values.shape[0] - rank)
         if rank < k:
             # Rounding has chosen the other vectors: weights would not equal repeated rows.
             vectors = orthonormal_rows(Vt, rank, k)
@@ -269,6 +340,7 @@ class Triangle(Solver):
             status=Status.EXACT,
             residual=residual(R, values[: vectors.shape[0]], vectors),
             center=request.center,
+            errors=errors,
         ).truncated(k)
 
     def cost(self, job: Job) -> Cost:
@@ -299,7 +371,7 @@ class Covariance(Solver):
 
     Parameters
     ----------
-    wide : bool
+    wide : bool, default=False
         Multiply float32 blocks in float64.
 
     Notes
@@ -323,7 +395,7 @@ class Covariance(Solver):
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
         # Columns that will be standardized may have any scale, so their squares could overflow in float32.
-        wide = self.wide or request.standardize
+        wide = self.wide or request.scale
         return self.solve_summary(rows.summarize(Moments(rows.shape[1], wide=wide)), request)
 
     def empty_summary(self, p: int) -> Moments:
@@ -342,9 +414,9 @@ class Covariance(Solver):
             xp = namespace(S)
             # Vectors are looked at on the host: a device would wait for each question.
             squares, sample_mean = to_host([xp.linalg.diagonal(S), sample_mean])
-            require_size(squares, sample_mean, summary.weight, each=request.standardize)
+            require_size(squares, sample_mean, summary.weight, each=request.scale)
             scale = None
-            if request.standardize:
+            if request.scale:
                 origin = sample_mean if request.center else np.zeros_like(sample_mean)
                 scale = asarray_like(scales(squares, origin, summary.weight, request.ddof), S)
                 S = S / scale[:, None] / scale[None, :]
@@ -361,6 +433,7 @@ class Covariance(Solver):
             tail, residual = tail_and_residual(S, values, vectors, rest, cubes=S.shape[0] <= _CUBES_UP_TO)
             values = values[:k]
             n_free = min(int(np.count_nonzero(squares > 0)), request.free(summary.n_rows))
+            tail = tail if k < n_free else Tail()
             errors = product_errors(S, values, vectors, n_free, summary.product_eps)
             if isinstance(vectors, np.ndarray):
                 vectors, mean, *scales_there = to_device(
@@ -380,6 +453,7 @@ class Covariance(Solver):
                 epsilon=summary.product_eps,
                 center=request.center,
                 errors=errors,
+                n_free=n_free,
             ).judged()
 
     def cost(self, job: Job) -> Cost:

@@ -27,8 +27,8 @@ from ...linalg import (
     with_zeros,
 )
 from ...summaries.gram import FeatureProducts, centred_features, standard_deviations
-from ..problem import EIGH_WORK, Cost, Job, Request, RowsLike, Spectrum, Status, Tail
-from .covariance import Solver, product_errors, tail_and_residual, wanted_pairs
+from ..problem import EIGH_WORK, Cost, Job, Request, RowsLike, Spectrum, Status, Tail, sum_error
+from .covariance import Solver, product_errors, root_errors, root_rank, tail_and_residual, wanted_pairs
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Gram(Solver):
 
     Parameters
     ----------
-    root : bool
+    root : bool, default=False
         Work with the R factor of Z^T instead of G, so that nothing is squared.
 
     Notes
@@ -70,14 +70,14 @@ class Gram(Solver):
         rows = rows.counted()
         n, p = rows.shape
         assert n is not None, "refusal() rejects rows of unknown number"
-        ddof = request.ddof if request.standardize else None
+        ddof = request.ddof if request.scale else None
         kind = summaries.GramRoot if self.root else summaries.Gram
         gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, centre=request.center))
         product = gram.product if self.root else gram.centred()
         xp = namespace(product)
         weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
         most = most_components(n, weight, p)
-        values, vectors, tail, residual = _eigenpairs(product, request, most, self.root)
+        values, vectors, tail, residual, errors, tail_error = _eigenpairs(product, request, most, self.root)
         k = values.shape[0] if request.share is not None else most if request.k is None else request.k
         # Z^T v, and the mean and scale of each column. If rows are centred, v is orthogonal to the square roots of the
         # weights, so rounding errors of the means do not matter.
@@ -90,13 +90,14 @@ class Gram(Solver):
         lost = not request.center and float(values[0]) == 0.0
         require_size(values[:1], rows.summarize(summaries.Columns(p)).mean if lost else mean, weight)
         # Sparse rows are multiplied in float64.
-        narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not self.root and not request.standardize
+        narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not self.root and not request.scale
         epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
         n_free = min(request.free(n), p, values.shape[0])
         first = count_true(values >= resolution(FLOAT64_EPS) * values[0])
         if not self.root and not narrow and _are_zero(values, W, first, n_free, n):
             values, n_free = with_zeros(values[:first], values.shape[0] - first), first
-        errors = None if self.root else product_errors(product, values, vectors, n_free, epsilon)
+        if not self.root:
+            errors = product_errors(product, values, vectors, n_free, epsilon)
         # The lengths of w are the square roots of the eigenvalues, and w is as accurate as v.
         found = np.sqrt(values) if self.root else values
         rank = min(numerical_rank(found, max(n, p), epsilon), k)
@@ -107,7 +108,7 @@ class Gram(Solver):
             values=values,
             vectors=W * signs(W)[:, None],
             mean=mean,
-            scale=scale if request.standardize else None,
+            scale=scale if request.scale else None,
             tail=tail,
             weight=weight,
             n_rows=n,
@@ -117,6 +118,7 @@ class Gram(Solver):
             passes=2,
             center=request.center,
             errors=errors,
+            tail_error=tail_error,
         ).judged()
 
     def _confirmed(self, found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
@@ -140,26 +142,37 @@ class Gram(Solver):
         return None if self.root else Gram(root=True)
 
 
-def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[np.ndarray, Array, Tail, float]:
-    """The requested eigenpairs of G (of G^T G if `root`), the tail, and the residual."""
+def _eigenpairs(
+    G: Array, request: Request, most: int, root: bool
+) -> tuple[np.ndarray, Array, Tail, float, np.ndarray | None, float]:
+    """The requested eigenpairs of G (of G^T G if `root`), the tail, the residual, and the relative errors of the
+    eigenvalues and of the tail, which are known with `root` only."""
     xp = namespace(G)
     unit = float(xp.max(xp.abs(G))) or 1.0
     A = G / unit
     if root:
         _, s, Vt = svd_thin(A)
+        rank = root_rank(s, A)
+        errors: np.ndarray | None = root_errors(A, s, Vt, rank)
         A, found = A.T @ A, s * s
     else:
         found, Vt = eigh_descending(A, at_least=request.k, on_host=True)
+        rank, errors = A.shape[0], None
     values = np.clip(to_numpy(found), 0.0, None)[:most]
     # Beyond the largest possible rank there is only rounding.
-    values[request.free(G.shape[1]) :] = 0.0
+    values[min(request.free(G.shape[1]), rank) :] = 0.0
     k = min(wanted_pairs(values, float(values.sum()), request, most), len(values))
     few = not root and found.shape[0] < A.shape[0]
     rest = max(float(xp.sum(xp.linalg.diagonal(A))) - float(values.sum()), 0.0) if few else 0.0
     V = asarray_like(Vt[:k, :], A)
     tail, residual = tail_and_residual(A, values, V, rest)
+    tail_error = 0.0
+    if errors is not None and tail.total > 0.0:
+        cut = rank_cut(float(values[0]), G.shape[0], FLOAT64_EPS)
+        tail_error = sum_error(values[k:], errors[k : len(values)], cut) / tail.total
     unit = unit * unit if root else unit
-    return values[:k] * unit, V, replace(tail, total=tail.total * unit), residual
+    tail = replace(tail, total=tail.total * unit)
+    return values[:k] * unit, V, tail, residual, None if errors is None else errors[:k], tail_error
 
 
 def _are_zero(values: np.ndarray, W: Array, first: int, last: int, n: int) -> bool:

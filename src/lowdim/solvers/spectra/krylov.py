@@ -48,15 +48,15 @@ class Krylov(LanczosOptions, Solver):
 
     Parameters
     ----------
-    block : int, optional
+    block : int, default=None
         Number of vectors multiplied at a time; default: k rounded up to a multiple of 8. If it is less than k, a random
         block at the end looks for further copies of repeated eigenvalues, but close neighbours can hide them.
-    tol : float
+    tol : float, default=1e-05
         Iterate until ||S w - lambda w|| <= tol * lambda for each pair. The relative error of eigenvalues is then about
         tol^2 divided by their relative gap, that of vectors tol divided by it.
-    steps : int, optional
+    steps : int, default=None
         Take exactly this many steps, whatever the residual.
-    max_steps : int
+    max_steps : int, default=500
         Maximal number of steps.
 
     Notes
@@ -100,9 +100,9 @@ class Krylov(LanczosOptions, Solver):
         require_rows(columns.n_rows, columns.weight, request.ddof, request.fixed_ddof)
         mean = columns.mean
         columns = request.about(columns)
-        require_size(columns.squares, mean, columns.weight, each=request.standardize)
+        require_size(columns.squares, mean, columns.weight, each=request.scale)
         scale = None
-        if request.standardize:
+        if request.scale:
             scale = scales(columns.squares, columns.mean, columns.weight, request.ddof)
         xp = namespace(columns.mean)
         if float(xp.max(columns.squares)) == 0.0:
@@ -122,8 +122,8 @@ class Krylov(LanczosOptions, Solver):
             start, narrow_steps = self._narrow_start(action, request, b)
             found = lanczos.run(action, columns.mean, start)
         values, vectors = np.clip(found.values, 0.0, None) * unit, fix_signs(found.vectors.T)
-        rest = float(xp.sum(squares)) - float(values.sum()) if k < min(p, request.free(columns.n_rows)) else 0.0
         n_free = min(count_true(squares > 0), request.free(columns.n_rows))
+        rest = float(xp.sum(squares)) - float(values.sum()) if k < n_free else 0.0
         epsilon, errors = FLOAT32_EPS if narrow else FLOAT64_EPS, np.zeros(len(values))
         some = unresolved(values, n_free, epsilon)
         with np.errstate(divide="ignore"):
@@ -143,6 +143,7 @@ class Krylov(LanczosOptions, Solver):
             passes=found.steps + narrow_steps + 1,
             center=request.center,
             errors=errors,
+            n_free=n_free,
         ).judged()
 
     def _narrow_start(self, action: _Action, request: Request, b: int) -> tuple[Array | None, int]:

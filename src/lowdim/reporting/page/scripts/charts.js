@@ -94,6 +94,8 @@
     return {
       responsive: true,
       displaylogo: false,
+      // The toolbar has its place above the chart, where a narrow one has its legend.
+      ...(report.isNarrow(div) ? { displayModeBar: false } : {}),
       plotlyServerURL: "",
       // Plotly would draw four times as many pixels as the screen has.
       plotGlPixelRatio: devicePixelRatio,

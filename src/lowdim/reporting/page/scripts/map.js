@@ -5,6 +5,13 @@
   /** From where the map in space is seen at first: far enough for the titles of its axes. */
   const CAMERA = { eye: { x: 1.6, y: 1.6, z: 1.1 }, center: { x: 0, y: 0, z: -0.12 } };
 
+  /** What is said of the outlines that are drawn. */
+  const OUTLINES = {
+    none: "",
+    ellipses: "Ellipses hold 95% of a Gaussian with the mean and covariance of the group.",
+    hulls: "Convex hulls hold all points of a group.",
+  };
+
   report.widgets.map = (figure, values) => {
     const plot = figure.querySelector(".plot");
     const count = values.components.length;
@@ -17,6 +24,7 @@
       size: "none",
       outlines: "none",
       density: Boolean(values.densities),
+      names: true,
       sameScale: false,
       selected: new Set(),
     };
@@ -51,18 +59,21 @@
     const change = (name) => (value) => {
       state[name] = value;
       if (name === "dimensions") fitControls();
+      if (name === "outlines") outlined.textContent = OUTLINES[value];
       report.refresh(chart);
     };
     const list = report.selectionList(values, () => select([]));
+    const outlined = report.element("p", { class: "note" });
     const menus = controlsOf(values, state, change);
     figure.querySelector(".controls").append(...Object.values(menus).map((control) => control.element));
-    figure.querySelector(".beside").append(...remarks(values), finder(values, select), list.element);
+    figure.querySelector(".beside").append(outlined, ...remarks(values), finder(values, select), list.element);
 
     /** Controls that do nothing in the chosen kind of map are switched off. */
     function fitControls() {
       const space = state.dimensions === "3";
       menus.z.element.hidden = !space;
-      for (const name of ["outlines", "density", "sameScale"]) if (menus[name]) menus[name].input.disabled = space;
+      for (const name of ["outlines", "density", "names", "sameScale"])
+        if (menus[name]) menus[name].input.disabled = space;
     }
     fitControls();
   };
@@ -101,6 +112,7 @@
     };
     if (groups.length) menus.outlines = report.select("Outlines", outlines, state.outlines, change("outlines"));
     menus.density = report.checkbox("Density", state.density, change("density"));
+    menus.names = report.checkbox("Names", state.names, change("names"));
     menus.sameScale = report.checkbox("Same scale on both axes", state.sameScale, change("sameScale"));
     menus.dimensions.input.disabled = !report.hasWebgl() || values.components.length < 2;
     return menus;
@@ -116,8 +128,8 @@
 
   /** The way to select rows by keyboard. */
   function finder(values, select) {
-    const hint = values.ids ? "an id, or 3, 10-12" : "3, 10-12";
-    const { element, input } = report.field("Select rows by number, id or group", hint);
+    const hint = values.labels ? "a name, or 3, 10-12" : "3, 10-12";
+    const { element, input } = report.field("Select rows by number, name or group", hint);
     const form = report.element(
       "form",
       { class: "find" },
@@ -146,8 +158,9 @@
     const names = report.levelNames(values, state, axes, colors.paper);
     const yaxis = titled(axes[1], state.sameScale ? { scaleanchor: "x", scaleratio: 1 } : {});
     const points = report.pointTraces(values, state, axes, hovers);
+    const rows = state.names && names.length === 0 ? [report.rowNames(values, state, axes, plot)] : [];
     return {
-      data: [...below, ...report.outlineTraces(values, state, axes), ...points],
+      data: [...below, ...report.outlineTraces(values, state, axes), ...points, ...rows],
       layout: {
         xaxis: titled(axes[0]),
         yaxis,

@@ -7,6 +7,12 @@
   /** The largest number of characters of a name on the map, and what one takes of the width and height of the map. */
   const LONGEST = 16;
   const CHARACTER = [0.011, 0.035];
+  /** Up to so many rows are all named where there is room; of more, so many that are farthest out. */
+  const MOST_NAMED = 60;
+  const OUTERMOST = 12;
+  /** The width and height of a letter in pixels, and how far from its point a name begins. */
+  const LETTER = [6.5, 14];
+  const NEAR = 7;
   /** The largest number of columns that are named when the pointer is over a point. */
   const MOST_HOVERED = 6;
   const GREY = "#8c919a";
@@ -70,6 +76,64 @@
     }
     return placed.map(({ note }) => note);
   };
+
+  /** The names of rows beside their points, as a trace: of all rows if there are few, otherwise of those farthest out.
+   * A name that would cover another name or another point on all sides of its own point is left out. */
+  report.rowNames = (values, state, axes, plot) => {
+    const at = axes.map((axis) => axis.values);
+    const shown = Array.from(values.numbers, (_, i) => i).filter((i) => at.every((d) => Number.isFinite(d[i])));
+    const ends = at.map((d) => extent(shown, d));
+    // The place of the axes and of the legend is taken from the width and the height.
+    const room = [Math.max(plot.clientWidth - (plot.clientWidth < 600 ? 60 : 200), 100), plot.clientHeight - 90];
+    let scales = ends.map(([low, high], d) => room[d] / (1.1 * (high - low) || 1));
+    if (state.sameScale) scales = scales.map(() => Math.min(...scales));
+    const pixels = at.map((d, k) => (i) => (k ? -1 : 1) * scales[k] * d[i]);
+    const [means, deviations] = momentsOf(shown, at);
+    const away = (i) => at.reduce((sum, d, k) => sum + ((d[i] - means[k]) / deviations[k]) ** 2, 0);
+    const order = shown.map((i) => [away(i), i]).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
+    const [left, right] = ends[0].map((end, k) => scales[0] * end + (k ? 0.05 : -0.05) * room[0]);
+    const placed = [];
+    for (const [, i] of shown.length <= MOST_NAMED ? order : order.slice(0, OUTERMOST)) {
+      const text = report.plain(values.labels ? values.labels[i] : values.numbers[i], LONGEST);
+      const [x, y] = pixels.map((pixel) => pixel(i));
+      const width = LETTER[0] * Array.from(text).length;
+      for (const [position, from, top] of [
+        ["middle right", x + NEAR, y - LETTER[1] / 2],
+        ["middle left", x - NEAR - width, y - LETTER[1] / 2],
+        ["top center", x - width / 2, y - NEAR - LETTER[1]],
+        ["bottom center", x - width / 2, y + NEAR],
+      ]) {
+        const box = [from, from + width, top, top + LETTER[1]];
+        const meets = (other) => box[0] < other[1] && other[0] < box[1] && box[2] < other[3] && other[2] < box[3];
+        const covers = (j) =>
+          j !== i && meets([pixels[0](j) - 3, pixels[0](j) + 3, pixels[1](j) - 3, pixels[1](j) + 3]);
+        if (from < left || from + width > right || placed.some((name) => meets(name.box)) || shown.some(covers))
+          continue;
+        placed.push({ i, text, position, box });
+        break;
+      }
+    }
+    const where = placed.map(({ i }) => i);
+    return {
+      type: "scatter",
+      mode: "text",
+      x: where.map((i) => at[0][i]),
+      y: where.map((i) => at[1][i]),
+      // Plotly begins a text in the middle of its point.
+      text: placed.map(({ text }) => `\u00a0\u00a0${text}\u00a0\u00a0`),
+      textposition: placed.map(({ position }) => position),
+      textfont: { size: 11, color: report.colorsOf(plot).ink },
+      hoverinfo: "skip",
+      showlegend: false,
+    };
+  };
+
+  /** The means and the deviations of some points along each axis. */
+  function momentsOf(points, at) {
+    const means = at.map((d) => points.reduce((sum, i) => sum + d[i], 0) / points.length);
+    const squares = at.map((d, k) => points.reduce((sum, i) => sum + (d[i] - means[k]) ** 2, 0) / points.length);
+    return [means, squares.map((square) => Math.sqrt(square) || 1)];
+  }
 
   /** Layers of points that look alike: {name, points, marker}. */
   function layers(values, colorKey) {
@@ -135,7 +199,8 @@
     const groups = values.groups.map((group) => [report.plain(group.name), group]);
     const levels = values.groups.map((group) => group.levels.map((level) => report.plain(level)));
     return Array.from(values.numbers, (number, i) => {
-      const lines = values.ids ? [`<b>${report.plain(values.ids[i])}</b>`, `row ${number}`] : [`<b>row ${number}</b>`];
+      const row = `row ${number}`;
+      const lines = values.labels ? [`<b>${report.plain(values.labels[i])}</b>`, row] : [`<b>${row}</b>`];
       if (values.supplementary?.[i]) lines.push("not in the fit");
       groups.forEach(([name, { codes }], g) => {
         if (codes[i] >= 0) lines.push(`${name}: ${levels[g][codes[i]]}`);

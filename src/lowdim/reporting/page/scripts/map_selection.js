@@ -7,12 +7,12 @@
   /** The largest number of columns of the table below the map. */
   const MOST_COLUMNS = 12;
 
-  /** The points that a text names: row numbers such as "3, 10-12", or else ids that contain it. */
+  /** The points that a text names: row numbers such as "3, 10-12", or else names that contain it. */
   report.findRows = (values, text) => {
     const wanted = text.trim();
     if (wanted === "") return [];
     const all = Array.from(values.numbers, (_, i) => i);
-    const exact = all.filter((i) => values.ids?.[i] === wanted);
+    const exact = all.filter((i) => values.labels?.[i] === wanted);
     if (exact.length) return exact;
     if (/^\d+(\s*-\s*\d+)?(\s*,\s*\d+(\s*-\s*\d+)?)*$/.test(wanted)) {
       const ranges = wanted.split(",").map((part) => part.split("-").map(Number));
@@ -22,14 +22,14 @@
     }
     const lower = wanted.toLowerCase();
     const named = (i) => values.groups.some(({ levels, codes }) => levels[codes[i]]?.toLowerCase() === lower);
-    return all.filter((i) => values.ids?.[i].toLowerCase().includes(lower) || named(i));
+    return all.filter((i) => values.labels?.[i].toLowerCase().includes(lower) || named(i));
   };
 
   /** The selected rows as a table: a row of names, and then one for each point. */
   report.selectedRows = (values, points, mostColumns = Number.POSITIVE_INFINITY) => {
     const columns = [
       ["row", (i) => values.numbers[i]],
-      ...(values.ids ? [["id", (i) => values.ids[i]]] : []),
+      ...(values.labels ? [["name", (i) => values.labels[i]]] : []),
       ...values.groups.map(({ name, levels, codes }) => [name, (i) => levels[codes[i]] ?? ""]),
       ...values.components.map(({ name, scores }) => [name, (i) => scores[i]]),
       ...values.columns.map(({ name, values: series }) => [name, (i) => series[i]]),

@@ -10,7 +10,7 @@
     Math.max(t2Limit > 0 ? t2[i] / t2Limit : 0, qLimit > 0 ? q[i] / qLimit : 0);
 
   report.widgets.misfits = (figure, values) => {
-    const name = (i) => (values.ids ? values.ids[i] : `row ${values.numbers[i]}`);
+    const name = (i) => (values.labels ? values.labels[i] : `row ${values.numbers[i]}`);
     const explained = new Map(values.explained.map((entry) => [entry.point, entry]));
     const beyond = Array.from(values.t2, (_, i) => i).filter((i) => report.misfit(values, i) > 1);
     const ranked = beyond.sort((a, b) => report.misfit(values, b) - report.misfit(values, a)).slice(0, 200);
@@ -124,7 +124,8 @@
       id: `plot-${key}-${distance}`,
     });
     div.style.height = "340px";
-    parent.append(div);
+    const heading = report.element("p", { class: "heading" }, `Contributions to ${title}`);
+    parent.append(report.element("div", {}, heading, div));
     return report.chart(div, () => {
       const shares = (explained.get(state.chosen)?.[distance] ?? []).slice(0, 15).reverse();
       const { colors } = report.look();
@@ -143,7 +144,6 @@
           },
         ],
         layout: {
-          title: { text: `Contributions to ${title}`, font: { size: 14 } },
           xaxis: { zeroline: true },
           yaxis: {
             tickvals: shares.map((_, i) => i),

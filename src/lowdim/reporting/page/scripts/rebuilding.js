@@ -35,7 +35,7 @@
 
     const rows = report.select(
       "Row",
-      values.ids.map((id, i) => [String(i), id]),
+      values.labels.map((id, i) => [String(i), id]),
       "0",
       (i) => {
         state.row = Number(i);
@@ -54,7 +54,7 @@
       const row = values.rows.subarray(state.row * p, (state.row + 1) * p);
       const rebuilt = report.rebuilt(values, state.row, state.k);
       const share = report.keptShare(values, row, rebuilt);
-      const name = report.visible(report.shortened(values.ids[state.row], 60));
+      const name = report.visible(report.shortened(values.labels[state.row], 60));
       const text = `${state.k} of ${report.count(most, "component")}`;
       slider.input.setAttribute("aria-valuetext", text);
       sentence.textContent = `With ${text}, ${(100 * share).toFixed(1)}% of the variation of ${name} around the mean is rebuilt.`;

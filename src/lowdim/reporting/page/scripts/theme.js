@@ -40,19 +40,22 @@
     };
   };
 
+  /** Whether a chart is as narrow as on a phone, where there is no room beside its titles and names. */
+  report.isNarrow = (div) => div.clientWidth < 600;
+
   /** The template of Plotly for a chart: what its figure does not say. */
   report.template = (div, colors) => {
     const { ink, paper, grid, font } = report.colorsOf(div);
     const axis = { gridcolor: grid, linecolor: grid, zerolinecolor: grid, automargin: true, tickcolor: grid };
     const wall = { ...axis, backgroundcolor: paper, showbackground: true };
-    const narrow = div.clientWidth < 600;
+    const narrow = report.isNarrow(div);
     return {
       layout: {
         paper_bgcolor: paper,
         plot_bgcolor: paper,
         colorway: colors,
         font: { family: font, color: ink, size: narrow ? 11 : 13 },
-        margin: narrow ? { l: 44, r: 12, t: 28, b: 44 } : { l: 60, r: 24, t: 32, b: 52 },
+        margin: narrow ? { l: 44, r: 12, t: 28, b: 44 } : { l: 60, r: 24, t: 52, b: 52 },
         xaxis: axis,
         yaxis: axis,
         scene: { xaxis: wall, yaxis: wall, zaxis: wall },

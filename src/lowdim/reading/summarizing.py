@@ -15,12 +15,13 @@ from .._core import threads
 from .._core.arrays import Array, asarray_like, to_numpy
 from .._core.devices import moved_to_device, moved_to_host
 from .._core.threads import Progress, watcher
+from .._core.types import VectorLike
 from ..errors import NonFiniteBlock, bad_weights, no_order
 from ..sources.array import floats_of
 from ..sources.base import Engine, Source, Tick, unusable_block_error, with_rows
 from ..sources.derived import in_order
 from ..sources.on_device import source_on_device
-from ..sources.opening import by_name, open_source
+from ..sources.opening import TableLike, by_name, open_source
 from ..sources.spark_column import CarriedColumn
 from ..summaries.base import Names, Parcel, Summary, SummaryCodec, agreed_names, union
 from .checkpoint import Checkpoint, Cut, Keeper, Place
@@ -198,10 +199,10 @@ Pieces = Generator[Piece, None, None]
 
 
 def summarize(
-    X: Any,
+    X: TableLike,
     summary: S | type[S],
     *,
-    weights: Any = None,
+    weights: VectorLike | None = None,
     progress: Progress | None = None,
     checkpoint: Checkpoint | str | PathLike[str] | None = None,
 ) -> S:
@@ -213,11 +214,11 @@ def summarize(
     summary : Summary, or a class of summaries
         Updated in place; a class is instantiated with the number of columns of `X`. It takes the names of the columns;
         a summary of columns with other names is refused.
-    weights : array of shape (n,), or str, optional
+    weights : array of shape (n,), or str, default=None
         Frequency weights; rows of weight zero are left out. Or the name of a column of `X` that holds them, which is
         then not one of the columns that are summed up.
-    progress : Progress, optional
-    checkpoint : Checkpoint, str or path, optional
+    progress : Progress, default=None
+    checkpoint : Checkpoint, str or path, default=None
         A file that keeps place and sums, every 30 seconds unless a `Checkpoint` says otherwise. If the process is
         killed, the same call goes on where it was and ends with the same bits, also with another number of threads.
         The file is removed when all rows have been added. Other rows, other weights or another summary are refused.
@@ -233,7 +234,8 @@ def summarize(
     Examples
     --------
     >>> import numpy as np
-    >>> from lowdim import Moments, summarize
+    >>> from lowdim.reading import summarize
+    >>> from lowdim.summaries import Moments
     >>> moments = summarize(np.array([[1.0, 2.0], [3.0, 6.0]]), Moments)
     >>> moments.mean
     array([2., 4.])
@@ -294,16 +296,13 @@ def summarize_source(
             n_shards = n + max(1, n // 2) if n > 1 else 1
             n_shards = min(n_shards, len(parts)) if len(parts) > 1 else n_shards
             cut = Cut(rows_to_sum(source, summary, weights is not None), wanted, n_shards)
-        if progress is not None:
-            progress.begin(type(summary).__name__, count_blocks(parts, cut.rows), cut.rows)
         watching = progress if keeper is None else keeper
         tick = None if watching is None else watching.step
-        if keeper is None and len(parts) == 1 and not by_blocks:
-            _add_part(source, weights, 0, cut.rows, 0, summary, tick)
-        else:
-            _add_in_shards(parts, summary, weights, cut, keeper, tick, len(parts) > 1 or by_blocks)
-        if progress is not None:
-            progress.end()
+        with threads.reported(progress, type(summary).__name__, count_blocks(parts, cut.rows), cut.rows):
+            if keeper is None and len(parts) == 1 and not by_blocks:
+                _add_part(source, weights, 0, cut.rows, 0, summary, tick)
+            else:
+                _add_in_shards(parts, summary, weights, cut, keeper, tick, len(parts) > 1 or by_blocks)
     if keeper is not None:
         keeper.end(summary, keep=keep)
     return summary
