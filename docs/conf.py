@@ -20,6 +20,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "_extensions.api_pages",
     "_extensions.gallery_groups",
+    "_extensions.katex_math",
+    "_extensions.parameters",
     "_extensions.plain_docstrings",
     "_extensions.repository_links",
     "_extensions.trimmed_code",
@@ -32,7 +34,9 @@ nitpicky = True
 
 # Pages are written in Markdown as the forge shows it, where headings are targets of links.
 myst_heading_anchors = 4
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["deflist", "dollarmath"]
+# Formulas are typeset by KaTeX, which is part of the site.
+html_math_renderer = "katex"
 
 # Docstrings give the types of parameters in words, so annotations need not be repeated.
 autodoc_typehints = "none"

@@ -20,11 +20,11 @@ def data() -> pd.DataFrame:
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 
 states = data()
-pca = PCA(2, standardize=True).fit(states)
+pca = PCA(2, scale=True).fit(states)
 print(pca, pca.tables.loadings(), sep="\n\n", end="\n\n")
 print(pca.tables.contributions(states).sort("PC1").head(5), pca.tables.diagnose(states), sep="\n\n", end="\n\n")
 
-choices = choose_n_components(states, standardize=True)
+choices = choose_n_components(states, scale=True)
 print(choices)
 pca.plot.scree(choices).figure.savefig(folder / "states_scree.png")
 pca.plot.biplot(states).figure.savefig(folder / "states_biplot.png")

@@ -28,10 +28,10 @@ pixels = lowdim.scan(digits, columns="pixel*")
 pca, choices = lowdim.PCA(20).fit(pixels), lowdim.choose_n_components(pixels)
 print(pca, choices, sep="\n\n", end="\n\n")
 pca.plot.scree(choices).figure.savefig(folder / "scree.png")
-pca.plot.scores(digits, groups="digit").figure.savefig(folder / "scores.png")
+pca.plot.scores(digits, hue="digit").figure.savefig(folder / "scores.png")
 pca.plot.reconstructions(pixels).figure.savefig(folder / "reconstructions.png")
 lowdim.save(pca, folder / "digits.model")
-report = lowdim.report(digits, folder / "report.html", labels="digit", title="Handwritten digits", overwrite=True)
+report = lowdim.report(digits, folder / "report.html", hue="digit", title="Handwritten digits", overwrite=True)
 print(f"""{report}
 
 The pictures and the model are in {folder}. The same by commands:
@@ -39,9 +39,9 @@ The pictures and the model are in {folder}. The same by commands:
 lowdim choose {digits} --columns "pixel*"
 lowdim fit pca {digits} --columns "pixel*" -k 20 -o {folder}/digits.model --overwrite
 lowdim plot scree {folder}/digits.model -o {folder}/scree.png --overwrite
-lowdim plot scores {folder}/digits.model {digits} --groups digit -o {folder}/scores.png --overwrite
+lowdim plot scores {folder}/digits.model {digits} --hue digit -o {folder}/scores.png --overwrite
 lowdim plot reconstructions {folder}/digits.model {digits} -o {folder}/reconstructions.png --overwrite
-lowdim report {digits} --label digit --title "Handwritten digits" -o {folder}/report.html --overwrite
+lowdim report {digits} --hue digit --title "Handwritten digits" -o {folder}/report.html --overwrite
 
 A page that shows what is in the table, to be opened in a browser:
 {report.path}""")

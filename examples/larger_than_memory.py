@@ -33,7 +33,7 @@ rows = lowdim.scan(data(folder / "rows.parquet", int(sys.argv[2]) if len(sys.arg
 print(rows, lowdim.plan(lowdim.PCA(3), rows), sep="\n", end="\n\n")
 
 # The only pass over the rows. The summary is a small file, and the rows of other files can be merged into it.
-summary = lowdim.summarize(rows, lowdim.Moments)
+summary = lowdim.reading.summarize(rows, lowdim.summaries.Moments)
 lowdim.save(summary, folder / "rows.summary")
 pca = lowdim.PCA(3).fit_summary(summary)
 print(lowdim.choose_n_components(summary), pca, sep="\n\n", end="\n\n")

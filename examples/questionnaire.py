@@ -20,10 +20,10 @@ def data() -> pd.DataFrame:
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 
 answers = data()
-choices = choose_n_components(answers, ["kaiser", "map"], standardize=True)
+choices = choose_n_components(answers, ["kaiser", "map"], scale=True)
 print(factor_suitability(answers), choices, sep="\n\n", end="\n\n")
 
-fa = FactorAnalysis(5, rotation="oblimin", standardize=True).set_output(transform="pandas").fit(answers)
+fa = FactorAnalysis(5, rotation="oblimin", scale=True).set_output(transform="pandas").fit(answers)
 print(fa, fa.tables.pattern().text(max_rows=None), fa.tables.factor_correlations(), sep="\n\n", end="\n\n")
 print(inspect.fit_report(fa, answers), end="\n\n")
 

@@ -33,5 +33,5 @@ for kind in (PLSRegression, PCR):
 
 pls = PLSRegression(3, scale=False).fit(X, y)
 print(pls.tables.vip().sort("VIP").head(5))
-sure = bootstrap(PLSRegression(3, scale=False), X, y, n_boot=100, random_state=0)
+sure = bootstrap(PLSRegression(3, scale=False), X, y, n_resamples=100, random_state=0)
 pls.plot.coefficients(bootstrap=sure).figure.savefig(folder / "spectra_coefficients.png")

@@ -27,7 +27,7 @@ print(cca, cca.tables.canonical_tests(), sep="\n\n", end="\n\n")
 print(cca.tables.structure("X"), cca.tables.structure("y"), sep="\n\n", end="\n\n")
 
 # The tests above assume Gaussian columns. Shuffled rows need no such assumption.
-test = permutation_test(CCA(), body, blood, n_permutations=999, random_state=0)
+test = permutation_test(CCA(), body, blood, n_resamples=999, random_state=0)
 print(test)
 cca.plot.correlations(test).figure.savefig(folder / "views_correlations.png")
 cca.plot.structure().figure.savefig(folder / "views_structure.png")

@@ -1,14 +1,12 @@
 """
-Two-view text: finding a chapter in another language
-====================================================
+Can CCA find the translation of a text?
+=======================================
 
-**The lecture** (Cornell, lecture 12) shows a demo of CCA on pairs of texts: what the two views have in common is what
-they are about.
+The same things are described in two ways, such as texts in two languages. Can you match a description of one kind to
+its counterpart of the other kind, without a dictionary?
 
-**Measured** on 1,189 chapters of the Bible in English and Spanish, each view the counts of 600 words: given an English
-chapter that the fit has not seen, 20 pairs of variates find its Spanish counterpart among 338 in 96% of the cases, and
-50 pairs in 99%. With PCA of each view, and a regression between their scores that is fitted to the same training pairs,
-it is found in 77% and 94% of the cases.
+The data are 1,189 chapters of the Bible in English and Spanish, each described by the counts of up to 600 words. CCA
+finds combinations of English words and combinations of Spanish words that are correlated over the chapters.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -48,7 +46,8 @@ def found(a: np.ndarray, b: np.ndarray) -> float:
 
 # %%
 # CCA gets a ridge, because there are more than half as many columns as rows. PCA is given the same chance: a
-# regression, also with a ridge, maps the English scores to the Spanish ones.
+# regression, also with a ridge, maps the English scores to the Spanish ones. For each English chapter that was left
+# out, the nearest of 338 Spanish chapters is its guess.
 
 numbers = (2, 5, 10, 20, 50, 100)
 by_cca, by_pca = [], []
@@ -64,6 +63,8 @@ for k, a, b in zip(numbers, by_cca, by_pca, strict=True):
     print(f"K = {k:3d}: CCA finds {a:.0%} of {test.sum()} chapters, PCA and regression {b:.0%}")
 
 # %%
+# The share of chapters that are found, against the number of components:
+
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 figure.set_label(
     "Share of English test chapters whose Spanish counterpart is found, against the number of components, for CCA and "
@@ -78,7 +79,11 @@ ax.legend()
 plt.show()
 
 # %%
-# What the pairs are about: the words with the largest correlations with the first variates of their view.
+# With 20 components CCA finds 96% of the chapters, and PCA with regression 77%; guessing would find 0.3%. PCA keeps
+# what varies most within each language, and CCA what both languages share, which is what the chapters are about. With
+# many components the difference is small, since then PCA has kept the shared part as well.
+#
+# What are the pairs about? The words with the largest correlations with the first combinations of their language:
 
 for pair in range(3):
     line = []
@@ -88,7 +93,11 @@ for pair in range(3):
     print(f"pair {pair + 1} (correlation {cca.correlations_[pair]:.2f})\n  English: {line[0]}\n  Spanish: {line[1]}")
 
 # %%
-# The map of all chapters by the first two variates of the English view.
+# The first pair has words of speech (you, my, your) against words of narrative and lists (was, were, sons). The second
+# has psalms and prophets against gospels. CCA was given no translations, yet the words at the same end mean related
+# things.
+#
+# The map of all chapters by the first two combinations of English words:
 
 figure, ax = plt.subplots(figsize=(7, 4.8), layout="constrained")
 figure.set_label(
@@ -104,3 +113,10 @@ for book, marker in zip(names, "os^DvPX", strict=True):
 ax.set(xlabel="variate 1", ylabel="variate 2", title="Chapters, by what both languages say")
 ax.legend(fontsize="small")
 plt.show()
+
+# %%
+# Each book has its own region, and related books touch. The axes are those on which both languages agree, so a region
+# is about content or style and not about a habit of one translation. The map shows two of 100 pairs; chapters that
+# overlap here are told apart by the others, as the first picture shows.
+#
+# Source of the idea: a demonstration of CCA on pairs of texts in a lecture on CCA.

@@ -42,7 +42,7 @@ def table(scene: str) -> np.ndarray:
 SCENES = ["strong components", "weak components", "correlated noise", "no components"]
 answers = {
     scene: np.array([
-        list(choose_n_components(table(scene), RULES, n_draws=30).table()["K"]) for _ in range(REPETITIONS)
+        list(choose_n_components(table(scene), RULES, n_resamples=30).table()["K"]) for _ in range(REPETITIONS)
     ])
     for scene in SCENES
 }  # fmt: skip
@@ -75,7 +75,7 @@ plt.show()
 # structure say three or four, and the three cultivars need two.
 
 wine = load_wine(as_frame=True).data
-found = choose_n_components(wine, standardize=True)
+found = choose_n_components(wine, scale=True)
 print(found)
 ax = plot.scree(found)
 ax.figure.set_label(
@@ -110,8 +110,8 @@ figure.set_label(
     "bic at the right."
 )
 print(f"{'table':10s}{'shape':>12s}" + "".join(f"{rule:>14s}" for rule in RULES))
-for (name, (rows, standardize)), marker in zip(REAL.items(), "osD^v", strict=True):
-    chosen = choose_n_components(rows, RULES, standardize=standardize, n_draws=30).table()["K"]
+for (name, (rows, scale)), marker in zip(REAL.items(), "osD^v", strict=True):
+    chosen = choose_n_components(rows, RULES, scale=scale, n_resamples=30).table()["K"]
     print(f"{name:10s}{'{} x {}'.format(*rows.shape):>12s}" + "".join(f"{k:14d}" for k in chosen))
     ax.semilogx(chosen, np.arange(len(RULES)), marker, label=name, fillstyle="none", markersize=8)
 ax.set_yticks(range(len(RULES)), RULES)

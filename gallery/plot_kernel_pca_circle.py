@@ -1,14 +1,15 @@
 """
-A circle made flat by a feature map
-===================================
+Can PCA describe an ellipse?
+============================
 
-**The lecture** (handwritten notes): map (x1, x2) to (x1^2, sqrt(2) x1 x2, x2^2). Points on a conic, such as a circle or
-an ellipse, satisfy a linear equation of these three features, so they lie in a plane, which PCA recovers. The inner
-product of two mapped points is (x . y)^2, so the map itself is not needed.
+Your points lie on a closed curve, and no straight line is near them. Can PCA still find the rule that they follow?
 
-**Measured:** for points on an ellipse, the variance of the last component is zero up to rounding, its vector gives the
-equation of the ellipse to 14 digits, and kernel PCA with (x . y)^2 gives the same scores as PCA of the features.
+It can, if it is given squares and products. Map (x1, x2) to (x1^2, sqrt(2) x1 x2, x2^2). Points on an ellipse about the
+origin satisfy a linear equation of these three features, so the features lie in a plane. The inner product of two
+mapped points is (x . y)^2, so kernel PCA with this kernel does the same without computing the features.
 """
+
+from math import comb
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -26,7 +27,8 @@ same = np.abs(np.abs(explicit.transform(X)[:, :2]) - np.abs(implicit.transform(X
 print(f"largest difference between scores of features and of the kernel: {same:.0e}")
 
 # %%
-# The last component w has no variance, so w . phi(x) is the same number for all points of the ellipse: its equation.
+# The third variance is zero up to rounding, and the scores from the features and from the kernel are the same. The last
+# component w has no variance, so w . phi(x) is the same number for all points: the equation of the ellipse.
 
 features = Polynomial(degree=2)(X)
 a, b, c = explicit.components_[-1]
@@ -36,7 +38,7 @@ true = np.array([1 / 4, -1 / 4, 17 / 16])
 print("found:", equation, "\ntrue: ", true, f"\nlargest difference: {np.abs(equation - true).max():.0e}")
 
 # %%
-# The ellipse, and its three features, which lie in a plane.
+# The equation is right to 14 digits. The ellipse, and its three features:
 
 figure = plt.figure(figsize=(10, 4.2), layout="constrained")
 figure.set_label(
@@ -54,3 +56,31 @@ right.set(xticks=[0, 2, 4], yticks=[-1, 0, 1, 2], zticks=[0, 0.5, 1])
 right.view_init(elev=20, azim=-50)
 right.set_box_aspect((4, 3, 3), zoom=0.9)
 plt.show()
+
+# %%
+# The curve at the left is bent, and the curve at the right lies in a plane, which PCA finds. This works because the
+# rule of these points is a polynomial of degree 2; for another curve you would need other features.
+#
+# How many features are there? P columns have (M + P - 1)! / (M! (P - 1)!) products of degree M:
+
+degrees = np.arange(1, 7)
+figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+figure.set_label(
+    "The number of products against their degree, 1 to 6, on a logarithmic scale, for 2, 10, 64 and 784 columns. For "
+    "784 columns it rises from 784 to more than 10 to the 14."
+)
+for p, marker in zip((2, 10, 64, 784), "osD^", strict=True):
+    counts = [comb(int(m) + p - 1, int(m)) for m in degrees]
+    print(f"{p:3d} columns:", ", ".join(f"{count:,}" for count in counts))
+    ax.semilogy(degrees, counts, marker + "-", label=f"{p} columns")
+assert Polynomial(degree=2)(np.ones((1, 64))).shape[1] == comb(65, 2)
+ax.set(xlabel="degree", ylabel="number of features")
+ax.legend()
+plt.show()
+
+# %%
+# The numbers grow quickly: images of 64 pixels have 2,080 products of degree 2 and over 700,000 of degree 4. The kernel
+# costs one inner product and a power, whatever the degree; only the number of rows matters, since the kernel matrix has
+# a row and a column for each. So compute features for few columns and a low degree, and use the kernel otherwise.
+#
+# Source of the idea: handwritten notes of a lecture on nonlinear PCA.

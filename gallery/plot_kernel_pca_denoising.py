@@ -1,13 +1,13 @@
 """
-Denoising by pre-images
-=======================
+Does kernel PCA remove noise from images?
+=========================================
 
-**The lecture** (Faul) notes that the components of kernel PCA are "not calculated", only projections on them. To get an
-image back from its scores one needs a pre-image: the image whose features are nearest to the projection.
+Your images are noisy, and you have no clean ones to learn from. Can components remove the noise, and is kernel PCA
+better at it than PCA?
 
-**Measured** on digits with added noise: rebuilt from 8 components, the images of kernel PCA are nearer to the originals
-(an error of 0.188) than those of PCA (0.200). The gain is small, but there is one at every number of components, and
-taking too many components costs less.
+The data are 600 digits of 8 x 8 pixels with added noise. Both methods are fitted to noisy images only. PCA gives an
+image back from its scores directly. Kernel PCA needs a pre-image: the image whose features are nearest to the
+projection.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -40,7 +40,7 @@ for k, linear, kernel in zip(numbers, by_pca, by_kernel, strict=True):
     print(f"K = {k:2d}: PCA {linear:.3f}, kernel PCA {kernel:.3f}")
 
 # %%
-# The fit saw only noisy images. The error against the clean ones, by the number of components:
+# The error against the clean images, by the number of components:
 
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 figure.set_label(
@@ -55,7 +55,12 @@ ax.legend()
 plt.show()
 
 # %%
-# Ten test images, at the best number of components of each.
+# Both methods remove almost half of the noise: from an error of 0.352 to 0.200 with PCA and 0.188 with kernel PCA. The
+# gain of kernel PCA is small, but there is one at every number of components, and it loses less if you keep too many.
+# With too few components the digits themselves are lost; with too many the noise comes back, so the number has to be
+# chosen.
+#
+# Ten test images, at the best number of components of each:
 
 best_linear, best_kernel = numbers[int(np.argmin(by_pca))], numbers[int(np.argmin(by_kernel))]
 shown = np.flatnonzero(test)[:10]
@@ -76,3 +81,10 @@ for (name, pictures), line in zip(rows, axes, strict=True):
         ax.set(xticks=[], yticks=[])
     line[0].set_ylabel(name, rotation=0, ha="right", va="center")
 plt.show()
+
+# %%
+# The images of kernel PCA are a little smoother and nearer to the clean ones. Neither restores details that the noise
+# has hidden: both draw a typical digit near the noisy one, which may be a wrong one. In practice you have no clean
+# images to choose the number of components with, and would have to choose it by eye or by cross-validation.
+#
+# Source of the idea: a lecture on kernel PCA; Mika et al. (1999), Kernel PCA and de-noising in feature spaces.

@@ -28,7 +28,7 @@ X = np.vstack([arc + 0.05 * random.standard_normal((60, 2)), left, right])
 kernels = {
     "quadratic\na = 1, c = 0.1": Quadratic(gamma=1.0, coef0=0.1),
     "hyperbolic tangent\na = 5, c = 0.5": Sigmoid(gamma=5.0, coef0=0.5),
-    "Gaussian\nsigma = 0.3": Gaussian(sigma=0.3),
+    "Gaussian\nsigma = 0.3": Gaussian(gamma=1 / 0.18),
     "thin plate spline\nc = 1": ThinPlateSpline(c=1.0),
 }
 models = {}

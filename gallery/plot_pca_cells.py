@@ -1,13 +1,12 @@
 """
-Single cells, mapped by their genes
-===================================
+Can PCA tell types of cells apart?
+==================================
 
-**The lecture** (session 5) opens with single cells (Pollen et al., 2014): each is a point in the space of some 10,000
-genes, and two principal components put cells of the same type together.
+You have measured the activity of hundreds of genes in each of many cells. Which cells are alike, and how many numbers
+for each cell are enough to see it?
 
-**Measured** on 700 blood cells and 765 genes: two components separate monocytes and dendritic cells from lymphocytes,
-and B cells from T cells; types of T cells stay mixed. For cells that were left out, the fifteen nearest neighbours name
-the right type in 73% of the cases with 2 components, and in 80% with 10.
+The table has 700 blood cells and 765 genes, so each cell is a point in 765 dimensions. The types of the cells are known
+from other measurements. PCA does not use them; they only serve to judge its map.
 """
 
 import sys
@@ -33,6 +32,13 @@ for k in (1, 2, 5, 10, 20):
     print(f"K = {k:2d}: {pca.explained_variance_ratio_[:k].sum():.0%} of the variance, type right {accuracy:.0%}")
 
 # %%
+# The share of the variance is small: two components hold 20% of it. Yet the fifteen nearest neighbours of a cell that
+# was left out name its type correctly in 73% of the cases with two components, and in 80% with ten. Most of the
+# variance is noise of single genes, so a small share does not mean that the map is useless. More than ten components
+# add nothing.
+#
+# The map by the first two components:
+
 figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
 figure.set_label(
     "A map of 700 cells by two scores, with ten types in colours: monocytes and dendritic cells at one side, "
@@ -50,8 +56,20 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
 plt.show()
 
 # %%
-# The genes behind the two components, by their loadings.
+# On the map, monocytes and dendritic cells lie on one side and lymphocytes on the other, and B cells lie apart from T
+# cells. You can conclude that these groups differ in many genes at once. You cannot conclude that cells which overlap
+# on the map are of the same type: the types of T cells are mixed here, and they differ in only a few genes.
+#
+# The genes with the largest loadings say what the two components are made of:
 
 for k in range(2):
     order = np.argsort(pca.loadings_[:, k])
     print(f"PC{k + 1}: {', '.join(genes[order[-8:][::-1]])} against {', '.join(genes[order[:8]])}")
+
+# %%
+# The first component has CST3 and LYZ, which are active in monocytes, at one end, and CD3D and CD3E, which are active
+# in T cells, at the other. The second has genes of one kind of monocytes against HLA genes, by which cells present
+# antigens. So the axes of the map have a meaning that a biologist can check; PCA itself only knows which genes vary
+# together.
+#
+# Source of the idea: the opening example of a lecture on PCA, after Pollen et al. (2014), Nature Biotechnology 32.

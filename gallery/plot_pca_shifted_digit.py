@@ -1,14 +1,11 @@
 """
-One digit, moved about: what linear components see of a motion
-==============================================================
+Why does one moving digit need many components?
+===============================================
 
-**The lecture** (MIT, after Bishop, chapter 12) takes one digit and puts copies of it, randomly shifted and rotated,
-into a field of 100 x 100 pixels. There are only three degrees of freedom. It shows the mean, the first four
-eigenvectors with their eigenvalues, the spectrum and the projection error against the dimension; keeping 100 of 10,000
-numbers is a "compressed fraction of 1%".
+Your images differ in only a few ways: an object moves left and right, up and down, and turns. These are three numbers
+for each image. Does PCA find that three components are enough?
 
-**Measured** on 1,000 copies: the spectrum falls slowly, because a shifted image is not a linear function of the shift.
-100 components hold 98% of the variance, and 3 hold 31%.
+One handwritten 3 is put 1,000 times into a field of 100 x 100 pixels, each time shifted and rotated at random.
 """
 
 import sys
@@ -44,9 +41,11 @@ for k in (3, 10, 50, 100):
     print(f"{k:3d} components: {share[k - 1]:.1%} of the variance")
 
 # %%
-# There are fewer rows than columns, so lowdim decomposes the 1,000 x 1,000 inner products of the rows instead of a
-# covariance with 10,000 x 10,000 entries (:ref:`sphx_glr_generated_gallery_plot_pca_wide.py`). The eigenvectors show
-# where pixels change together: up and down, left and right, and so on, with more and more sign changes.
+# Three components hold only 31% of the variance, and 98% need 100 components. There are fewer rows than columns, so
+# lowdim decomposes the 1,000 x 1,000 inner products of the rows instead of a covariance matrix with 10,000 x 10,000
+# entries (:ref:`sphx_glr_generated_gallery_plot_pca_wide.py`).
+#
+# The mean image, and the first four components with their variances:
 
 pictures = [("mean", pca.mean_)] + [
     (f"$\\lambda_{k + 1}$ = {pca.explained_variance_[k]:.2f}", pca.components_[k]) for k in range(4)
@@ -63,7 +62,13 @@ for (name, picture), ax in zip(pictures, axes, strict=True):
 plt.show()
 
 # %%
-# The spectrum, and the mean squared error of the reconstruction against the number of components.
+# The components show which pixels change together: those at the left against those at the right, those at the top
+# against those at the bottom, and then patterns with more and more changes of sign. No single component is "a shift to
+# the right". The value of a pixel does not grow in proportion to the shift; it rises when the stroke arrives and falls
+# when it has passed. The images lie on a curved surface of three dimensions, and flat directions describe it only piece
+# by piece.
+#
+# The variances of the components, and the share of the variance that is lost, against the number of components:
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 figure.set_label(
@@ -78,7 +83,10 @@ right.set(xlabel="number of components", ylabel="share of the variance that is l
 plt.show()
 
 # %%
-# A copy rebuilt from 1% of its numbers.
+# The variances fall slowly and have no step after the third component. So the number of components that PCA needs is
+# not the number of causes behind the data; it is an upper bound if the causes act in a nonlinear way.
+#
+# One of the images, rebuilt from few of its components:
 
 z = pca.transform(X[:1])
 figure, axes = plt.subplots(1, 5, figsize=(10, 2.3), layout="constrained")
@@ -94,3 +102,10 @@ for k, ax in zip((3, 10, 50, 100), axes[1:], strict=True):
 for ax in axes:
     ax.set(xticks=[], yticks=[])
 plt.show()
+
+# %%
+# With 50 components the 3 can be read, and with 100 it is nearly the original. That is 1% of the 10,000 pixels, so PCA
+# compresses these images well although it does not discover how they were made. The components themselves also have to
+# be stored, which pays off only if there are many images.
+#
+# Source of the idea: a lecture on PCA, after Bishop (2006), Pattern Recognition and Machine Learning, chapter 12.

@@ -1,13 +1,13 @@
 """
-Fewer rows than columns: the dual problem
-=========================================
+What if there are fewer rows than columns?
+==========================================
 
-**The lectures** (Faul; MIT): if there are fewer rows than columns, do not decompose the D x D covariance. The N x N
-matrix of inner products has the same nonzero eigenvalues: if V V^T v = N lambda v, then w = V^T v, divided by its
-length, is an eigenvector of V^T V / N.
+Your table has 100 rows and many thousands of columns, such as pixels or genes. Is PCA still possible, and do you have
+to wait for a covariance matrix with as many rows and columns as there are columns in the table?
 
-**Measured** on 100 faces of 625 pixels: 50 eigenvalues agree to 13 digits, and so do the scores. The time grows with D,
-not with its square or its cube.
+It is possible, and you do not have to wait. If X has N centred rows, the N x N matrix of inner products X X^T has the
+same nonzero eigenvalues as X^T X. If v is an eigenvector of X X^T, then X^T v, divided by its length, is an eigenvector
+of X^T X. So the small problem has all the answers.
 """
 
 import sys
@@ -31,7 +31,9 @@ print(f"largest relative difference of 50 eigenvalues {difference:.0e}, of score
 print(plan(PCA(50), X))
 
 # %%
-# ``solver="auto"`` chooses the dual by itself. The lectures' formula, in two lines of NumPy, gives the same vectors:
+# Both ways were used on 100 faces of 625 pixels: 50 eigenvalues agree to 13 digits, and so do the scores. The last line
+# says which way lowdim chooses by itself (``solver="auto"``), and why. The formula, in a few lines of NumPy, gives the
+# same first component:
 
 centred = X - X.mean(axis=0)
 values, vectors = np.linalg.eigh(centred @ centred.T)
@@ -39,7 +41,7 @@ w = centred.T @ vectors[:, -1]
 print(f"|cosine| of the first eigenvectors: {abs(dual.components_[0] @ w) / np.linalg.norm(w):.15f}")
 
 # %%
-# Time against the number of columns, for 100 rows of noise.
+# The time of both ways against the number of columns, for 100 rows of random numbers:
 
 columns = [200, 500, 1000, 2000, 4000]
 random = np.random.default_rng(0)
@@ -66,3 +68,12 @@ ax.set_xticks([], minor=True)
 ax.set(xlabel="columns", ylabel="seconds", title="PCA(10) of 100 rows")
 ax.legend()
 plt.show()
+
+# %%
+# On logarithmic scales, the time with the covariance matrix rises steeply: about a hundredfold from 200 to 2,000
+# columns. The time with inner products stays at a few milliseconds, because only the products of the rows depend on the
+# number of columns. You need not choose: ``solver="auto"`` does. But remember that 100 rows have at most 99 components
+# with any variance, whatever the number of columns.
+#
+# Source of the idea: lectures on PCA, where this is the dual problem; also Turk and Pentland (1991), Eigenfaces for
+# recognition.

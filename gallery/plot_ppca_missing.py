@@ -17,7 +17,7 @@ from lowdim import PPCA
 wine = load_wine(as_frame=True).data
 hidden = np.random.default_rng(0).random(wine.shape) < 0.1
 incomplete = wine.mask(hidden)
-model = PPCA(4, standardize=True).fit(incomplete)
+model = PPCA(4, scale=True).fit(incomplete)
 filled, sd = (np.asarray(table) for table in model.impute(incomplete, return_std=True))
 truth, scale = wine.to_numpy(), wine.to_numpy().std(axis=0)
 error = ((filled - truth) / scale)[hidden]
@@ -57,7 +57,7 @@ curve, means, coverage = [], [], []
 for share in shares:
     gone = np.random.default_rng(1).random(wine.shape) < share
     table = wine.mask(gone)
-    values, deviation = (np.asarray(t) for t in PPCA(4, standardize=True).fit(table).impute(table, return_std=True))
+    values, deviation = (np.asarray(t) for t in PPCA(4, scale=True).fit(table).impute(table, return_std=True))
     curve.append(np.sqrt(np.mean(((values - truth) / scale)[gone] ** 2)))
     means.append(np.sqrt(np.mean(((np.nanmean(table, axis=0) - truth) / scale)[gone] ** 2)))
     coverage.append(np.mean(np.abs(values - truth)[gone] < 1.645 * deviation[gone]))

@@ -35,11 +35,11 @@ from lowdim import (
     KernelPCA,
     PLSRegression,
     Whitening,
-    choose_width,
     cross_validate,
 )
 from lowdim.errors import GaussianWarning, HeywoodWarning, SmallSampleWarning
 from lowdim.features import Polynomial
+from lowdim.selection import choose_width
 
 #: Colours that readers with any kind of colour vision can tell apart: the failure, and what to do instead.
 WRONG, RIGHT = "#d55e00", "#0072b2"
@@ -65,7 +65,7 @@ def degrees(a: np.ndarray, b: np.ndarray) -> float:
 def unequal_units(ax: plt.Axes, _: np.random.Generator) -> tuple[str, str]:
     """The first component of 13 measurements of wine, in units from % to mg/l: the share of each column in it."""
     wine = load_wine(as_frame=True).data
-    plain, scaled = (PCA(1, standardize=standardize).fit(wine).components_[0] ** 2 for standardize in (False, True))
+    plain, scaled = (PCA(1, scale=scale).fit(wine).components_[0] ** 2 for scale in (False, True))
     place = np.arange(1, 14)
     ax.bar(place - 0.2, plain, 0.4, color=WRONG, label="as it is")
     ax.bar(place + 0.2, scaled, 0.4, color=RIGHT, label="standardized")
@@ -73,7 +73,7 @@ def unequal_units(ax: plt.Axes, _: np.random.Generator) -> tuple[str, str]:
     ax.set(xlabel="column of the table of wines", ylabel="share in PC1", xticks=place[::2], ylim=(0, 1.08))
     ax.legend(loc="upper left")
     most = wine.columns[np.argmax(plain)]
-    return f"{plain.max():.2%} of PC1 is {most}, the column with the largest numbers.", "PCA(standardize=True)"
+    return f"{plain.max():.2%} of PC1 is {most}, the column with the largest numbers.", "PCA(scale=True)"
 
 
 def outlier(ax: plt.Axes, random: np.random.Generator) -> tuple[str, str]:
@@ -175,7 +175,7 @@ def too_few_columns(ax: plt.Axes, random: np.random.Generator) -> tuple[str, str
             with warnings.catch_warnings():
                 # The warning says what this panel shows.
                 warnings.simplefilter("ignore", HeywoodWarning)
-                model = FactorAnalysis(1, standardize=True).fit(random.standard_normal((50, 1)) * loadings + noise)
+                model = FactorAnalysis(1, scale=True).fit(random.standard_normal((50, 1)) * loadings + noise)
             least.append(model.uniquenesses_.min())
         at_zero.append(np.mean(np.array(least) < 0.01))
         jitter = random.uniform(-0.25, 0.25, 40)
@@ -225,12 +225,12 @@ def wrong_width(ax: plt.Axes, _: np.random.Generator) -> tuple[str, str]:
     widths = np.geomspace(0.02, 5, 15)
 
     def right(sigma: float) -> float:
-        model = KernelPCA(2, sigma=sigma, kernel="gaussian").fit(X[train])
+        model = KernelPCA(2, gamma=0.5 / sigma**2, kernel="gaussian").fit(X[train])
         line_between = LogisticRegression(C=1e6).fit(model.transform(X[train]), ring[train])
         return float(line_between.score(model.transform(X[~train]), ring[~train]))
 
     shares = [right(sigma) for sigma in widths]
-    chosen = choose_width(X[train], 2).kernel.sigma
+    chosen = (2 * choose_width(X[train], 2).kernel.gamma) ** -0.5
     ax.semilogx(widths, shares, "o-", color=WRONG, markersize=4)
     ax.plot(chosen, right(chosen), "D", color=RIGHT, markersize=9, label="choose_width")
     ax.set(xlabel="width of the kernel", ylabel="new rows named right", ylim=(0, 1.09))

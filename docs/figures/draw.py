@@ -1,4 +1,4 @@
-"""Draw figures of pages again, by `methods.py` and `tutorials.py` in this folder and by the scripts of the gallery.
+"""Draw figures of pages again, by the other scripts in this folder and by those of the gallery.
 
     python docs/figures/draw.py                  # all of them
     python docs/figures/draw.py failures.png     # some of them
@@ -23,16 +23,16 @@ DRAWN_BY = {
     "four_kernels.png": ("plot_kernel_pca_four_kernels", 1, 128),
     "failures.png": ("plot_when_methods_fail", 1, 128),
 }
-#: Figures of the methods and of the tutorials: functions that draw on axes, and how many axes they need.
-METHODS, TUTORIALS = (
+#: Figures of three kinds of pages: functions that draw on axes, and how many axes they need.
+METHODS, TUTORIALS, QUESTIONS = (
     {f"{name}.png": drawn for name, drawn in runpy.run_path(str(FOLDER / script))["FIGURES"].items()}
-    for script in ("methods.py", "tutorials.py")
+    for script in ("methods.py", "tutorials.py", "questions.py")
 )
 
 
 def main(names: list[str]) -> None:
     plt.switch_backend("Agg")
-    for name in names or [*METHODS, *TUTORIALS, *DRAWN_BY]:
+    for name in names or [*METHODS, *TUTORIALS, *QUESTIONS, *DRAWN_BY]:
         plt.close("all")
         if name not in DRAWN_BY:
             save(of_a_page(name), FOLDER / name, 256)
@@ -43,8 +43,8 @@ def main(names: list[str]) -> None:
 
 
 def of_a_page(name: str) -> plt.Figure:
-    """A figure of a method or of a tutorial; what is drawn is its description."""
-    function, panels = (METHODS | TUTORIALS)[name]
+    """A figure of one of the scripts in this folder; what is drawn is its description."""
+    function, panels = (METHODS | TUTORIALS | QUESTIONS)[name]
     with matplotlib.rc_context({"font.size": 9, "axes.titlesize": 10}):
         figure = plt.figure(figsize=(8, 2.9 if panels == 3 else 3.7), layout="constrained")
         figure.set_label(function.__doc__)

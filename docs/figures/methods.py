@@ -49,7 +49,7 @@ def pca(axes: Any) -> None:
     wine = load_wine(as_frame=True)
     kinds = np.array(["Barolo", "Grignolino", "Barbera"])[wine.target]
     some = wine.data[["alcohol", "malic_acid", "magnesium", "flavanoids", "color_intensity", "proline"]]
-    PCA(2, standardize=True).fit(some).plot.biplot(some, groups=kinds, ax=axes[1])
+    PCA(2, scale=True).fit(some).plot.biplot(some, hue=kinds, ax=axes[1])
     axes[1].set_title("178 wines, 6 measurements")
 
 
@@ -81,14 +81,14 @@ def ppca(axes: Any) -> None:
     label(axes[0], plane, "Density: 50%, 90% and 99% of the rows")
     wine = load_wine(as_frame=True).data
     incomplete = wine.mask(np.random.default_rng(4).random(wine.shape) < 0.1)
-    PPCA(3, standardize=True).fit(incomplete).plot.missing(incomplete, "flavanoids", ax=axes[1])
+    PPCA(3, scale=True).fit(incomplete).plot.missing(incomplete, "flavanoids", ax=axes[1])
 
 
 def factor_analysis(axes: Any) -> None:
     """Loadings of questions about three traits, and what each question has alone."""
     answers = pd.read_csv(ROOT / "examples" / "data" / "bfi.csv", index_col="person")
     answers = answers[[f"{trait}{number}" for trait in "ACN" for number in range(1, 6)]].dropna()
-    model = FactorAnalysis(3, rotation="oblimin", standardize=True).fit(answers)
+    model = FactorAnalysis(3, rotation="oblimin", scale=True).fit(answers)
     model.plot.loadings(ax=axes[0])
     axes[0].set_title("15 questions, 3 factors")
     places = np.arange(answers.shape[1])
@@ -125,10 +125,13 @@ def kernel_pca(axes: Any) -> None:
     iris = load_iris(as_frame=True)
     plane, species = iris.data[["sepal length (cm)", "petal length (cm)"]], iris.target_names[iris.target]
     for ax, title, kernel in zip(
-        axes, ("PCA", "Gaussian kernel", "Gaussian kernel"), ({}, *2 * [{"kernel": "rbf", "sigma": 0.8}]), strict=True
+        axes,
+        ("PCA", "Gaussian kernel", "Gaussian kernel"),
+        ({}, *2 * [{"kernel": "rbf", "gamma": 1 / 1.28}]),
+        strict=True,
     ):
         component = 2 if ax is axes[-1] else 1
-        KernelPCA(2, **kernel).fit(plane).plot.contours(plane, component, groups=species, ax=ax)
+        KernelPCA(2, **kernel).fit(plane).plot.contours(plane, component, hue=species, ax=ax)
         ax.set_title(f"{title}, PC{component}")
         if ax is not axes[0]:
             ax.get_legend().remove()
@@ -209,7 +212,7 @@ def cca(axes: Any) -> None:
     names = {"s1": "cholesterol", "s2": "ldl", "s3": "hdl", "s4": "chol/hdl", "s5": "log lipids", "s6": "glucose"}
     body, blood = patients[["age", "sex", "bmi", "bp"]], patients[list(names)].rename(columns=names)
     model = CCA().fit(body, blood)
-    test = permutation_test(CCA(), body, blood, n_permutations=199, random_state=0)
+    test = permutation_test(CCA(), body, blood, n_resamples=199, random_state=0)
     model.plot.correlations(test, ax=axes[0])
     axes[0].set_title("Body and blood of 442 patients")
     model.plot.structure(ax=axes[1])

@@ -28,16 +28,16 @@ def wines() -> tuple[pd.DataFrame, pd.Series]:
 def tutorial_measurements_map(axes: Any) -> None:
     """The variances of the components of the wines, and their map with arrows for the measurements."""
     table, cultivar = wines()
-    pca = PCA(3, standardize=True).fit(table)
-    pca.plot.scree(choose_n_components(table, ["kaiser", "map", "parallel"], standardize=True), ax=axes[0])
-    pca.plot.biplot(table, groups=cultivar, labels=False, ax=axes[1])
+    pca = PCA(3, scale=True).fit(table)
+    pca.plot.scree(choose_n_components(table, ["kaiser", "map", "parallel"], scale=True), ax=axes[0])
+    pca.plot.biplot(table, hue=cultivar, labels=False, ax=axes[1])
 
 
 def tutorial_measurements_loadings(axes: Any) -> None:
     """The loadings of three components of the wines, with bootstrap intervals."""
     table, _ = wines()
-    pca = PCA(3, standardize=True).fit(table)
-    draws = bootstrap(PCA(3, standardize=True), table, n_boot=500, random_state=0)
+    pca = PCA(3, scale=True).fit(table)
+    draws = bootstrap(PCA(3, scale=True), table, n_resamples=500, random_state=0)
     for ax, component, name in zip(axes, (1, 2, 3), ("phenols", "strength and colour", "ash"), strict=True):
         pca.plot.loading_bars(component, bootstrap=draws, ax=ax)
         ax.set(title=f"PC{component}: {name}", xlabel="loading")
@@ -46,9 +46,9 @@ def tutorial_measurements_loadings(axes: Any) -> None:
 def tutorial_measurements_rows(axes: Any) -> None:
     """Wines that are unusual, and the wines by their first and third scores."""
     table, cultivar = wines()
-    pca = PCA(3, standardize=True).fit(table)
+    pca = PCA(3, scale=True).fit(table)
     pca.plot.outliers(table, alpha=0.01, labels=[name.rpartition(" ")[2] for name in table.index], ax=axes[0])
-    pca.plot.scores(table, components=[1, 3], groups=cultivar, labels=False, ax=axes[1])
+    pca.plot.scores(table, components=[1, 3], hue=cultivar, labels=False, ax=axes[1])
 
 
 def answers() -> pd.DataFrame:
@@ -60,8 +60,8 @@ def answers() -> pd.DataFrame:
 def tutorial_questionnaire_number(axes: Any) -> None:
     """The eigenvalues of the answers with what is expected by chance, and the loadings of a sixth factor."""
     table = answers()
-    plot.scree(choose_n_components(table.dropna(), ["kaiser", "map", "parallel"], standardize=True), ax=axes[0])
-    six = FactorAnalysis(6, rotation="oblimin", standardize=True).fit(table)
+    plot.scree(choose_n_components(table.dropna(), ["kaiser", "map", "parallel"], scale=True), ax=axes[0])
+    six = FactorAnalysis(6, rotation="oblimin", scale=True).fit(table)
     six.plot.loading_bars(6, ax=axes[1])
     axes[1].set_title("the sixth of six factors")
 
@@ -69,7 +69,7 @@ def tutorial_questionnaire_number(axes: Any) -> None:
 def tutorial_questionnaire_loadings(axes: Any) -> None:
     """The loadings of 25 questions on five factors, and what each question has in common with the others."""
     table = answers()
-    fa = FactorAnalysis(5, rotation="oblimin", standardize=True).fit(table)
+    fa = FactorAnalysis(5, rotation="oblimin", scale=True).fit(table)
     fa.plot.loadings(ax=axes[0])
     places = np.arange(table.shape[1])
     axes[1].barh(places, fa.communalities_, color="#2166ac")
@@ -103,7 +103,7 @@ def tutorial_spectra_wavelengths(axes: Any) -> None:
     """Coefficients of the wavelengths with bootstrap intervals, and their importance."""
     X, _, y, _ = gasoline()
     pls = PLSRegression(3, scale=False).fit(X, y)
-    draws = bootstrap(PLSRegression(3, scale=False), X, y, n_boot=200, random_state=0)
+    draws = bootstrap(PLSRegression(3, scale=False), X, y, n_resamples=200, random_state=0)
     pls.plot.coefficients(bootstrap=draws, ax=axes[0])
     pls.plot.vip(ax=axes[1])
     for ax in axes:
