@@ -75,7 +75,7 @@ def write_tables(results):
     """Write the tables of all groups into benchmarks/README.md, and the comparison on the front page."""
     for group in GROUPS:
         write(group, COMMAND.format(group=group), table_of(group, results))
-    front.write(results)
+    front.write(results, BY_NAME)
 
 
 def table_of(group, results):

@@ -48,13 +48,13 @@ def tasks():
             model,
             "cross_validate",
             lambda X, y, f=fresh, s=second, c=counts: lowdim.cross_validate(
-                f(), X, *_second(y, s), cv=FOLDS, n_components=c
+                f(n_components=None), X, *_second(y, s), cv=FOLDS, n_components=c
             ),
         )
         yield Task(
             model,
             "bootstrap",
-            lambda X, y, f=fresh, s=second: lowdim.bootstrap(f(), X, *_second(y, s), n_boot=DRAWS, random_state=0),
+            lambda X, y, f=fresh, s=second: lowdim.bootstrap(f(), X, *_second(y, s), n_resamples=DRAWS, random_state=0),
         )
 
 
@@ -62,9 +62,9 @@ def tasks():
 MODELS = {"PCA": None, "PLSRegression": "responses", "CCA": "table", "FactorAnalysis": None}
 
 
-def _models(name):
+def _models(name, n_components=K):
     options = {"regularization": RIDGE} if name == "CCA" else {}
-    return getattr(lowdim, name)(K, **options)
+    return getattr(lowdim, name)(n_components, **options)
 
 
 def _second(tables, which):

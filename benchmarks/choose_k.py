@@ -7,6 +7,7 @@ the share of 100 random tables for which the rule found K, and the median of its
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -52,6 +53,7 @@ SCENES: dict[str, tuple[int, int, np.ndarray, Noise]] = {
     "weak": (500, 20, weak_variances(500, 20, np.linspace(2.5, 2.0, 4)), white),
     "very weak": (500, 20, weak_variances(500, 20, np.linspace(2.0, 1.6, 4)), white),
     "correlated noise": (500, 20, STRONG, neighbours),
+    "more correlated noise": (500, 20, STRONG, partial(neighbours, rho=0.7)),
     "heavy tails": (500, 20, STRONG, heavy),
     "n < p": (60, 200, 5 * STRONG, white),
     "no signal": (500, 20, STRONG[:0], white),
@@ -63,7 +65,7 @@ def answers(n: int, p: int, variances: np.ndarray, noise: Noise) -> dict[str, np
     rng = np.random.default_rng(SEED)
     found: dict[str, list[int]] = {}
     for _ in range(REPETITIONS):
-        choices = choose_n_components(table(rng, n, p, variances, noise), n_draws=30)
+        choices = choose_n_components(table(rng, n, p, variances, noise), n_resamples=30)
         for name, choice in choices.items():
             if choice.k is not None:
                 found.setdefault(name, []).append(choice.k)

@@ -64,7 +64,7 @@ def table(kind: str, shape: tuple[int, int]) -> FileTable:
         write = {"parquet": _write_parquet, "csv": _write_csv, "npy": _write_npy}[kind](path, shape)
         for block in blocks(shape):
             stored = write.send(block)
-            # Two-pass moments of the block, merged as in [1] of lowdim.Moments, in plain NumPy.
+            # Two-pass moments of the block, merged as in [1] of lowdim.summaries.Moments, in plain NumPy.
             centre = stored.mean(axis=0)
             d, m = centre - mean, len(stored)
             scatter += (stored - centre).T @ (stored - centre) + np.outer(d, d) * (n * m / (n + m))

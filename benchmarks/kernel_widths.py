@@ -16,7 +16,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lowdim import KernelPCA, choose_width
+from lowdim import KernelPCA
+from lowdim.selection import choose_width
 
 SEEDS = (101, 102, 103)
 #: The place of the median distance among the widths of `choose_width`.

@@ -116,7 +116,7 @@ def shortfall(likelihood, best):
 def from_covariance(X, k):
     """Factor analysis of a covariance matrix that is computed before the clock starts."""
     cov = np.cov(X, rowvar=False)
-    return lambda: lowdim.FactorAnalysis(k).fit_summary(lowdim.Moments.from_covariance(cov, len(X)))
+    return lambda: lowdim.FactorAnalysis(k).fit_summary(lowdim.summaries.Moments.from_covariance(cov, len(X)))
 
 
 def in_r(X, k):
@@ -166,7 +166,7 @@ def fill_by_ppca(X, k):
 
 
 def fill_by_statsmodels(X, k):
-    return StatsmodelsPCA(X, ncomp=k, missing="fill-em", standardize=False)._adjusted_data
+    return StatsmodelsPCA(X, ncomp=k, missing="fill-em", scale=False)._adjusted_data
 
 
 def fill_by_chained_regressions(X, k):

@@ -149,8 +149,8 @@ CASES = [
          dense_eigenvalues,
          [Contender("lowdim", one_by_one, variances), bare("bare: blocks joined, and their products", gathered)],
          limit=LIMIT),
-    Case("tall-in-turn", "200,000 x 256 float64, K=10, contenders in turn without a rest", "<= 1.12 x the bare X.T @ X",
+    Case("tall-in-turn", "PCA of 200,000 x 256, contenders in turn without a rest", "<= 1.12 x the bare X.T @ X",
          (200_000, 256), 10, gaussian, dense_eigenvalues, IN_TURN, rest=0.0),
-    Case("tall-shared", "the same, while another process takes half of one core", "<= 1.12 x the bare X.T @ X",
-         (200_000, 256), 10, shared, dense_eigenvalues, IN_TURN, rest=0.0),
+    Case("tall-shared", "PCA of 200,000 x 256, while another process takes half of one core",
+         "<= 1.12 x the bare X.T @ X", (200_000, 256), 10, shared, dense_eigenvalues, IN_TURN, rest=0.0),
 ]  # fmt: skip

@@ -58,7 +58,7 @@ def error(value):
     """An error as text: a number in few digits, a string as it is."""
     if value is None or isinstance(value, str):
         return value or ""
-    return f"{value:.0e}" if abs(value) < 0.01 else f"{value:.3f}"
+    return f"{value:.0e}" if 0 < abs(value) < 0.01 else f"{value:.3f}" if value else "0"
 
 
 def size(extra, of):

@@ -39,9 +39,9 @@ def fits(X, k):
     full = lowdim.PCA(min(50, min(X.shape))).fit(X)
     full.transform(X)
     lowdim.inspect.diagnose(lowdim.PCA(k).fit(X), X)
-    lowdim.bootstrap(lowdim.PCA(k), X, n_boot=200, random_state=0)
+    lowdim.bootstrap(lowdim.PCA(k), X, n_resamples=200, random_state=0)
     some = X[np.random.default_rng(0).permutation(len(X))[:COMPARED]]
-    width = lowdim.choose_width(some, 2, random_state=0)
+    width = lowdim.selection.choose_width(some, 2, random_state=0)
     lowdim.KernelPCA(2, kernel=width.kernel).fit_transform(some)
     for _ in range(1 + FOLDS):
         lowdim.ICA(min(max(k, 2), 8), random_state=0).fit(some)
@@ -96,7 +96,7 @@ def main():
             path = Path(folder) / "report.html"
 
             def write(X=X, labels=labels, path=path):
-                return lowdim.report(X, path, labels=labels, overwrite=True)
+                return lowdim.report(X, path, hue=labels, overwrite=True)
 
             k = int(write().model.n_components_)
             needed, taken = seconds(lambda X=X, k=k: fits(X, k)), seconds(write)

@@ -63,16 +63,28 @@ class Results:
             self.file.write_text(json.dumps({"runs": self.runs, "cases": self.cases}, indent=1) + "\n")
 
     def settings(self, names):
-        """Sentences on the runs in which these cases were measured: when, where, and with which versions."""
+        """Sentences on the runs in which these cases were measured: which cases, when, where, with which versions."""
         numbers = sorted({self.cases[name]["run"] for name in names}, key=int)
         lines = []
-        for run in (self.runs[number] for number in numbers):
+        for number in numbers:
+            run = self.runs[number]
             which = ", ".join(f"{package} {v}" for package, v in run["packages"].items())
             lines.append(
                 f"{run['cores']} cores of {run['processor']}, {run['date']}; medians of {run['repeats']}. "
                 f"Python {run['python']}, {which}."
             )
+            if len(numbers) > 1:
+                measured = (name for name in names if self.cases[name]["run"] == number)
+                lines[-1] += f" Cases: {', '.join(measured)}.\n"
         return lines
+
+    def when(self, names):
+        """A sentence on the days and machines on which these cases were measured."""
+        runs = [self.runs[self.cases[name]["run"]] for name in names]
+        machines = sorted({f"{run['cores']} cores of {run['processor']}" for run in runs})
+        days = sorted({run["date"] for run in runs})
+        between = f"on {days[0]}" if len(days) == 1 else f"between {days[0]} and {days[-1]}"
+        return f"Measured on {' and '.join(machines)} {between}."
 
 
 def this_run(repeats):

@@ -24,9 +24,9 @@ import numpy as np
 
 from benchmarks import travel
 from benchmarks.page import duration, write
-from lowdim import Moments
 from lowdim.solvers import Krylov
 from lowdim.sources.base import FAN_IN
+from lowdim.summaries import Moments
 from lowdim.summaries.base import SummaryCodec, union
 
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"

@@ -131,7 +131,7 @@ def spectral(name: str, n: int, p: int, quick: bool) -> Iterator[Case]:
     yield cross_validated(name, n, p, needs.rules(n, p, ["cv"]))
     yield bootstrapped(name, kind(1), needs.bootstrapped(n, p, 1, DRAWS))
     if name == "PCA":
-        test = partial(lowdim.permutation_test, kind(), n_permutations=SHUFFLES)
+        test = partial(lowdim.permutation_test, kind(), n_resamples=SHUFFLES)
         yield Case(name, f"permutation_test, {SHUFFLES} shuffles", lambda tables: partial(test, tables["X"]),
                    needs.permuted(n, p, SHUFFLES))  # fmt: skip
 
@@ -232,7 +232,7 @@ def canonical(name: str, n: int, p: int, quick: bool) -> Iterator[Case]:
         model = kind(1, regularization=0.1)
         yield cross_validated(name, n, p, needs.pair(n, p, q, parts=5), "Y", regularization=0.1)
         yield bootstrapped(name, model, needs.pair(n, p, q, parts=DRAWS), "Y")
-        test = partial(lowdim.permutation_test, model, n_permutations=SHUFFLES)
+        test = partial(lowdim.permutation_test, model, n_resamples=SHUFFLES)
         yield Case(name, f"permutation_test, {SHUFFLES} shuffles", lambda t: partial(test, t["X"], t["Y"]),
                    needs.permuted_pair(n, p, q, SHUFFLES))  # fmt: skip
 
@@ -249,7 +249,7 @@ def gcca(name: str, n: int, p: int, quick: bool) -> Iterator[Case]:
 def kernel_cca(name: str, n: int, p: int, quick: bool) -> Iterator[Case]:
     q = max(1, p // 2)
     for text, k in counts(n, q, quick, fraction=False):
-        yield fit_case(name, f"rbf, {text}", lowdim.KernelCCA(k), needs.two_kernels(n, p, q), "Y")
+        yield fit_case(name, f"rbf, {text}", lowdim.KernelCCA(k, kernel="rbf"), needs.two_kernels(n, p, q), "Y")
 
 
 # ---- Functions of `selection`
@@ -262,7 +262,7 @@ def cross_validated(name: str, n: int, p: int, need: list[Counter], second: str 
 
 
 def bootstrapped(name: str, model: Any, need: list[Counter], second: str | None = None) -> Case:
-    call = partial(lowdim.bootstrap, model, n_boot=DRAWS)
+    call = partial(lowdim.bootstrap, model, n_resamples=DRAWS)
     return Case(
         name, f"bootstrap, {DRAWS} draws", lambda t: partial(call, t["X"], *([t[second]] if second else [])), need
     )

@@ -123,16 +123,16 @@ def spread_of_first(name):
     return lambda draws: float(np.asarray(draws.standard_error(name)).ravel()[0])
 
 
-def bootstrapped(model, n_boot):
-    return lambda X, k: lambda: lowdim.bootstrap(model(k), X, n_boot=n_boot, random_state=0)
+def bootstrapped(model, n_resamples):
+    return lambda X, k: lambda: lowdim.bootstrap(model(k), X, n_resamples=n_resamples, random_state=0)
 
 
-def svd_of_each_draw(X, k, n_boot, seed=0):
+def svd_of_each_draw(X, k, n_resamples, seed=0):
     """The standard deviation of the first eigenvalue over draws, with aligned components: a decomposition of each."""
     random = np.random.default_rng(seed)
     first = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][:k]
     values = []
-    for _ in range(n_boot):
+    for _ in range(n_resamples):
         rows = X[random.integers(0, len(X), len(X))]
         _, s, Vt = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
         Vt[:k] *= np.sign(np.sum(Vt[:k] * first, axis=1))[:, None]
@@ -140,11 +140,11 @@ def svd_of_each_draw(X, k, n_boot, seed=0):
     return float(np.std(values, ddof=1))
 
 
-def eigenvalue_spread(X, k, n_boot=2000):
+def eigenvalue_spread(X, k, n_resamples=2000):
     """The same from the inner products alone, for many draws."""
     random = np.random.default_rng(1)
     K, values = X @ X.T, []
-    for _ in range(n_boot):
+    for _ in range(n_resamples):
         drawn = random.integers(0, len(X), len(X))
         C = K[np.ix_(drawn, drawn)]
         C = C - C.mean(axis=0) - C.mean(axis=1)[:, None] + C.mean()
@@ -152,10 +152,10 @@ def eigenvalue_spread(X, k, n_boot=2000):
     return float(np.std(values, ddof=1))
 
 
-def bootstrap_case(name, work, target, shape, n_boot):
+def bootstrap_case(name, work, target, shape, n_resamples):
     contenders = [
-        Contender("lowdim", bootstrapped(lowdim.PCA, n_boot), spread_of_first("explained_variance")),
-        Contender("numpy, an SVD of each draw", lambda X, k: partial(svd_of_each_draw, X, k, n_boot), itself),
+        Contender("lowdim", bootstrapped(lowdim.PCA, n_resamples), spread_of_first("explained_variance")),
+        Contender("numpy, an SVD of each draw", lambda X, k: partial(svd_of_each_draw, X, k, n_resamples), itself),
     ]
     return Case(name, f"{work}; error: standard error of the first eigenvalue", target, shape, 2, latent_rows,
                 eigenvalue_spread, contenders, error=bootstrap_error, limit=LIMIT)  # fmt: skip
@@ -183,7 +183,7 @@ def of_largest(values, exact):
 
 
 def permuted(X, k):
-    return lambda: lowdim.permutation_test(lowdim.PCA(), X, n_permutations=99, random_state=0)
+    return lambda: lowdim.permutation_test(lowdim.PCA(), X, n_resamples=99, random_state=0)
 
 
 def shuffled_products(X, k, seed=0):

@@ -117,14 +117,14 @@ def fit_case(name, work, target, shape, k, make=few_factors, ours=None):
 
 
 def bootstrapped(X, k):
-    return lambda: lowdim.bootstrap(lowdim.FactorAnalysis(k), X, n_boot=100, random_state=0)
+    return lambda: lowdim.bootstrap(lowdim.FactorAnalysis(k), X, n_resamples=100, random_state=0)
 
 
-def refitted(X, k, n_boot, seed):
+def refitted(X, k, n_resamples, seed):
     """scikit-learn fitted to each draw: the standard deviation of the sum of squared loadings of the first factor."""
     random = np.random.default_rng(seed)
     values = []
-    for _ in range(n_boot):
+    for _ in range(n_resamples):
         model = their_fit(X[random.integers(0, len(X), len(X))], k)()
         values.append(unrotated_variances(model)[0])
     return float(np.std(values, ddof=1))
