@@ -75,7 +75,7 @@ class Newton(LatentSolver):
     """
 
     name = "newton"
-    on_host = "the solve, of many columns all but eigenpairs and second derivatives,"
+    on_host = "the solve (for many columns, all of it except eigenpairs and second derivatives)"
     ties_noise = False
     tol: float = 1e-8
     max_iter: int = 200
@@ -196,7 +196,7 @@ class NewtonCG(Newton):
     """
 
     name = "newton-cg"
-    on_host = "the solve, of min(n, p) rows,"
+    on_host = "the solve (of min(n, p) combined rows)"
     starts_from = Triangle
 
     def cost(self, job: LatentJob) -> Cost:

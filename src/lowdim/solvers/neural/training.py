@@ -78,7 +78,7 @@ class Adam(NeuralSolver):
     """
 
     name: ClassVar[str] = "adam"
-    on_host = "the solve of PCA and a digest of each row"
+    on_host = "the solve of PCA and one hash of each row"
     rate: float = 1e-3
     batch: int = 128
     max_epochs: int = 300
