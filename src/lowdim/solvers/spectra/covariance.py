@@ -389,7 +389,7 @@ class Covariance(Solver):
     """
 
     name = "covariance"
-    on_host = "the solve for up to 160 columns; for more, a few vectors"
+    on_host = "the solve (for more than 160 columns, only a few vectors)"
     starts_from = Moments
     wide: bool = False
 
