@@ -116,8 +116,8 @@ class PLSRegression(LatentRegression):
         self._check_parameters()
         return ErrorScorer(self, self._most, self._scaled_tables(2))
 
-    def _most(self, groups: Sequence[int]) -> int:
-        return groups[0]
+    def _most(self, widths: Sequence[int]) -> int:
+        return widths[0]
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(pls_regression, simpls=self.algorithm == "simpls")
