@@ -1,14 +1,11 @@
 """
-Choosing K on simulated and on real tables
-==========================================
+Which rule for the number of components is right?
+=================================================
 
-**The lectures** choose K by a share of the variance, "typically 90%", or by looking at the scree graph.
+There are a dozen rules for the number of components K, and they disagree. Is one of them right?
 
-**Measured** on simulated tables with four components: a share of the variance says how much is kept, not how many
-components there are; it is never right here. Most rules find the right number of strong components in white noise. Only
-parallel analysis and cross-validation often find that of weak ones. If the noise of neighbouring columns is correlated,
-most rules take it for components. No rule is right everywhere. On five real tables the smallest and the largest answer
-differ by a factor of 4 to 58, so a number of components without its rule says little.
+The answer is known for simulated tables. Here they have 300 rows and 20 columns, and strong, weak or no components; in
+one kind, the noise of neighbouring columns is correlated. Each rule chooses K for twenty tables of each kind.
 """
 
 import sys
@@ -52,7 +49,8 @@ for column, rule in enumerate(RULES):
     print(f"{rule:15s}" + "".join(f"{share:19.0%}" for share in shares))
 
 # %%
-# All answers: each point is a table, moved a little so that points do not cover each other. The line is the truth.
+# No rule is right everywhere. All answers: each point is a table, moved a little so that points do not cover each
+# other. The line is the truth.
 
 figure, axes = plt.subplots(1, 4, figsize=(10, 4), layout="constrained", sharey=True)
 figure.set_label(
@@ -71,8 +69,11 @@ axes[0].invert_yaxis()
 plt.show()
 
 # %%
-# A real table in detail: the 13 measurements of 178 wines. There is no truth here, but most rules that look for
-# structure say three or four, and the three cultivars need two.
+# A share of the variance says how much is kept, not how many components there are, and is never right here. Most rules
+# find the right number of strong components in white noise. Only parallel analysis and cross-validation often find that
+# of weak ones. If the noise of neighbouring columns is correlated, most rules take it for components.
+#
+# A real table in detail, the 13 measurements of 178 wines:
 
 wine = load_wine(as_frame=True).data
 found = choose_n_components(wine, scale=True)
@@ -85,10 +86,10 @@ ax.figure.set_label(
 plt.show()
 
 # %%
-# Five real tables, the first two standardised. Rules that compare with chance ("parallel", "broken-stick") take few
-# components, and rules that ask for a good density ("bic", often "cv") take many: real noise is not white, so with
-# enough rows small components are real too. In wide tables with smooth columns, such as spectra, a few components hold
-# nearly all of the variance.
+# Nobody knows the right number here. Most rules that look for structure say three or four, and two are enough to show
+# the three kinds of wine on a map.
+#
+# Five real tables, the first two standardized:
 
 # The data are in a clone of lowdim: that of this script or, in a notebook, that of the working directory.
 places = [*Path(sys.argv[0]).resolve().parents, Path.cwd(), *Path.cwd().parents]
@@ -121,3 +122,12 @@ ax.invert_yaxis()
 ax.set(xlabel="chosen K", title="Real tables")
 ax.legend()
 plt.show()
+
+# %%
+# The smallest and the largest answer for a table differ by a factor of 4 to 58. Rules that compare with chance
+# ("parallel", "broken-stick") often take few components. Rules that ask for a good density ("bic", sometimes "cv") take
+# many, because real noise is not white, and with enough rows small components are real too. So choose the rule by what
+# you need: components that are more than chance, a good density, or a share of the variance. Give the rule with the
+# number, since a number alone says little.
+#
+# Source of the idea: lectures on PCA, which choose K by a share of the variance, typically 90%, or by the scree graph.

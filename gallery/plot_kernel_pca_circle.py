@@ -58,8 +58,24 @@ right.set_box_aspect((4, 3, 3), zoom=0.9)
 plt.show()
 
 # %%
-# The curve at the left is bent, and the curve at the right lies in a plane, which PCA finds. This works because the
-# rule of these points is a polynomial of degree 2; for another curve you would need other features.
+# The curve at the left is bent, and the curve at the right lies in a plane, which PCA finds. The scores turn the space
+# so that this plane is seen face-on, and then edge-on:
+
+Z = explicit.transform(X)
+figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained", sharex=True, sharey=True)
+figure.set_label(
+    "Left: the scores of the features on the first two components, a closed curve like an ellipse. Right: the first "
+    "and the third component, in which all points lie on one straight line."
+)
+for ax, k, view in ((axes[0], 1, "face-on"), (axes[1], 2, "edge-on")):
+    ax.scatter(Z[:, 0], Z[:, k], c=angle, cmap="twilight", s=12)
+    ax.set(xlabel="PC1", ylabel=f"PC{k + 1}", title=f"The plane of the features, {view}", aspect="equal")
+plt.show()
+
+# %%
+# Edge-on, nothing of the plane is seen but a line: the third score is the same for all points, which is what the
+# equation of the ellipse says. This works because the rule of these points is a polynomial of degree 2; for another
+# curve you would need other features.
 #
 # How many features are there? P columns have (M + P - 1)! / (M! (P - 1)!) products of degree M:
 

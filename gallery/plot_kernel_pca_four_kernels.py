@@ -1,14 +1,10 @@
 """
-Kernel PCA with four kernels
-============================
+What do different kernels see in the same points?
+=================================================
 
-**The lecture** (Faul) draws points of the plane, with the first components of kernel PCA as contours, for four kernels:
-quadratic with a = 1, c = 0.1; hyperbolic tangent with a = 5, c = 0.5; Gaussian with sigma = 0.3; thin plate spline with
-c = 1.
+Kernel PCA needs a kernel, and there are many. What does the choice change, and may any function of two points be used?
 
-**Measured** on 140 points with these parameters: two of the four kernels are not inner products. Of the sum of the
-absolute eigenvalues of the kernel matrix, negative ones make up 24% for the hyperbolic tangent and 46% for the spline.
-lowdim keeps the positive part and warns.
+The 140 points of a plane form an arc and two round groups. Four kernels are compared, each with two components.
 """
 
 import warnings
@@ -42,6 +38,8 @@ for name, kernel in kernels.items():
           f"negative mass {model.negative_mass_:.0%}")  # fmt: skip
 
 # %%
+# Each kernel stands for other features of the points, and the components are directions in the space of these features.
+#
 # Each column of the figure is a kernel and each row a component. Colours are scores over the plane, red above zero and
 # blue below. Points that were not in the fit get scores in the same way as those that were, so the whole plane can be
 # coloured.
@@ -63,3 +61,49 @@ for (name, model), column in zip(models.items(), axes.T, strict=True):
         ax.set(aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
         ax.set_title(f"{name}\nPC1" if component == 0 else "PC2", fontsize="medium")
 plt.show()
+
+# %%
+# The Gaussian kernel tells the groups apart: a component is high at one of them and low at another, and far from all
+# points it is level. The quadratic kernel sees only curves of degree 2, the hyperbolic tangent hardly more than two
+# slopes, and the spline goes on rising outside of the points. So the Gaussian kernel suits groups, and the quadratic
+# one suits rows that follow an equation of degree 2.
+#
+# Not every function k is an inner product of features. By Mercer's theorem, a continuous symmetric function on a
+# bounded region is one if
+#
+# .. math:: \int \int k(x, y) \, g(x) \, g(y) \, dx \, dy \geq 0
+#
+# for all functions g with a finite integral of their square. For points, this means that no kernel matrix may have
+# negative eigenvalues. The eigenvalues of the four kernel matrices, after centring:
+
+centring = np.eye(len(X)) - 1 / len(X)
+figure, axes = plt.subplots(1, 4, figsize=(10, 2.9), layout="constrained")
+figure.set_label(
+    "The eigenvalues of four kernel matrices in falling order, on axes that are logarithmic away from zero. Those of "
+    "the quadratic and the Gaussian kernel are never negative; the hyperbolic tangent has many that are, in orange, "
+    "and the spline has two large ones."
+)
+for (name, kernel), ax in zip(kernels.items(), axes, strict=True):
+    values = np.linalg.eigvalsh(centring @ kernel(X, X) @ centring)[::-1]
+    values[np.abs(values) < 1e-9 * values.max()] = 0
+    negative = values < 0
+    number = np.arange(1, len(X) + 1)
+    ax.plot(number[~negative], values[~negative], ".", color="tab:blue", markersize=3)
+    ax.plot(number[negative], values[negative], ".", color="tab:orange", markersize=3)
+    ax.set_yscale("symlog", linthresh=1e-3)
+    ax.set_yticks([-100, -1, 0, 1, 100], ["-100", "-1", "0", "1", "100"])
+    ax.set_title(name, fontsize="medium")
+    ax.set(xlabel="number", ylim=(-500, 500))
+    mass = np.abs(values[negative]).sum() / np.abs(values).sum()
+    print(f"{name.splitlines()[0]:20s} {negative.sum():3d} negative eigenvalues, {mass:.0%} of the sum of all sizes")
+axes[0].set_ylabel("eigenvalue")
+plt.show()
+
+# %%
+# The quadratic and the Gaussian kernel fulfil the condition. The hyperbolic tangent and the thin plate spline do not:
+# negative eigenvalues make up 24% and 46% of the sum of all sizes, so no features have these inner products. lowdim
+# keeps the positive part and warns with an :class:`~lowdim.errors.IndefiniteWarning`. The map can still be useful, but
+# distances in it are not distances of features, and shares of the variance are shares of the positive part.
+#
+# Source of the idea: a lecture on kernel methods, which states Mercer's conditions and draws the components of these
+# four kernels, with the same parameters.

@@ -1,15 +1,11 @@
 """
-When each method fails
-======================
+When does each method fail?
+===========================
 
-**The lectures** say what each method assumes, and some of what goes wrong: whitening is not for techniques that rely on
-"distinct eigenvalues" (Faul), components with much variance need not predict (Faul), covariance can be blown up by
-scaling (Cornell).
+Each method assumes something about the rows, and gives an answer whether this is true or not. How wrong can the answer
+be, and how would you notice?
 
-**Measured** on twelve tables, in each of which an assumption does not hold: the method gives an answer all the same,
-and the number below its panel says how wrong it is. Three of the failures come with a warning: those of factor
-analysis, of ICA and of CCA. The others can be seen in a plot, or in rows that were left out. The last line below each
-panel says what to do instead.
+Twelve tables, in each of which an assumption does not hold, show what goes wrong and what to do instead.
 """
 
 import sys
@@ -349,3 +345,12 @@ figure.set_label(
     "error in the fit falls, that of rows left out does not. CCA: high correlations of noise."
 )
 plt.show()
+
+# %%
+# The number below each panel says how wrong the answer is, and the last line what to do instead. Three of the failures
+# come with a warning: those of factor analysis, of ICA and of CCA. The others can be seen in a plot, or in rows that
+# were left out of the fit. So look at the rows before you fit a model, and judge it by rows that it has not seen. That
+# no warning comes does not show that the assumptions hold.
+#
+# Source of the idea: lectures on PCA, whitening and regression, which say what each method assumes, and some of what
+# goes wrong otherwise.

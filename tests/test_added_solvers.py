@@ -89,7 +89,7 @@ def test_auto_takes_a_solver_that_is_cheapest(monkeypatch, toy_solver):
     monkeypatch.setitem(SOLVERS, "subspace-iteration", type("Free", (SubspaceIteration,), free))
     assert lowdim.plan(PCA(2), X).solver.name == "subspace-iteration"
     assert PCA(2).fit(X).plan_.why == "it is free"
-    assert lowdim.plan(SubspaceIteration(), X, k=2).why == "as requested"
+    assert lowdim.plan(SubspaceIteration(), X, n_components=2).why == "as requested"
     assert lowdim.plan((90, 5), 2).solver.name == "subspace-iteration"
     for model in (PPCA(2), ICA(2), FeatureMapPCA(2), Whitening(n_components=2)):
         model.fit(X)

@@ -225,3 +225,19 @@ def test_the_list_for_programs_has_every_page_and_is_at_the_root_of_the_site():
     linked = [re.fullmatch(r"- \[.+\]\((\S+)\.html\): .+", line)[1] for line in lines]
     assert len(linked) == len(set(linked))
     assert {*linked} == {path.stem for path in DOCS.glob("*.md")} - {"index"} | {"api/index"}
+
+
+# ---- The page of all parameters
+
+
+def test_the_page_of_parameters_has_attributes_and_options(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    page = importlib.import_module("_extensions.parameters").page()
+    parts = re.split(r"^(.+)\n-+\n", page, flags=re.M)
+    text = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert list(text) == ["Parameters", "Attributes", "Options of the commands"]
+    assert "``n_resamples``" in text["Parameters"] and "``explained_variance_``" in text["Attributes"]
+    assert "``--hue``" in text["Options of the commands"]
+    # A few attributes have a name only in the docstrings of models, such as n_features_in_.
+    without = re.findall(r"^``(\w+)``\n   - \(``", text["Parameters"] + text["Options of the commands"], flags=re.M)
+    assert not without

@@ -17,19 +17,6 @@ SCRIPTS = sorted(path.stem for path in FOLDER.glob("plot_*.py"))
 DRAWN_BY = runpy.run_path(str(ROOT / "docs" / "figures" / "draw.py"))["DRAWN_BY"]
 
 
-#: Scripts whose texts have not been rewritten yet: they have no question, and no text after each picture.
-NOT_YET = {
-    "plot_choose_k",
-    "plot_kernel_pca_four_kernels",
-    "plot_kernel_pca_new_points",
-    "plot_pls_spectra",
-    "plot_ppca_density",
-    "plot_ppca_missing",
-    "plot_when_methods_fail",
-    "plot_whitening",
-}
-
-
 @pytest.fixture(autouse=True)
 def _no_screen():
     pyplot.switch_backend("Agg")
@@ -54,7 +41,7 @@ def test_it_runs_and_describes_its_figures(name, capsys):
                 assert picture.size == tuple((100 * figure.get_size_inches()).astype(int)), again
 
 
-@pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in NOT_YET])
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_it_asks_a_question_and_says_what_each_picture_means(name):
     script = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
     text = ast.get_docstring(ast.parse(script))

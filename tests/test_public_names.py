@@ -207,6 +207,10 @@ def test_a_former_name_of_an_argument_is_an_error_that_says_the_present_one():
         "'labels'": lambda: lowdim.report(X, ids=range(20)),
         "'y'": lambda: lowdim.PCA(2).report(X, response=range(20)),
         "'Y'": lambda: lowdim.report(X, other=X),
+        "'n_components'": lambda: lowdim.plan((20, 3), k=2),
+        "'image_shape'": lambda: lowdim.PCA(2).fit(X).plot.reconstructions(X, shape=(1, 3)),
+        "'widths'": lambda: lowdim.summaries.Moments(3, groups=(2, 1)),
+        "'center'": lambda: lowdim.summaries.Gram(20, centre=False),
     }
     for present, call in calls.items():
         with pytest.raises(TypeError, match=f"it is called {present} now"):

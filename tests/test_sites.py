@@ -26,7 +26,7 @@ from lowdim import scan
 from lowdim.reading import summarize
 from lowdim.summaries import Moments
 rows = scan(sys.argv[1], columns=["a", "b", "c", "d", "u", "v"])
-lowdim.save(summarize(rows, Moments(6, groups=(4, 2))), sys.argv[2], min_rows=100)
+lowdim.save(summarize(rows, Moments(6, widths=(4, 2))), sys.argv[2], min_rows=100)
 """
 
 
@@ -62,7 +62,7 @@ def merged(paths):
 
 def test_the_summary_is_that_of_all_rows(summaries):
     total = merged(summaries)
-    assert (total.n_rows, total.names, total.groups) == (1500, tuple(NAMES), (4, 2))
+    assert (total.n_rows, total.names, total.widths) == (1500, tuple(NAMES), (4, 2))
     np.testing.assert_allclose(total.mean, ROWS.mean(), rtol=1e-13)
     np.testing.assert_allclose(total.covariance(), np.cov(ROWS.T), rtol=1e-10)
 
@@ -103,10 +103,10 @@ def test_models_of_two_tables(model, attribute, summaries):
 
 
 def test_a_site_with_other_columns_is_refused(summaries):
-    other = lowdim.reading.summarize(ROWS.rename(columns={"d": "D"}), Moments(6, groups=(4, 2)))
+    other = lowdim.reading.summarize(ROWS.rename(columns={"d": "D"}), Moments(6, widths=(4, 2)))
     total = merged(summaries)
     with pytest.raises(ValueError, match="missing: 'd'; not expected: 'D'"):
         total.merge(other)
     with pytest.raises(ValueError, match="another order, where column 0 is 'v' instead of 'a'"):
-        total.merge(lowdim.reading.summarize(ROWS[NAMES[::-1]], Moments(6, groups=(4, 2))))
+        total.merge(lowdim.reading.summarize(ROWS[NAMES[::-1]], Moments(6, widths=(4, 2))))
     assert total.n_rows == 1500

@@ -136,3 +136,13 @@ def rows_of_many_kinds(X: np.ndarray, blocks: Iterator[np.ndarray]) -> None:
     lowdim.inspect.communalities(FactorAnalysis(2).fit(X))
     lowdim.inspect.communalities(pca)  # type: ignore[arg-type]
     lowdim.plot.scree(X)  # type: ignore[arg-type]
+
+
+def reports_and_tables(X: np.ndarray) -> None:
+    assert_type(lowdim.report(X, model=PCA(2), y="price", hue=["kind", "region"]), Report)
+    assert_type(PCA(2).fit(X).tables.loadings(sort=True, blank=0.3).to_csv(Path("loadings.csv")), str | None)
+    PCA(2).fit(X).plot.principal_axes(X, row="setosa")
+    lowdim.report(3)  # type: ignore[arg-type]
+    lowdim.report(X, model="pca")  # type: ignore[arg-type]
+    lowdim.report(X, image_shape=True)  # type: ignore[arg-type]
+    PCA(2).fit(X).tables.loadings().to_csv(3)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import accumulate
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -234,7 +235,7 @@ class Table:
             "notes": list(self.notes),
         }
 
-    def to_csv(self, path: Any = None, **options: Any) -> str | None:
+    def to_csv(self, path: str | PathLike[str] | None = None, **options: Any) -> str | None:
         """Write the table to a CSV file, or return its text if `path` is None; numbers have all their digits.
 
         The labels are the first column, if there are any. `options` are those of pandas' `to_csv`, such as `sep` and
@@ -243,7 +244,7 @@ class Table:
         text: str | None = self.to_pandas().to_csv(path, **{"index": self.has_labels, **options})
         return text
 
-    def to_excel(self, path: Any, **options: Any) -> None:
+    def to_excel(self, path: str | PathLike[str], **options: Any) -> None:
         """Write the table to an Excel file; numbers have all their digits. pandas and openpyxl have to be installed.
 
         The labels are the first column, if there are any. `options` are those of pandas' `to_excel`, such as
@@ -259,7 +260,7 @@ class Table:
                 "whose files spreadsheets open too."
             ) from error
 
-    def to_markdown(self, path: Any = None) -> str | None:
+    def to_markdown(self, path: str | PathLike[str] | None = None) -> str | None:
         """Write the table to a Markdown file, or return its text if `path` is None; numbers are as `print` shows them.
 
         All rows and columns are written. The title and the notes are not; they are `title` and `notes`.
@@ -283,7 +284,7 @@ class Table:
         lines = ["| " + " | ".join(cells) + " |" for cells in zip(*columns, strict=True)]
         return _written("\n".join(lines), path)
 
-    def to_latex(self, path: Any = None) -> str | None:
+    def to_latex(self, path: str | PathLike[str] | None = None) -> str | None:
         """Write the table to a LaTeX file, or return its text if `path` is None; numbers are as `print` shows them.
 
         It is a `tabular` environment with the rules of the package booktabs. All rows and columns are written. The
@@ -426,7 +427,7 @@ def _json(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _written(text: str, path: Any) -> str | None:
+def _written(text: str, path: str | PathLike[str] | None) -> str | None:
     """The text itself or, if there is a path, None after it was written there."""
     if path is None:
         return text

@@ -18,7 +18,7 @@ class RootReduction(Reduction):
     starts_from = Moments
 
     def views(self, tables, scale, ddof):
-        summary = tables.joint.summarize(Moments(sum(tables.widths), groups=tables.widths))
+        summary = tables.joint.summarize(Moments(sum(tables.widths), widths=tables.widths))
         return self.views_of_summary(summary, tables.names, scale, ddof)
 
     def views_of_summary(self, summary, names, scale, ddof):

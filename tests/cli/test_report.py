@@ -71,9 +71,12 @@ def test_the_second_table_may_be_columns(files, tmp_path):
     ("arguments", "present"),
     [
         (("report", "wine.csv", "--label", "class"), "--hue"),
-        (("report", "wine.csv", "--id=class"), "--labels (of report)"),
-        (("transform", "p.model", "wine.csv", "--id", "class"), "--labels (of report) or --keep (of transform"),
+        (("report", "wine.csv", "--id=class"), "--labels"),
+        (("transform", "p.model", "wine.csv", "--id", "class"), "--keep"),
         (("choose", "wine.csv", "--rule", "bic"), "--rules"),
+        (("choose", "wine.csv", "--n-draws", "9"), "--n-resamples"),
+        (("fit", "kernel-pca", "wine.csv", "--sigma=3"), "--gamma"),
+        (("plot", "scores", "p.model", "wine.csv", "--groups", "class"), "--hue"),
     ],
 )
 def test_former_options_name_the_present_ones(files, arguments, present):

@@ -67,9 +67,9 @@ def of_every_model() -> Iterator[tuple[str, Case]]:
 
 def summarized(summary: Any, *given: np.ndarray) -> Any:
     """A summary of these tables side by side."""
-    groups = tuple(table.shape[1] for table in given)
-    options = {"groups": groups} if len(groups) > 1 else {}
-    return lowdim.reading.summarize(np.hstack(given), summary(sum(groups), **options))
+    widths = tuple(table.shape[1] for table in given)
+    options = {"widths": widths} if len(widths) > 1 else {}
+    return lowdim.reading.summarize(np.hstack(given), summary(sum(widths), **options))
 
 
 def of_one_table() -> Iterator[tuple[str, Case]]:

@@ -137,7 +137,7 @@ class Case:
 FACTORIES = {
     "Moments": {
         "": Case(lambda cls, width, offset: cls(width), moments),
-        "groups": Case(lambda cls, width, offset: cls(width, groups=[1, width - 1]), moments),
+        "groups": Case(lambda cls, width, offset: cls(width, widths=[1, width - 1]), moments),
         "wide": Case(lambda cls, width, offset: cls(width, wide=True), moments),
     },
     "FourthMoments": {"": Case(lambda cls, width, offset: cls(width), fourth_moments)},
@@ -149,14 +149,14 @@ FACTORIES = {
             lambda cls, width, offset: cls(width, sample_weight=SAMPLE_WEIGHT[:width]), products, row_weights=False
         ),
         "standardized": Case(lambda cls, width, offset: cls(width, ddof=1), products, row_weights=False),
-        "uncentred": Case(lambda cls, width, offset: cls(width, centre=False), products, row_weights=False),
+        "uncentred": Case(lambda cls, width, offset: cls(width, center=False), products, row_weights=False),
     },
     "GramRoot": {
         "": Case(lambda cls, width, offset: cls(width), squared_root, row_weights=False),
         "weighted": Case(
             lambda cls, width, offset: cls(width, sample_weight=SAMPLE_WEIGHT[:width]), squared_root, row_weights=False
         ),
-        "uncentred": Case(lambda cls, width, offset: cls(width, centre=False), squared_root, row_weights=False),
+        "uncentred": Case(lambda cls, width, offset: cls(width, center=False), squared_root, row_weights=False),
     },
     "StandardizedGrams": {
         "": Case(lambda cls, width, offset: cls(TRAINING[:, :width], 1), standardized_products, row_weights=False),

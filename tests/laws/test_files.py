@@ -49,7 +49,8 @@ def leaves(tree, place=()):
 
 def required(cls, tree):
     """The places of all values that every file has; those that were added later may be missing."""
-    return [place for place in leaves(tree) if place[-1] not in cls.added]
+    added = {cls.names_in_files.get(name, name) for name in cls.added}
+    return [place for place in leaves(tree) if place[-1] not in added]
 
 
 def at(tree, place):
@@ -195,6 +196,10 @@ def test_sums_of_squares_that_are_negative_are_refused(label, tmp_path):
         refused(path, cls, changed(tree, ("state", name), np.triu(value) + np.eye(WIDTH)), "not symmetric")
 
 
+#: What the values of `Moments` are called in files.
+NAMES_IN_FILES = [Moments.names_in_files.get(name, name) for name in Moments.state]
+
+
 def test_matrices_that_should_be_symmetric_are_named():
     assert {name for name, cls in SUMMARIES.items() if cls.symmetric} == {
         "Moments",
@@ -215,9 +220,9 @@ def test_matrices_that_should_be_symmetric_are_named():
         {"holds": "summary", "class": "ScatterSummary", "state": {}},
         {"holds": "summary", "class": "Moments"},
         {"holds": "summary", "class": "Moments", "state": [1, 2]},
-        {"holds": "summary", "class": "Moments", "state": dict.fromkeys(Moments.state)},
-        {"holds": "summary", "class": "Moments", "state": dict.fromkeys(Moments.state, "two")},
-        {"holds": "summary", "class": "Moments", "state": {name: {"class": "Moments"} for name in Moments.state}},
+        {"holds": "summary", "class": "Moments", "state": dict.fromkeys(NAMES_IN_FILES)},
+        {"holds": "summary", "class": "Moments", "state": dict.fromkeys(NAMES_IN_FILES, "two")},
+        {"holds": "summary", "class": "Moments", "state": {name: {"class": "Moments"} for name in NAMES_IN_FILES}},
     ],
 )
 def test_other_documents_are_refused(tree, tmp_path):
@@ -267,7 +272,7 @@ def test_parts_of_another_number_or_kind_are_refused(tmp_path):
     path, _, tree = saved("Labelled", tmp_path)
     refused(path, Labelled, changed(tree, ("state", "counts"), (2, 3)), "one for each label")
     refused(path, Labelled, changed(tree, ("state", "counts"), (2, 10**12)), "one for each label")
-    groups = ("state", "like", "state", "groups")
+    groups = ("state", "like", "state", "groups")  # what widths are called in files
     refused(path, Labelled, changed(tree, groups, (1, WIDTH - 1)), "different things")
     refused(path, Labelled, changed(tree, ("state", "like", "class"), "Nothing"), "no summary of the class 'Nothing'")
 

@@ -232,7 +232,7 @@ def test_merging_another_kind_raises(label, filled):
 
 
 OTHER_OPTIONS = {
-    "Moments groups": lambda cls: (cls(4, groups=[2, 2]), cls(4, groups=[1, 3])),
+    "Moments groups": lambda cls: (cls(4, widths=[2, 2]), cls(4, widths=[1, 3])),
     "Gram weights": lambda cls: (cls(4), cls(4, sample_weight=SAMPLE_WEIGHT)),
     "Gram ddof": lambda cls: (cls(4, ddof=0), cls(4, ddof=1)),
     "GramRoot weights": lambda cls: (cls(4), cls(4, sample_weight=SAMPLE_WEIGHT)),
@@ -240,7 +240,7 @@ OTHER_OPTIONS = {
     "Sketch mean": lambda cls: (cls(V, ABOUT), cls(V, ABOUT + 1)),
     "Labelled counts": lambda cls: (cls(Columns(2), [2, 2]), cls(Columns(2), [2, 3])),
     "Labelled kinds": lambda cls: (cls(Columns(2), [2, 2]), cls(Moments(2), [2, 2])),
-    "Labelled groups": lambda cls: (cls(Moments(2), [2, 2]), cls(Moments(2, groups=[1, 1]), [2, 2])),
+    "Labelled groups": lambda cls: (cls(Moments(2), [2, 2]), cls(Moments(2, widths=[1, 1]), [2, 2])),
 }
 
 

@@ -64,12 +64,12 @@ def test_what_does_not_fit_into_memory_is_refused(model):
 
 
 def test_options_that_would_have_no_effect_are_refused():
-    for options in ({"k": 5}, {"solver": "gram"}):
+    for options in ({"n_components": 5}, {"solver": "gram"}):
         with pytest.raises(TypeError, match="a model has its own parameters"):
             plan(PCA(2), X, **options)
     for k in (-3, 0, 2.5, True):
         with pytest.raises(ValueError, match="must be a whole number of at least 1"):
-            plan(Krylov(), (100, 10), k=k)
+            plan(Krylov(), (100, 10), n_components=k)
     for shape in ((-5, 3), (5, 0)):
         with pytest.raises(ValueError, match="a positive number of rows"):
             plan(shape, 1)
@@ -96,7 +96,7 @@ def test_partial_fit_keeps_the_options_of_a_reduction():
 
 def test_a_plan_of_cross_validation_needs_a_model_and_checks_the_weights():
     with pytest.raises(TypeError, match="cv needs a model"):
-        plan((60, 5_000), k=5, cv=5)
+        plan((60, 5_000), n_components=5, cv=5)
     with pytest.raises(ValueError, match="sample_weight must have one entry per row"):
         PCA().plan(X, sample_weight=np.ones(3), cv=3)
     weights = np.arange(len(X)) % 2

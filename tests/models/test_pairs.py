@@ -228,7 +228,7 @@ def test_blocks_one_after_the_other(kind, solver):
 @pytest.mark.parametrize("summary", [Moments, Triangle])
 @each_model
 def test_from_a_summary(kind, summary):
-    seen = summarize(np.hstack([X, Y]), summary(7, groups=(4, 3)))
+    seen = summarize(np.hstack([X, Y]), summary(7, widths=(4, 3)))
     model = MODELS[kind]().fit_summary(seen)
     assert_same(model, MODELS[kind]().fit(X, Y))
     np.testing.assert_allclose(to_numpy(seen.mean), np.hstack([X, Y]).mean(axis=0))
@@ -238,20 +238,20 @@ def test_from_a_summary(kind, summary):
 def test_from_a_covariance(kind):
     both = np.hstack([X, Y])
     cov = np.cov(both, rowvar=False)
-    model = MODELS[kind]().fit_summary(Moments.from_covariance(cov, 24, both.mean(axis=0), groups=(4, 3)))
+    model = MODELS[kind]().fit_summary(Moments.from_covariance(cov, 24, both.mean(axis=0), widths=(4, 3)))
     assert_same(model, MODELS[kind]().fit(X, Y))
 
 
 @each_model
 def test_a_summary_goes_on_with_partial_fit(kind):
-    seen = summarize(np.hstack([X[:10], Y[:10]]), Moments(7, groups=(4, 3)))
+    seen = summarize(np.hstack([X[:10], Y[:10]]), Moments(7, widths=(4, 3)))
     assert_same(MODELS[kind]().fit_summary(seen).partial_fit(X[10:], Y[10:]), MODELS[kind]().fit(X, Y))
 
 
 def test_summaries_that_say_nothing_of_two_tables():
     seen = summarize(np.hstack([X, Y]), Moments)
     with pytest.raises(
-        ValueError, match=r"the summary is of 1 table\(s\), CCA needs two: make it with groups=\(p, q\)"
+        ValueError, match=r"the summary is of 1 table\(s\), CCA needs two: make it with widths=\(p, q\)"
     ):
         CCA().fit_summary(seen)
     with pytest.raises(
@@ -259,23 +259,23 @@ def test_summaries_that_say_nothing_of_two_tables():
     ):
         PLSRegression().fit_summary([X, Y])
     with pytest.raises(ValueError, match="solver='gram' cannot start from a Moments; use 'auto' or 'covariance'"):
-        PLSRegression(solver="gram").fit_summary(summarize(np.hstack([X, Y]), Moments(7, groups=(4, 3))))
+        PLSRegression(solver="gram").fit_summary(summarize(np.hstack([X, Y]), Moments(7, widths=(4, 3))))
     with pytest.raises(ValueError, match="the summary is empty"):
-        PLSRegression().fit_summary(Moments(7, groups=(4, 3)))
+        PLSRegression().fit_summary(Moments(7, widths=(4, 3)))
 
 
 def test_summaries_of_tables_can_be_saved(tmp_path):
     for kind in (Moments, Triangle):
-        seen = summarize(np.hstack([X, Y]), kind(7, groups=(4, 3)))
+        seen = summarize(np.hstack([X, Y]), kind(7, widths=(4, 3)))
         seen.save(tmp_path / "seen.safetensors")
         again = kind.load(tmp_path / "seen.safetensors")
-        assert again.groups == (4, 3)
+        assert again.widths == (4, 3)
         np.testing.assert_array_equal(PLSRegression().fit_summary(again).coef_, PLSRegression().fit_summary(seen).coef_)
 
 
 def test_a_summary_that_has_lost_the_digits_says_so():
     x = np.column_stack([X[:, 0], X[:, 0] + 1e-7 * X[:, 1]])
-    seen = summarize(np.column_stack([x, X[:, 1]]), Moments(3, groups=(2, 1)))
+    seen = summarize(np.column_stack([x, X[:, 1]]), Moments(3, widths=(2, 1)))
     with pytest.warns(ResolutionWarning, match="solver='covariance' cannot distinguish the smallest directions"):
         CCA(1).fit_summary(seen)
 

@@ -304,7 +304,7 @@ def test_partial_fit_goes_on_from_a_triangle(make):
     X, y = DATA["tall"]
     pca = isinstance(make(), PCA)
     rows = X if pca else np.hstack([X, y])
-    seen = summarize(rows[:30], Triangle(rows.shape[1], groups=None if pca else (8, 4)))
+    seen = summarize(rows[:30], Triangle(rows.shape[1], widths=None if pca else (8, 4)))
     model = make().fit_summary(seen).partial_fit(X[30:], y[30:])
     np.testing.assert_allclose(model.transform(X), make().fit(X, y).transform(X), atol=1e-9)
 

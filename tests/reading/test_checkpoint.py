@@ -262,7 +262,7 @@ def test_children_that_are_killed_end_with_the_same_bits(tmp_path):
         (lambda path: summarize(blocks(X.astype("f4")), Moments, checkpoint=path), "rows, bits: 64 then, 32 now"),
         (lambda path: summarize(blocks(), Moments, checkpoint=path, weights=WEIGHTS), "weights: null then, "),
         (lambda path: summarize(blocks(), Triangle, checkpoint=path), 'class: "Moments" then, "Triangle" now'),
-        (lambda path: summarize(blocks(), Moments(4, groups=(1, 3)), checkpoint=path), r"groups: \[4\] then, \[1, 3\]"),
+        (lambda path: summarize(blocks(), Moments(4, widths=(1, 3)), checkpoint=path), r"widths: \[4\] then, \[1, 3\]"),
         (lambda path: PCA(2).fit(blocks(X + 1), checkpoint=path), "of another pass: rows, rows: "),
     ],
     ids=["rows", "columns", "kind", "dtype", "weights", "summary", "parameters", "fit"],

@@ -34,7 +34,7 @@ def test_every_input_is_opened_as_it_says(name):
     assert (source.names is not None) == kind.named
     assert source.kind and source.table == "X"
     assert source.members == [source]
-    assert source.groups == (4,)
+    assert source.widths == (4,)
     np.testing.assert_array_equal(whole(source), X)
     if kind.again:
         np.testing.assert_array_equal(whole(source), X)

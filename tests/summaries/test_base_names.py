@@ -104,7 +104,7 @@ def test_names_of_the_wrong_number_are_refused():
 
 def test_tables_side_by_side_have_the_names_of_all_columns():
     summary = PLSRegression(1).fit(frame(("a", "b"), X[:, :2]), frame(("u", "v"), X[:, 2:])).summary_
-    assert (summary.names, summary.groups) == (("a", "b", "u", "v"), (2, 2))
+    assert (summary.names, summary.widths) == (("a", "b", "u", "v"), (2, 2))
 
 
 def test_a_table_without_names_agrees_with_every_other(tmp_path):
@@ -112,7 +112,7 @@ def test_a_table_without_names_agrees_with_every_other(tmp_path):
     assert half.names == ("a", "b", None, None)
     half.save(tmp_path / "half")
     assert Moments.load(tmp_path / "half").names == half.names
-    full = Moments(4, groups=(2, 2))
+    full = Moments(4, widths=(2, 2))
     full.names = ("a", "b", "u", "v")
     half.merge(full)
     assert half.names == full.names
@@ -145,7 +145,7 @@ def test_a_model_of_a_summary_knows_the_names(model):
 
 @pytest.mark.parametrize("model", [CCA(1), PLSRegression(1), GCCA(1)], ids=lambda m: type(m).__name__)
 def test_a_model_of_two_tables_knows_the_names_of_both(model):
-    both = Moments(4, groups=(2, 2))
+    both = Moments(4, widths=(2, 2))
     both.names = ("a", "b", "u", "v")
     model.fit_summary(summarize(X, both))
     assert list(model.feature_names_in_) == ["a", "b"]
@@ -155,7 +155,7 @@ def test_a_model_of_two_tables_knows_the_names_of_both(model):
     else:
         assert list(model.target_names_in_) == ["u", "v"]
     # A summary without names leaves none of an earlier fit behind.
-    model.fit_summary(Moments.from_covariance(np.cov(X.T), 60, groups=(2, 2)))
+    model.fit_summary(Moments.from_covariance(np.cov(X.T), 60, widths=(2, 2)))
     assert not hasattr(model, "feature_names_in_")
     assert not hasattr(model, "target_names_in_")
 

@@ -93,7 +93,7 @@ def test_squares_that_do_not_fit_float32_are_multiplied_in_float64(library, slic
 
 def test_a_group_of_columns_has_a_range_of_its_own(library):
     rows = np.hstack([ROWS, 1e-20 * ROWS]).astype("float32")
-    assert moments(library, rows, "float32", groups=[6, 6]).product_eps == np.finfo("float64").eps
+    assert moments(library, rows, "float32", widths=[6, 6]).product_eps == np.finfo("float64").eps
     assert moments(library, rows, "float32").product_eps == np.finfo("float32").eps
 
 
@@ -140,7 +140,7 @@ def test_tables_side_by_side_on_a_device(library, slices, dtype):
     """They are joined slice by slice, in float64 if the products are."""
     pieces = [library.asarray(part.astype(dtype)) for part in (ROWS[:, :2], ROWS[:, 2:])]
     summary = PLSRegression(1).fit(*pieces).summary_
-    expected = moments(library, ROWS.astype(dtype), dtype, groups=[2, 4], wide=True)
+    expected = moments(library, ROWS.astype(dtype), dtype, widths=[2, 4], wide=True)
     assert summary.product_eps == np.finfo("float64").eps
     np.testing.assert_allclose(np.from_dlpack(summary.scatter), np.from_dlpack(expected.scatter), rtol=1e-13, atol=1e-9)
 

@@ -38,7 +38,7 @@ def test_inner_products_of_rows(cls, ddof, weights, kind):
     rows = np.where(random.random((40, 90)) < 0.15, random.standard_normal((40, 90)), 0.0) + (np.arange(90) < 5)
     rows[:, 7] = 0.0
     w = np.ones(40) if weights is None else weights
-    gram = cls(40, sample_weight=weights, ddof=ddof, centre=False)
+    gram = cls(40, sample_weight=weights, ddof=ddof, center=False)
     before = rows.copy()
     gram.update(kind(rows.T))
     scale = 1.0 if ddof is None else np.sqrt((w[:, None] * rows**2).sum(axis=0) / (w.sum() - ddof))

@@ -10,9 +10,9 @@ X = np.random.default_rng(0).standard_normal((30, 4)) + np.array([0.0, 10.0, -3.
 
 def test_its_moments_are_those_of_the_rows():
     w = np.arange(30.0) % 3
-    of_triangle = summarize(X, Triangle(4, groups=(1, 3)), weights=w).moments()
-    direct = summarize(X, Moments(4, groups=(1, 3)), weights=w)
-    assert (of_triangle.n_rows, of_triangle.weight, of_triangle.groups) == (20, 30.0, (1, 3))
+    of_triangle = summarize(X, Triangle(4, widths=(1, 3)), weights=w).moments()
+    direct = summarize(X, Moments(4, widths=(1, 3)), weights=w)
+    assert (of_triangle.n_rows, of_triangle.weight, of_triangle.widths) == (20, 30.0, (1, 3))
     np.testing.assert_allclose(of_triangle.mean, direct.mean, rtol=1e-15)
     np.testing.assert_allclose(of_triangle.scatter, direct.scatter, atol=1e-9 * np.abs(direct.scatter).max())
 

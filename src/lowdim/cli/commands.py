@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from ..errors import FORMER_NAMES
 from .terminal import Call, speaking_plainly
 
 # The options of the verbs.
@@ -174,7 +175,7 @@ def add(
     run.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined] # read by typer
     run.__annotations__ = {p.name: p.annotation for p in signature}
     run.__doc__ = doc or inspect.getdoc(function)
-    app.command(name)(run)
+    app.command(name, cls=_Command)(run)
 
 
 def command_name(name: str) -> str:
@@ -182,26 +183,41 @@ def command_name(name: str) -> str:
     return "-".join(_WORDS.split(name)).lower()
 
 
-#: Options that once had another name, and what they are called now.
-_FORMER_OPTIONS = {
-    "label": "--hue",
-    "id": "--labels (of report) or --keep (of transform, inverse, impute and predict)",
-    "other": "--Y",
-    "weight": "--sample-weight",
-    "try": "--n-components",
-    "rule": "--rules",
-    "std": "--return-std",
-    "seed": "--random-state",
-    "standardize": "--scale",
+#: Options that once had another name, beside those of the functions, and the names that one of them has now.
+_FORMER_OPTIONS = FORMER_NAMES | {
+    "label": ("hue",),
+    "id": ("labels", "keep"),
+    "weight": ("sample_weight",),
+    "try": ("n_components",),
+    "rule": ("rules",),
+    "std": ("return_std",),
+    "seed": ("random_state",),
 }
+
+
+class _Command(TyperCommand):
+    """A command that says what an option is called now, if it is given by a former name."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments that are left; a former name is an error."""
+        options = {flag for parameter in self.params for flag in parameter.opts}
+        for argument in args:
+            flag = argument.partition("=")[0]
+            if flag.startswith("--") and flag not in options:
+                for present in map(_flag, _FORMER_OPTIONS.get(flag[2:].replace("-", "_"), ())):
+                    if present in options:
+                        raise typer.BadParameter(f"there is no option {flag}: it is called {present} now.", ctx)
+        return super().parse_args(ctx, args)
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _normalized(token: str) -> str:
     """Names of models may be written as those of their classes."""
     from ..models import __all__ as models
 
-    if token in _FORMER_OPTIONS:
-        raise typer.BadParameter(f"there is no option --{token}: it is called {_FORMER_OPTIONS[token]} now.")
     names = {name.lower(): command_name(name) for name in models}
     return token if token.startswith("-") else names.get(token.lower(), token)
 

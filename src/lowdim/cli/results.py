@@ -236,7 +236,7 @@ _NOT_OPTIONS = ("model", "X", "Y", "y", "ax", "choices", "bootstrap", "test", "s
 _EXAMPLES = {
     "scores biplot": "pca.model wine.csv --hue class",
     "correlation_circle outliers": "pca.model wine.csv",
-    "reconstructions": "pca.model wine.csv --shape 1,13",
+    "reconstructions": "pca.model wine.csv --image-shape 1,13",
     "variates": "cca.model wine.csv --y hue --y proline",
     "correlations structure": "cca.model",
     "validation": "cv.model",

@@ -85,7 +85,7 @@ def q_residuals(model: PCA | LatentRegression | LatentModel, X: TableLike) -> Ar
     return model.reconstruction_error(X, scaled=True)
 
 
-def t2_contributions(model: Any, X: Any) -> Table:
+def t2_contributions(model: PCA | LatentRegression, X: TableLike) -> Table:
     """The part of each column in T2 of each row, shape (n, p): the parts of a row add up to its T2.
 
     For centred rows x (of scaled columns, if the model scales) with scores z = R^T x, T2 = sum_k z_k^2 / lambda_k is
@@ -114,7 +114,7 @@ def t2_contributions(model: Any, X: Any) -> Table:
     return Table.from_matrix(rows * (weights @ R[:, :k].T), column_names(model), labels, title=title)
 
 
-def q_contributions(model: Any, X: Any) -> Table:
+def q_contributions(model: PCA | LatentRegression, X: TableLike) -> Table:
     """The part of each column in Q of each row, shape (n, p): its squared residual e_j^2. They add up to Q.
 
     A large residual of one column also changes those of columns that are correlated with it, so that a part is a hint

@@ -296,7 +296,7 @@ class GCCA(PairModel):
         return BesideSource([sources[0], *(in_namespace_of(sources[0], s) for s in sources[1:])])
 
     def _take_names(self, summary: Any) -> None:
-        self._names = names_of_tables(summary.names, summary.groups)
+        self._names = names_of_tables(summary.names, summary.widths)
         if self._names[0] is not None:
             self.feature_names_in_ = np.asarray(self._names[0], dtype=object)
 
@@ -304,13 +304,13 @@ class GCCA(PairModel):
         # The number of tables, on which `scale` and `regularization` depend, is not known yet.
         pairs.check_asked(self.solver)
 
-    def _check_groups(self, groups: Sequence[int]) -> None:
-        if len(groups) < 2:
+    def _check_widths(self, widths: Sequence[int]) -> None:
+        if len(widths) < 2:
             raise ValueError(
-                "the summary is of one table, GCCA needs two or more: make it with groups=(p_1, p_2, ...)."
+                "the summary is of one table, GCCA needs two or more: make it with widths=(p_1, p_2, ...)."
             )
-        check_scale(self.scale, len(groups))
-        check_regularization(self.regularization, len(groups))
+        check_scale(self.scale, len(widths))
+        check_regularization(self.regularization, len(widths))
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(solve_canonical, regularization=check_regularization(self.regularization, n_tables))

@@ -72,9 +72,9 @@ from .output import Maps, framed_results, results
 # Parameters of models of several tables: one value for all of them, or one for each.
 
 
-def check_count(k: Any, upper: int, n: int | None, groups: Sequence[int]) -> int:
+def check_count(k: Any, upper: int, n: int | None, widths: Sequence[int]) -> int:
     """`n_components` for tables of these widths as a number of at most `upper`; None stands for `upper`."""
-    found = count_components(k, n, tuple(groups), upper=upper, fractions=False)
+    found = count_components(k, n, tuple(widths), upper=upper, fractions=False)
     return upper if found is None else found
 
 
@@ -173,9 +173,9 @@ class PairModel(Model):
     def _unpack(self, views: Views, fit: Any, dtypes: Dtypes) -> None:
         """Set the fitted attributes; `dtypes` holds the dtype of each table."""
 
-    def _most(self, groups: Sequence[int]) -> int:
+    def _most(self, widths: Sequence[int]) -> int:
         """The largest number of components for tables of these widths."""
-        return min(groups)
+        return min(widths)
 
     def fit(
         self,
@@ -209,8 +209,8 @@ class PairModel(Model):
     def fit_summary(self, summary: Moments | Triangle) -> Self:
         """Fit to a Moments or Triangle summary of the tables side by side.
 
-        The summary knows which columns belong to which table: `Moments(p + q, groups=(p, q))`, or
-        `Moments.from_covariance(cov, n_samples, groups=(p, q))`. `partial_fit` can continue from it.
+        The summary knows which columns belong to which table: `Moments(p + q, widths=(p, q))`, or
+        `Moments.from_covariance(cov, n_samples, widths=(p, q))`. `partial_fit` can continue from it.
         """
         self._check_parameters()
         try:
@@ -218,14 +218,14 @@ class PairModel(Model):
         except TypeError as error:
             raise TypeError(
                 f"fit_summary needs a Moments or a Triangle of the tables side by side, got {type(summary).__name__}. "
-                "For a covariance matrix, pass Moments.from_covariance(cov, n_samples, groups=(p, q))."
+                "For a covariance matrix, pass Moments.from_covariance(cov, n_samples, widths=(p, q))."
             ) from error
         with self._restore_on_error():
             for name in [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
                 del self.__dict__[name]
             self._one_dimensional = False
             require_nonempty(summary)
-            self._dtypes = (summary.mean.dtype,) * len(summary.groups)
+            self._dtypes = (summary.mean.dtype,) * len(summary.widths)
             self._fit_from(summary, self._dtypes, reduction)
             self._take_names(summary)
             self.summary_ = copy_of(summary)
@@ -245,24 +245,24 @@ class PairModel(Model):
             first = self._starts_summary()
             X, y, sample_weight = self._by_name(X, y, fitted=not first, sample_weight=sample_weight)
             source = self._open_tables(X, y, reset=first)
-            self._k(None, source.groups)
-            if not first and source.groups != self.summary_.groups:
+            self._k(None, source.widths)
+            if not first and source.widths != self.summary_.widths:
                 raise ValueError(
-                    f"the tables have {source.groups} columns, the earlier rows had {self.summary_.groups}: all blocks "
+                    f"the tables have {source.widths} columns, the earlier rows had {self.summary_.widths}: all blocks "
                     "must have the same columns."
                 )
             reduction = pairs.streaming_reduction(self.solver)
-            summary: Any = reduction.empty_summary(source.groups) if first else copy_of(self.summary_)
+            summary: Any = reduction.empty_summary(source.widths) if first else copy_of(self.summary_)
             if not isinstance(summary, reduction.starts_from or ()):
                 reduction = pairs.reduction_for(summary)
             # Raise an error if the summary does not fit into memory.
             pairs.plan_job(TablesJob.of(self._rows(source, None)), pairs.reduction_for(summary))
             add_rows(summary, source, sample_weight)
             self.summary_, self._dtypes = summary, (dtypes_of(source.members) if first else self._dtypes)
-            asked = 1 if self.n_components is None else self._k(None, source.groups)
+            asked = 1 if self.n_components is None else self._k(None, source.widths)
             if divisor(summary.weight, self.ddof) > 0 and max(summary.n_rows, int(summary.weight)) >= max(asked, 2):
                 # Further rows may follow, so it is too early to warn of too few rows or a small rank.
-                early = summary.n_rows <= 2 * sum(source.groups)
+                early = summary.n_rows <= 2 * sum(source.widths)
                 unwanted = (RankWarning, SmallSampleWarning) if early else ()
                 # If all rows are the same so far, others may follow.
                 with without_warnings(*unwanted), suppress(NoVariance):
@@ -353,25 +353,25 @@ class PairModel(Model):
         ridges = check_regularization(self.regularization, n_tables)
         return [flag or c == 0.0 for flag, c in zip(flags, ridges, strict=True)]
 
-    def _k(self, n: int | None, groups: Sequence[int]) -> int:
+    def _k(self, n: int | None, widths: Sequence[int]) -> int:
         """`n_components` as a number, which cross-validation may have chosen; None stands for the largest possible
         one."""
-        upper = self._most(groups) if n is None else min(n, self._most(groups))
+        upper = self._most(widths) if n is None else min(n, self._most(widths))
         if is_cv(self.n_components) and hasattr(self, "choice_"):
-            return check_count(self.choice_.k, upper, n, groups)
+            return check_count(self.choice_.k, upper, n, widths)
         if hasattr(self, "held_out_scorer") and isinstance(self.n_components, str):
             check_rule(self.n_components, ("cv",))
             raise rule_needs_rows(self.n_components)
-        return check_count(self.n_components, upper, n, groups)
+        return check_count(self.n_components, upper, n, widths)
 
-    def _request(self, groups: Sequence[int]) -> TablesRequest:
+    def _request(self, widths: Sequence[int]) -> TablesRequest:
         """The request to the solver, for tables of these widths."""
 
         def count(n: int | None, weight: float | None) -> int:
-            return self._k(n if n is None or weight is None else max(n, int(weight)), groups)
+            return self._k(n if n is None or weight is None else max(n, int(weight)), widths)
 
-        scale = tuple(self._scaled_tables(len(groups)))
-        return TablesRequest(scale, count, self._components(len(groups)), self.ddof, self._narrowing())
+        scale = tuple(self._scaled_tables(len(widths)))
+        return TablesRequest(scale, count, self._components(len(widths)), self.ddof, self._narrowing())
 
     def _is_cross_validated(self) -> bool:
         return is_cv(self.n_components) and hasattr(self, "held_out_scorer")
@@ -412,17 +412,17 @@ class PairModel(Model):
 
     def _fit_from(self, summary: Any, dtypes: Dtypes, asked: Any = "auto", passes: int = 0) -> None:
         """Fit to a summary that was made in `passes` passes over the rows."""
-        self._check_groups(summary.groups)
-        self.n_features_in_ = summary.groups[0]
-        solution, the_plan = pairs.solve_summary(summary, self._request(summary.groups), asked)
+        self._check_widths(summary.widths)
+        self.n_features_in_ = summary.widths[0]
+        solution, the_plan = pairs.solve_summary(summary, self._request(summary.widths), asked)
         self._finish(replace(solution, passes=passes), replace(the_plan, passes=passes), dtypes)
 
-    def _check_groups(self, groups: Sequence[int]) -> None:
+    def _check_widths(self, widths: Sequence[int]) -> None:
         """Refuse a summary of the wrong number of tables."""
-        if len(groups) != 2:
+        if len(widths) != 2:
             raise ValueError(
-                f"the summary is of {len(groups)} table(s), {type(self).__name__} needs two: make it with "
-                "groups=(p, q), the numbers of columns of X and y."
+                f"the summary is of {len(widths)} table(s), {type(self).__name__} needs two: make it with "
+                "widths=(p, q), the numbers of columns of X and y."
             )
 
     def _finish(self, solution: TablesSolution, the_plan: Plan, dtypes: Dtypes) -> None:
@@ -511,7 +511,7 @@ class PairModel(Model):
         return can_partial_fit(self, self.solver if isinstance(self.solver, Reduction) else known)
 
     def _take_names(self, summary: Any) -> None:
-        names = names_of_tables(summary.names, summary.groups)
+        names = names_of_tables(summary.names, summary.widths)
         if names[0] is not None:
             self.feature_names_in_ = np.asarray(names[0], dtype=object)
         if len(names) == 2 and names[1] is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any
 
+from ..errors import with_present_names
 from ..selection.folds import FoldsLike
 from ..solvers import spectra
 from ..solvers.problem import AnySolver, Plan, is_auto
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     from .base import Model
 
 
+@with_present_names
 def plan(
     what: Model | AnySolver | tuple[int | None, int],
     X: TableLike | int | None = None,
     y: TableLike | None = None,
     *,
-    k: int | None = None,
+    n_components: int | None = None,
     solver: SolverName | Solver = "auto",
     traits: Traits | None = None,
     cv: FoldsLike | None = None,
@@ -40,8 +42,8 @@ def plan(
         iterator or a reader that can be read only once: pass `lowdim.sources.open_source(X)` both here and to `fit`, or
         pass a shape. If `fit` gathers the rows in memory first, the plan says so. Of a stream that can be read once,
         `fit` looks at the first block, and may take triangle where the plan says covariance. If `what` is a shape, the
-        second argument is `k`.
-    k : int, default=None
+        second argument is `n_components`.
+    n_components : int, default=None
         Number of components, if `what` is a solver or a shape. None for all of them, which a fraction of variance
         needs as well.
     solver : "auto", a solver's name, or a solver, default="auto"
@@ -75,16 +77,18 @@ def plan(
         sources = [open_source(_rows_or_shape(table)) for table in (X, y) if table is not None]
         if not sources:
             raise TypeError(f"plan({what.name!r}) needs rows, or their shape, as its second argument.")
-        return what.plan_sources(sources, k)
+        return what.plan_sources(sources, n_components)
     if hasattr(what, "fit") and hasattr(what, "plan"):
         model: Any = what
-        if k is not None or traits is not None or not is_auto(solver):
-            raise TypeError("k, solver and traits are for shapes and solvers; a model has its own parameters.")
+        if n_components is not None or traits is not None or not is_auto(solver):
+            raise TypeError(
+                "n_components, solver and traits are for shapes and solvers; a model has its own parameters."
+            )
         return model.plan(_tables(X), None if y is None else _rows_or_shape(y), **({} if cv is None else {"cv": cv}))
     if cv is not None:
         raise TypeError("cv needs a model, of which cross_validate would be planned: pass one with rows or a shape.")
     shape: Any = what
-    size: Any = X if k is None else k
+    size: Any = X if n_components is None else n_components
     return spectra.plan_shape(shape, size, solver=solver, traits=traits)
 
 

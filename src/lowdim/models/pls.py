@@ -116,8 +116,8 @@ class PLSRegression(LatentRegression):
         self._check_parameters()
         return ErrorScorer(self, self._most, self._scaled_tables(2))
 
-    def _most(self, groups: Sequence[int]) -> int:
-        return groups[0]
+    def _most(self, widths: Sequence[int]) -> int:
+        return widths[0]
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(pls_regression, simpls=self.algorithm == "simpls")
@@ -155,7 +155,8 @@ class PLSCanonical(LatentRegression):
         The covariances of t_k and u_k, which are maximised.
     coef_, intercept_, coef_path_, vip_
         The regression of y on the scores of X. (scikit-learn's `coef_` uses the scores of X in place of those of y.)
-    explained_variance_, explained_variance_ratio_, y_explained_variance_ratio_, x_mean_, x_scale_, y_mean_, y_scale_,
+    explained_variance_, explained_variance_ratio_, y_explained_variance_ratio_, x_mean_, x_scale_, y_mean_, y_scale_
+        As in PLSRegression.
     n_components_, n_samples_, n_features_in_, feature_names_in_, solver_, plan_, status_, n_passes_
         As in PLSRegression.
 

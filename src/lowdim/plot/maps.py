@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -366,7 +366,7 @@ _ARROW, _CORNER = 2.0, 0.025
     ),
 )
 def principal_axes(
-    model: Any, X: TableLike, row: Any = None, *, hue: VectorLike | None = None, ax: Axes | None = None
+    model: Any, X: TableLike, row: Hashable = None, *, hue: VectorLike | None = None, ax: Axes | None = None
 ) -> Axes:
     """The rows in the plane of two columns, with mean, principal axes, and a perpendicular to the first axis.
 

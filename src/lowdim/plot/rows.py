@@ -42,7 +42,7 @@ def _adds_up(model: Any) -> bool:
 def reconstructions(
     model: Any,
     X: TableLike,
-    shape: Sequence[int] | None = None,
+    image_shape: Sequence[int] | None = None,
     *,
     n_components: Sequence[int] | None = None,
     ax: Axes | None = None,
@@ -54,7 +54,7 @@ def reconstructions(
     model : fitted model
     X : rows
         Up to ten rows; of more, the first ten are drawn, and a note says so.
-    shape : (height, width) or (height, width, 3), default=None
+    image_shape : (height, width) or (height, width, 3), default=None
         The shape of the image in a row; by default a square.
     n_components : sequence of int, default=None
         Numbers of components, from 0 (the mean) on; by default about five between 1 and all of them.
@@ -70,14 +70,14 @@ def reconstructions(
     >>> from sklearn.datasets import load_digits
     >>> from lowdim import PCA
     >>> X = load_digits().data
-    >>> ax = PCA(20).fit(X).plot.reconstructions(X[:4], shape=(8, 8), n_components=[2, 10, 20])
+    >>> ax = PCA(20).fit(X).plot.reconstructions(X[:4], image_shape=(8, 8), n_components=[2, 10, 20])
     """
     counts, p = _counts(model, n_components), int(model.n_features_in_)
-    if shape is None:
-        shape = (math.isqrt(p),) * 2
-        if math.prod(shape) != p:
+    if image_shape is None:
+        image_shape = (math.isqrt(p),) * 2
+        if math.prod(image_shape) != p:
             raise wrong_image_shape(None, p)
-    height, width, *colors = checked_image_shape(shape, p)
+    height, width, *colors = checked_image_shape(image_shape, p)
     # One row more tells whether there are others.
     found = axes.read_rows(model, X, _MOST_ROWS + 1)
     rows = found[:_MOST_ROWS, :]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from inspect import Parameter, Signature, signature
 from os import PathLike
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy
@@ -20,6 +20,7 @@ import sklearn
 
 from .._core import __version__
 from .._core.paths import local_path, moved_when_whole, require_free
+from .._core.types import RandomState, VectorLike
 from ..errors import (
     HoldsRowsWarning,
     LowdimWarning,
@@ -29,8 +30,10 @@ from ..errors import (
     without_warnings,
 )
 from ..files import header, save
+from ..models.base import Model
 from ..models.pca import PCA
 from ..selection.parallel_analysis import seed_of
+from ..sources.opening import TableLike
 from ..sources.scan import Scan
 from ..table import Table
 from . import choosing_k, data, factors, loadings, missing, nonlinear, outliers, reconstruction, two_tables
@@ -372,26 +375,26 @@ class Report:
 
 @with_present_names
 def report(
-    X: Any,
+    X: TableLike,
     path: str | PathLike[str] = "report.html",
     *,
     columns: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
-    hue: Any = None,
-    labels: Any = None,
-    model: Any = None,
+    hue: VectorLike | None = None,
+    labels: VectorLike | None = None,
+    model: Model | None = None,
     n_components: int | None = None,
     scale: bool | None = None,
-    y: Any = None,
-    Y: Any = None,
-    supplementary: Any = None,
+    y: TableLike | VectorLike | None = None,
+    Y: TableLike | VectorLike | None = None,
+    supplementary: TableLike | None = None,
     supplementary_columns: str | Sequence[str] | None = None,
-    image_shape: Any = None,
-    sample_weight: Any = None,
+    image_shape: Sequence[int] | Literal[False] | None = None,
+    sample_weight: VectorLike | None = None,
     title: str | None = None,
     brief: bool = False,
     overwrite: bool = False,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Report:
     """Write a page that shows what is in a table: one HTML file, which needs no network and opens from disk.
 

@@ -465,7 +465,7 @@ def find_pieces(
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     ordered = in_order(source)
     wide = is_wide(source) and ordered
-    like = Moments(p, groups=source.groups, wide=True)
+    like = Moments(p, widths=source.widths, wide=True)
     if groups is None and n_blocks is None and kind != "block":
         here = source.traits.host and not source.traits.remote
         few = n is not None and float(n_resamples) * n <= _ROW_DRAWS and float(n_resamples) * n * p * p <= _ROW_WORK
@@ -642,9 +642,9 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     if source.shape[0] is None:
         raise unknown_length("the jackknife")
     n, fitted = int(source.shape[0]), (model.n_features_in_, model.y_mean_.shape[0])
-    if source.groups != fitted:
+    if source.widths != fitted:
         raise ValueError(
-            f"X and y have {source.groups[0]} and {source.groups[1]} columns, the model was fitted on {fitted[0]} and "
+            f"X and y have {source.widths[0]} and {source.widths[1]} columns, the model was fitted on {fitted[0]} and "
             f"{fitted[1]}: pass the rows of the fit."
         )
     weights = np.ones(n) if sample_weight is None else to_numpy(sample_weight).astype(float)

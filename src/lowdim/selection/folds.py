@@ -183,7 +183,7 @@ def split_summaries(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tupl
 def is_wide(source: Source) -> bool:
     """Whether a table has fewer rows than columns."""
     n = source.shape[0]
-    return n is not None and n < max(source.groups)
+    return n is not None and n < max(source.widths)
 
 
 def rows_and_counts(source: Source, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:

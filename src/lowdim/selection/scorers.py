@@ -47,7 +47,7 @@ class HeldOutMoments:
         self._mean = mean.astype(np.float64)
         rest = getattr(summary, "rest", None)
         self._rest = np.zeros_like(self._mean) if rest is None else to_numpy(rest)
-        self._groups = summary.groups
+        self._groups = summary.widths
         self.squared = isinstance(summary, Moments)
         self._lossy = self.squared or summary.squared  # type: ignore[union-attr] # only a Triangle is asked
         if isinstance(summary, Moments):
@@ -355,10 +355,10 @@ class TablesScorer(HeldOutScorer):
         return scorer
 
     def summary(self, source: Source, fine: bool) -> Any:
-        return (Triangle if fine else self._coarse)(source.shape[1], groups=source.groups)
+        return (Triangle if fine else self._coarse)(source.shape[1], widths=source.widths)
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        most = min(int(n_train), self._most(source.groups))
+        most = min(int(n_train), self._most(source.widths))
         return check_counts(asked, self.least, most, MAX_TRIED)
 
     def fit_model(self, train: Any, counts: np.ndarray) -> Any:

@@ -222,7 +222,7 @@ class Source(ABC):
         return [self]
 
     @property
-    def groups(self) -> tuple[int, ...]:
+    def widths(self) -> tuple[int, ...]:
         """The widths of the members."""
         return tuple(member.shape[1] for member in self.members)
 

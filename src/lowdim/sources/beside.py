@@ -263,7 +263,7 @@ class BesideSource(Source):
 
     def _member_of(self, column: int) -> tuple[Source, int]:
         """The table that holds a column, and the number of the column in it."""
-        starts = list(accumulate(self.groups, initial=0))
+        starts = list(accumulate(self.widths, initial=0))
         i = max(i for i, start in enumerate(starts[:-1]) if start <= column)
         return self.members[i], column - starts[i]
 

@@ -13,6 +13,7 @@ An update or a merge that is refused leaves the summary as it was. For this, sub
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 from abc import ABC, abstractmethod
@@ -40,7 +41,16 @@ from .._core.arrays import (
     working_dtype,
 )
 from .._core.container import flatten, write
-from ..errors import NonFiniteBlock, bad_ndim, bad_weights, complex_data, damaged_file, is_checkpoint, names_difference
+from ..errors import (
+    NonFiniteBlock,
+    bad_ndim,
+    bad_weights,
+    complex_data,
+    damaged_file,
+    is_checkpoint,
+    names_difference,
+    refuse_former_names,
+)
 from ..linalg import FLOAT32_SQUARES
 
 # Checks of a block of rows and of its weights, before they are added to a summary.
@@ -181,11 +191,12 @@ def stored_values(cls: type[Summary], tree: dict[str, Any]) -> dict[str, Any]:
     names = tree["names"] or []
     if not isinstance(names, list) or not all(name is None or isinstance(name, str) for name in names):
         raise ValueError("the names of its columns are no list of names")
-    if missing := [name for name in cls.state if name not in stored and name not in cls.added]:
+    present = {cls.names_in_files.get(name, name): name for name in cls.state}
+    if missing := [name for name in present if name not in stored and present[name] not in cls.added]:
         raise ValueError(f"{', '.join(missing)} is missing")
-    if more := [name for name in stored if name not in cls.state]:
+    if more := [name for name in stored if name not in present]:
         raise ValueError(f"it holds {', '.join(more)[:80]}, which a {cls.__name__} does not have")
-    return dict(stored)
+    return {present[name]: value for name, value in stored.items()}
 
 
 def check_shapes(summary: Summary) -> None:
@@ -298,6 +309,8 @@ class Summary(ABC):
     #: The attributes that make up the summary, which are saved, with their shapes: a letter for each axis, whose length
     #: `_sizes` says ("*" is any length), nothing for a number, and "-" for text and for other summaries.
     state: ClassVar[dict[str, str]]
+    #: What values in `state` are called in files, where that differs.
+    names_in_files: ClassVar[dict[str, str]] = {}
     #: Names of the attributes that are added up when summaries are merged; sums that are not made are None.
     _sums: ClassVar[tuple[str, ...]] = ()
     #: Names in `state` that were added after the first files were written, so that files may lack them. They keep the
@@ -319,6 +332,12 @@ class Summary(ABC):
     #: Whether blocks on a device may have any size, because they are summed up in slices.
     slices_on_device: ClassVar[bool] = False
     _names: Names = None
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse former names of arguments."""
+        if parameters:
+            refuse_former_names(cls.__name__, parameters, inspect.signature(cls.__init__).parameters)
+        return super().__new__(cls)
 
     @property
     def names(self) -> Names:
@@ -495,7 +514,9 @@ class Summary(ABC):
         return {
             "class": type(self).__name__,
             "names": None if self.names is None else list(self.names),
-            "state": {name: _without_objects(getattr(self, name)) for name in self.state},
+            "state": {
+                self.names_in_files.get(name, name): _without_objects(getattr(self, name)) for name in self.state
+            },
         }
 
     @classmethod
@@ -574,14 +595,14 @@ def check_squares(squares: Array) -> None:
         raise NonFiniteBlock
 
 
-def products_in_range(Z: Array, groups: Sequence[int] = ()) -> Array:
-    """Z^T Z; in float64 if the squares of all columns, or of one of their groups, are out of the range of float32."""
+def products_in_range(Z: Array, widths: Sequence[int] = ()) -> Array:
+    """Z^T Z; in float64 if the squares of all columns, or of those of one table, are out of the range of float32."""
     P = Z.T @ Z
     xp = namespace(P)
     if P.dtype == xp.float32:
         low, high = FLOAT32_SQUARES
         squares = xp.linalg.diagonal(P)
-        edges = pairwise(accumulate(groups or (P.shape[0],), initial=0))
+        edges = pairwise(accumulate(widths or (P.shape[0],), initial=0))
         if not all(low < float(xp.max(squares[i:j])) < high for i, j in edges):
             Z = astype(Z, wide_dtype(P))
             P = Z.T @ Z

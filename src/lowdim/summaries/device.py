@@ -184,7 +184,7 @@ def device_sums(
         s, squares = to_host([there, xp.linalg.diagonal(P)])
         # The largest sum of squares of each table, and the least variance of a column as a part of its mean square
         # about the shift.
-        largest = np.array([squares[i:j].max() for i, j in pairwise(accumulate(so_far.groups, initial=0))])
+        largest = np.array([squares[i:j].max() for i, j in pairwise(accumulate(so_far.widths, initial=0))])
         least_spread = float(np.where(squares > 0, (squares - s * s / weight) / squares, 1.0).min())
         if np.isnan(largest).any():
             raise NonFiniteBlock

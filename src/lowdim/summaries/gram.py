@@ -38,16 +38,16 @@ _CENTRED_AFTER = 0.5
 
 
 def centred_features(
-    block: Array, sample_weight: Array | None, ddof: int | None, centre: bool = True
+    block: Array, sample_weight: Array | None, ddof: int | None, center: bool = True
 ) -> tuple[Array, Array, Array]:
     """Features (rows of `block`, with one entry for each sample) centred over the samples; their means and scales.
 
     If `ddof` is None the scales are one; otherwise features are divided by their standard deviation (constant features
-    by one). Unless `centre`, nothing is subtracted, the means are zero, and features are divided by their root mean
+    by one). Unless `center`, nothing is subtracted, the means are zero, and features are divided by their root mean
     square.
     """
     xp = namespace(block)
-    if centre:
+    if center:
         mean = feature_means(block, sample_weight)
         Z = block - mean
         # If the mean is large, its rounding error may be as large as the standard deviation, so centre a second time.
@@ -118,7 +118,7 @@ class Gram(Summary):
         Weights of the samples.
     ddof : int, default=None
         If given, each feature is divided by its standard deviation with this ddof.
-    centre : bool, default=True
+    center : bool, default=True
         Whether features are centred; if not, `product` is that of the features themselves.
 
     Notes
@@ -146,21 +146,22 @@ class Gram(Summary):
            [-6.,  6.]])
     """
 
-    parameters = ("n_samples", "sample_weight", "ddof", "centre")
-    state: ClassVar[dict[str, str]] = dict(n_samples="", sample_weight="p", ddof="", centre="", n_rows="", product="pp")
-    added = ("centre",)
+    parameters = ("n_samples", "sample_weight", "ddof", "center")
+    state: ClassVar[dict[str, str]] = dict(n_samples="", sample_weight="p", ddof="", center="", n_rows="", product="pp")
+    added = ("center",)
+    names_in_files: ClassVar[dict[str, str]] = {"center": "centre"}
     kinds: ClassVar[dict[str, str]] = {"sample_weight": "fiub"}
     optional: ClassVar[tuple[str, ...]] = ("sample_weight", "ddof")
     nonnegative: ClassVar[tuple[str, ...]] = ("sample_weight",)
     symmetric: ClassVar[tuple[str, ...]] = ("product",)
 
     def __init__(
-        self, n_samples: int, *, sample_weight: Array | None = None, ddof: int | None = None, centre: bool = True
+        self, n_samples: int, *, sample_weight: Array | None = None, ddof: int | None = None, center: bool = True
     ) -> None:
         self.n_samples = int(n_samples)
         self.sample_weight = sample_weight
         self.ddof = ddof
-        self.centre = centre
+        self.center = center
         self.n_rows = 0
         self.product: Any = None
         self._scratch = Scratch()
@@ -168,7 +169,7 @@ class Gram(Summary):
     def centred(self) -> Array:
         """Inner products of centred samples: J product J^T times sqrt(w_i w_j), with J = I - 1 w^T / sum(w); J = I if
         features are not centred."""
-        G = centred_products(self.product, self.sample_weight) if self.centre else self.product
+        G = centred_products(self.product, self.sample_weight) if self.center else self.product
         if self.sample_weight is None:
             return G
         root = namespace(G).sqrt(astype(self.sample_weight, G.dtype))
@@ -185,7 +186,7 @@ class Gram(Summary):
 
     def from_products(self, known: Gram) -> Self | None:
         # Roots, and products of features that are divided by their standard deviations or not centred, are others.
-        same = type(self) is Gram and self.ddof is None and self.centre
+        same = type(self) is Gram and self.ddof is None and self.center
         return cast("Self", known.reweighted(self.sample_weight)) if same else None
 
     def reweighted(self, sample_weight: Array | None) -> Gram | None:
@@ -212,7 +213,7 @@ class Gram(Summary):
     @property
     def slices_on_device(self) -> bool:  # type: ignore[override]
         """Whether blocks are multiplied in slices: if they need not be copied as a whole."""
-        return self.centre and self.ddof is None
+        return self.center and self.ddof is None
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         P = self._sparse_product(block) if is_sparse(block) else self._product_of(block)
@@ -232,12 +233,12 @@ class Gram(Summary):
 
     def _product_of(self, block: Array) -> Array:
         """The product of a dense block of features."""
-        if namespace(block) is not np and self.centre and self.ddof is None:
+        if namespace(block) is not np and self.center and self.ddof is None:
             return products_of_samples(
                 block, self.sample_weight, partial(feature_means, sample_weight=self.sample_weight)
             )
-        if not self.centre:
-            Z = centred_features(block, self.sample_weight, self.ddof, centre=False)[0]
+        if not self.center:
+            Z = centred_features(block, self.sample_weight, self.ddof, center=False)[0]
         else:
             mean = feature_means(block, self.sample_weight, self._scratch)
             Z = self._scratch.difference(block, mean)
@@ -254,7 +255,7 @@ class Gram(Summary):
         w = np.ones(n) if self.sample_weight is None else np.asarray(self.sample_weight, dtype=np.float64)
         weight = float(w.sum())
         stored = type(block)((np.ones_like(block.data), block.indices, block.indptr), shape=block.shape) @ w
-        crowded = (np.diff(block.indptr) > _DENSE_FROM * n) | (self.centre & (stored > _CENTRED_AFTER * weight))
+        crowded = (np.diff(block.indptr) > _DENSE_FROM * n) | (self.center & (stored > _CENTRED_AFTER * weight))
         P = np.zeros((n, n)) if crowded.all() else self._product_of_few(block[~crowded], w, weight)
         rest = np.flatnonzero(crowded)
         step = _dense_rows(n, 8)
@@ -265,14 +266,14 @@ class Gram(Summary):
 
     def _product_of_few(self, F: Any, w: np.ndarray, weight: float) -> Array:
         """The product of features of which few entries are stored, centred after it."""
-        mean = F @ w / weight if self.centre else np.zeros(F.shape[0])
+        mean = F @ w / weight if self.center else np.zeros(F.shape[0])
         if self.ddof is not None:
             squares = np.clip(F.multiply(F) @ w - weight * mean * mean, 0.0, None)
             check_squares(squares)
             scale = standard_deviations(squares, mean, self.n_samples, weight, self.ddof)
             F, mean = F.multiply(1.0 / scale[:, None]).tocsr(), mean / scale
         P: Array = (F.T @ F).toarray()
-        if not self.centre:
+        if not self.center:
             return P
         cross = F.T @ mean
         P -= cross[:, None]
@@ -333,7 +334,7 @@ class GramRoot(Gram):
     def _product_of(self, block: Array) -> Array:
         xp = namespace(block)
         block = astype(block, wide_dtype(block))
-        Z, _, _ = centred_features(block, self.sample_weight, self.ddof, self.centre)
+        Z, _, _ = centred_features(block, self.sample_weight, self.ddof, self.center)
         check_squares(xp.sum(Z * Z, axis=1))
         if self.sample_weight is not None:
             Z = Z * xp.sqrt(astype(self.sample_weight, Z.dtype))[None, :]

@@ -92,17 +92,18 @@ class MeanSummary(Summary):
 class ScatterSummary(MeanSummary):
     """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
 
-    parameters = ("n_features", "groups")
-    kinds: ClassVar[dict[str, str]] = {"groups": "i"}
+    parameters = ("n_features", "widths")
+    kinds: ClassVar[dict[str, str]] = {"widths": "i"}
+    names_in_files: ClassVar[dict[str, str]] = {"widths": "groups"}
     #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
     scatter: Any
 
-    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
+    def __init__(self, n_features: int, *, widths: Sequence[int] | None = None) -> None:
         self.n_features = int(n_features)
-        self.groups = (self.n_features,) if groups is None else tuple(int(g) for g in groups)
-        if sum(self.groups) != self.n_features or min(self.groups) < 1:
+        self.widths = (self.n_features,) if widths is None else tuple(int(g) for g in widths)
+        if sum(self.widths) != self.n_features or min(self.widths) < 1:
             raise ValueError(
-                f"groups={self.groups} must be positive widths that add up to n_features={self.n_features}."
+                f"widths={self.widths} must be positive widths that add up to n_features={self.n_features}."
             )
 
     @property
@@ -161,7 +162,7 @@ class Moments(ScatterSummary):
     ----------
     n_features : int
         Number of columns p.
-    groups : sequence of int, default=None
+    widths : sequence of int, default=None
         Widths of adjacent groups of columns, for example of two tables side by side; they add up to p.
     wide : bool, default=False
         Multiply float32 blocks in float64.
@@ -221,11 +222,11 @@ class Moments(ScatterSummary):
     scatter: Any = None
     product_eps = FLOAT64_EPS
     state = dict(
-        n_features="", groups="*", wide="", n_rows="", weight="", mean="p", rest="p", scatter="pp", product_eps=""
+        n_features="", widths="*", wide="", n_rows="", weight="", mean="p", rest="p", scatter="pp", product_eps=""
     )
 
-    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
-        super().__init__(n_features, groups=groups)
+    def __init__(self, n_features: int, *, widths: Sequence[int] | None = None, wide: bool = False) -> None:
+        super().__init__(n_features, widths=widths)
         self.wide = wide
         self._scratch = Scratch()
 
@@ -237,17 +238,17 @@ class Moments(ScatterSummary):
         mean: Array | None = None,
         *,
         ddof: int = 1,
-        groups: Sequence[int] | None = None,
+        widths: Sequence[int] | None = None,
         names: Sequence[str] | None = None,
     ) -> Self:
         """The summary of `n_samples` rows with covariance (or correlation) `cov` and `mean` (default: zeros).
 
         `cov` was computed with the divisor n_samples - ddof. It must be symmetric, and up to rounding without negative
-        eigenvalues. `groups` are the widths of tables side by side, and `names` those of their columns.
+        eigenvalues. `widths` are the widths of tables side by side, and `names` those of their columns.
         """
         cov, n, ddof = check_covariance(cov), check_count("n_samples", n_samples, 1), check_count("ddof", ddof, 0)
         require_rows(n, n, ddof)
-        self = cls(cov.shape[0], groups=groups)
+        self = cls(cov.shape[0], widths=widths)
         self.n_rows, self.weight = n, float(n)
         self.mean = check_mean(mean, cov)
         self.rest = namespace(cov).zeros_like(self.mean)
@@ -297,7 +298,7 @@ class Moments(ScatterSummary):
 
     def between(self, i: int, j: int) -> Array:
         """The part of the scatter between column groups `i` and `j`."""
-        rows, columns = (slice(sum(self.groups[:g]), sum(self.groups[: g + 1])) for g in (i, j))
+        rows, columns = (slice(sum(self.widths[:g]), sum(self.widths[: g + 1])) for g in (i, j))
         return self.scatter[rows, columns]
 
     def _dense_sums(
@@ -355,7 +356,7 @@ class Moments(ScatterSummary):
             if by_blas:
                 add_products(Z, P)
             else:
-                P_part = products_in_range(Z, self.groups)
+                P_part = products_in_range(Z, self.widths)
                 product_eps = max(product_eps, eps(P_part))
             # Without weights, the sums come last, because the product has brought the rows into the cache.
             if s_part is None:

@@ -19,7 +19,7 @@ class Triangle(ScatterSummary):
     ----------
     n_features : int
         Number of columns p.
-    groups : sequence of int, default=None
+    widths : sequence of int, default=None
         Widths of adjacent groups of columns, for example of two tables side by side; they add up to p.
 
     Attributes
@@ -53,7 +53,7 @@ class Triangle(ScatterSummary):
     array([1.33333333e+00, 3.33333333e-19])
     """
 
-    state = dict(n_features="", groups="*", n_rows="", weight="", mean="p", rest="p", rows="*p")
+    state = dict(n_features="", widths="*", n_rows="", weight="", mean="p", rest="p", rows="*p")
     _second = "rows"
     rows: Any = None
     #: Whether the rows themselves were computed from products, which have lost the digits of small directions.
@@ -73,7 +73,7 @@ class Triangle(ScatterSummary):
 
     def moments(self) -> Moments:
         """The `Moments` of the same rows, for methods that need the scatter itself; this squares the root."""
-        out = Moments(self.n_features, groups=self.groups)
+        out = Moments(self.n_features, widths=self.widths)
         out.n_rows, out.weight, out.mean, out.rest = self.n_rows, self.weight, self.mean, self.rest
         out.scatter = None if self.rows is None else self.scatter
         return out

@@ -102,7 +102,7 @@ def test_what_cannot_be_planned():
         with pytest.raises(TypeError, match="shape must be a pair"):
             kernel_plan(shape, 5)
     for k in (0, -3, 41, 1.5, "all"):
-        with pytest.raises(ValueError, match="k="):
+        with pytest.raises(ValueError, match="n_components="):
             kernel_plan((40, 3), k)
     assert kernel_plan((3000, 10), 0.9, memory="8 GiB").solver.name == "dense"
     assert kernel_plan((None, 10), 3).solver.name == "nystrom"

@@ -16,7 +16,7 @@ RNG = np.random.default_rng(7)
 
 
 def views(X, Y):
-    summary = Moments(X.shape[1] + Y.shape[1], groups=(X.shape[1], Y.shape[1]))
+    summary = Moments(X.shape[1] + Y.shape[1], widths=(X.shape[1], Y.shape[1]))
     summary.update(np.hstack([X, Y]))
     return CovarianceReduction().views_of_summary(summary, ("X", "y"), (True, True), 1)
 

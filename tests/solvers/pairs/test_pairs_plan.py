@@ -153,7 +153,7 @@ def test_what_is_planned_is_what_runs(kind, solver, shape):
 def test_plans_of_streams_summaries_and_blocks(kind):
     model = of_one(kind).fit(lambda: iter(blocks(X)), lambda: iter(blocks(Y)))
     assert (model.plan_.solver.name, model.plan_.passes) == ("covariance", 1)
-    seen = summarize(np.hstack([X, Y]), Moments(8, groups=(5, 3)))
+    seen = summarize(np.hstack([X, Y]), Moments(8, widths=(5, 3)))
     from_summary = of_one(kind).fit_summary(seen)
     assert (from_summary.plan_.passes, from_summary.plan_.why) == (0, "from a summary")
     assert of_one(kind).partial_fit(X, Y).plan_ == from_summary.plan_

@@ -18,7 +18,7 @@ TABLES = [SHARED @ RNG.standard_normal((2, p)) + RNG.standard_normal((300, p)) *
 
 
 def views(scale=(True, False, True)):
-    summary = Moments(sum(WIDTHS), groups=WIDTHS)
+    summary = Moments(sum(WIDTHS), widths=WIDTHS)
     summary.update(np.hstack(TABLES) + 3.0)
     return CovarianceReduction().views_of_summary(summary, ("a", "b", "c"), scale, 1)
 

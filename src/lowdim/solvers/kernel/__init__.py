@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._core.arrays import astype
 from ..._core.devices import free_device_bytes
-from ...errors import SlowWarning, no_positive_eigenvalue, warn_user
+from ...errors import SlowWarning, no_positive_eigenvalue, warn_user, with_present_names
 from ...features import affine
 from ...kernels import Kernel, KernelLike, as_kernel
 from ...linalg import signs
@@ -156,9 +156,10 @@ _PROBLEM = KernelProblem(KERNEL_SOLVERS, KernelSolver, "a solver of kernel PCA",
 plan, plan_job, solve = _PROBLEM.plan, _PROBLEM.plan_job, _PROBLEM.solve
 
 
+@with_present_names
 def kernel_plan(
     shape: tuple[int | None, int],
-    k: int | float | None = None,
+    n_components: int | float | None = None,
     *,
     kernel: KernelLike | Literal["precomputed"] = "gaussian",
     solver: KernelSolverName | KernelSolver = "auto",
@@ -171,12 +172,14 @@ def kernel_plan(
 
     Parameters
     ----------
-    shape : (n, p); n is None for a stream of unknown length
-    k : int or float, default=None
+    shape : pair of int, or of None and int
+        The numbers of rows and columns; None for a stream of unknown length.
+    n_components : int or float, default=None
         Number of components, or a fraction of variance to reach; None for all with positive variance.
     kernel : str, Kernel or callable, default="gaussian"
         "precomputed" for a precomputed kernel matrix.
     solver : "auto", a solver's name, or a solver, default="auto"
+        The solver that is asked for; "auto" chooses one.
     memory : int or str, default=None
         Bytes that may be used in addition to the rows, or a string such as "2 GiB". Default: half of the free memory.
     itemsize : int, default=8
@@ -197,10 +200,13 @@ def kernel_plan(
     """
     if not isinstance(shape, tuple) or len(shape) != 2:
         raise TypeError(f"shape must be a pair (n, p), got {type(shape).__name__}; for rows pass X.shape.")
+    k = n_components
     if isinstance(k, Real) and not isinstance(k, Integral) and 0.0 < float(k) < 1.0:
         k = None  # To reach a share of the variance, all eigenvalues are needed.
     if k is not None and not (isinstance(k, Integral) and int(k) >= 1 and (shape[0] is None or int(k) <= shape[0])):
-        raise ValueError(f"k={k!r} must be a whole number between 1 and n={shape[0]}, a fraction of variance, or None.")
+        raise ValueError(
+            f"n_components={k!r} must be a whole number between 1 and n={shape[0]}, a fraction of variance, or None."
+        )
     known = None if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
     traits = Traits(itemsize=itemsize, whole=whole and shape[0] is not None, rereadable=rereadable)
     job = KernelJob(*shape, None if k is None else int(k), traits, kernel=known, allowed=memory_allowed(memory))

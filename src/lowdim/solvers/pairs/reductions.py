@@ -150,7 +150,7 @@ class Reduction(AnySolver):
     def solve_summary(self, summary: Any, request: TablesRequest) -> TablesSolution:
         """The components from a Moments or Triangle summary of the tables side by side."""
         require_nonempty(summary)
-        n = len(summary.groups)
+        n = len(summary.widths)
         names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
         return self._components(self.views_of_summary(summary, names, request.scale, request.ddof), request)
 
@@ -162,12 +162,12 @@ class Reduction(AnySolver):
                 views = request.narrow(views, k)
             return TablesSolution(views, request.components(views, k), self.passes)
 
-    def empty_summary(self, groups: Sequence[int]) -> Any:
+    def empty_summary(self, widths: Sequence[int]) -> Any:
         """An empty summary of tables of these widths side by side, for `views_of_summary`."""
         if self.starts_from is None:
             raise TypeError(f"solver={self.name!r} keeps no summary of the rows.")
         kind: Any = self.starts_from
-        return kind(sum(groups), groups=groups)
+        return kind(sum(widths), widths=widths)
 
     def views_of_summary(self, summary: Any, names: tuple[str, ...], scale: Sequence[bool], ddof: int) -> Views:
         """Coordinates from a summary of the tables side by side, without their rows."""
@@ -178,7 +178,7 @@ class Reduction(AnySolver):
         joint = BesideSource(sources)
         n, p = joint.shape
         columns = tuple(source.shape[0] is not None and source.traits.by_feature for source in sources)
-        return TablesJob(n, p, k, joint.traits, joint.groups, columns)
+        return TablesJob(n, p, k, joint.traits, joint.widths, columns)
 
     def too_large(self, job: Any, n_bytes: int) -> MemoryError:
         advice = "Keep fewer columns, or reduce each table by PCA first."
@@ -263,7 +263,7 @@ def views_of_root(
     views: list[View] = []
     #: What the columns of S are multiplied by, table by table.
     shrinkages: list[np.ndarray] = []
-    parts = [slice(i, j) for i, j in pairwise(accumulate(summary.groups, initial=0))]
+    parts = [slice(i, j) for i, j in pairwise(accumulate(summary.widths, initial=0))]
 
     def columns(part: slice, scale: np.ndarray) -> tuple[np.ndarray, None]:
         """Some columns of the root, multiplied by numbers; their decomposition is not known."""
@@ -368,8 +368,8 @@ class CovarianceReduction(Reduction):
         summary = replace(self, wide=self.wide or any(scale)).empty_summary(tables.widths)
         return self.views_of_summary(tables.joint.summarize(summary), tables.names, scale, ddof)
 
-    def empty_summary(self, groups: Sequence[int]) -> Moments:
-        return Moments(sum(groups), groups=groups, wide=self.wide)
+    def empty_summary(self, widths: Sequence[int]) -> Moments:
+        return Moments(sum(widths), widths=widths, wide=self.wide)
 
     def views_of_summary(self, summary: Moments, names: tuple[str, ...], scale: Sequence[bool], ddof: int) -> Views:
         require_rows(summary.n_rows, summary.weight, ddof, fixed=True)
@@ -548,7 +548,7 @@ class PairProblem(Problem[TablesSolution]):
         return TablesJob.of(rows, request)
 
     def summary_job(self, summary: Any, request: TablesRequest) -> TablesJob:
-        return TablesJob(summary.n_rows, summary.n_features, None, widths=tuple(summary.groups))
+        return TablesJob(summary.n_rows, summary.n_features, None, widths=tuple(summary.widths))
 
     def check(self, asked: Any) -> None:
         """Raise an error unless `asked` is "auto", the name of a reduction, or a reduction."""

@@ -72,7 +72,7 @@ class Gram(Solver):
         assert n is not None, "refusal() rejects rows of unknown number"
         ddof = request.ddof if request.scale else None
         kind = summaries.GramRoot if self.root else summaries.Gram
-        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, centre=request.center))
+        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, center=request.center))
         product = gram.product if self.root else gram.centred()
         xp = namespace(product)
         weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
