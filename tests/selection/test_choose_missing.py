@@ -12,6 +12,7 @@ from inputs import with_missing
 from lowdim import PPCA, FactorAnalysis, choose_n_components, factor_suitability
 from lowdim.errors import NoVariance, UndeterminedCovariance
 from lowdim.selection import RULES, Choice
+from lowdim.selection.criteria import penalised_curve
 from lowdim.solvers import EM
 from lowdim.summaries import Moments
 from oracles import gaussian_with_missing, observed_loglike
@@ -250,3 +251,19 @@ def test_fewer_rows_than_columns(scale):
     assert found["map"].k is None and "do not determine" in found["map"].note
     with pytest.raises(ValueError, match="30 rows do not determine the covariance of 40 columns"):
         factor_suitability(rows)
+
+
+def test_curve_asks_once_for_what_lies_ahead_until_it_gets_there():
+    # A rise of seven components, after which the likelihood gains much; then nothing more.
+    loglikes = np.array([0.0, 50.0, *np.full(7, 50.0), *np.full(9, 500.0)])
+    asked = []
+
+    def ahead(k):
+        asked.append(k)
+        return loglikes
+
+    curve = penalised_curve("aic", 100.0, lambda k: float(loglikes[k]), lambda k: k, 17, None, ahead)
+    np.testing.assert_array_equal(curve, 2.0 * np.arange(13) - 2.0 * loglikes[:13])
+    assert np.argmin(curve) == 9
+    # After the rise began, and three components after the minimum.
+    assert asked == [4, 12]

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from inputs import with_missing
 from lowdim.reading import summarize
-from lowdim.summaries import Completed, LatentGaussian, Moments, Observed, Patterns
+from lowdim.summaries import Completed, Latent, LatentGaussian, Moments, Observed, Patterns
 from oracles import conditional, observed_loglike, tolerance
 
 P = 5
@@ -83,3 +84,18 @@ def test_what_was_computed_from_the_rows_so_far_is_forgotten():
     patterns.update(ROWS[25:])
     assert patterns.completed(g).loglike != before
     assert patterns.completed(g).loglike == pytest.approx(summarize(ROWS, Patterns(P)).completed(g).loglike)
+
+
+def test_latent_sums_of_many_blocks_have_the_same_bits_in_any_number_of_threads():
+    X, g = np.tile(ROWS, (3000, 1)), model()
+    patterns = summarize(X, Patterns(P))
+    assert len(patterns.weights) > 2 * Latent(g).block_rows(P, 8)
+    found = {}
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            found[n_threads] = patterns.latent(g, informed=True)
+    expected = summarize(X, Latent(g, informed=True))
+    for name in ("scores", "second", "cross", "squares", "covariances"):
+        np.testing.assert_array_equal(getattr(found[1], name), getattr(found[2], name))
+        np.testing.assert_allclose(getattr(found[2], name), getattr(expected, name), rtol=1e-9)
+    assert found[1].loglike == found[2].loglike == pytest.approx(expected.loglike)

@@ -280,16 +280,22 @@ def penalised_curve(
     price = 2.0 if name == "aic" else math.log(n)
     curve: list[float] = []
 
-    def seen_better(k: int) -> bool:
-        """Whether k components or more are better than the best so far."""
+    def last_seen_better(k: int) -> int:
+        """The largest number of components, k or more, that is seen to be better than the best so far; or k - 1."""
         known = np.zeros(0) if ahead is None else ahead(k - 1)[k : most + 1]
-        return any(price * n_parameters(k + i) - 2.0 * reached < min(curve) for i, reached in enumerate(known))
+        better = [price * n_parameters(k + i) - 2.0 * reached < min(curve) for i, reached in enumerate(known)]
+        return max((k + i for i, each in enumerate(better) if each), default=k - 1)
 
+    # What was seen to be better, and than which number of components: it stays so until that is no longer the best.
+    seen, seen_from = 0, -1
     for k in range(most + 1):
         if bound is not None and curve and price * n_parameters(k) - 2.0 * bound > min(curve):
             break
-        if bound is None and k > int(np.argmin(curve or [0.0])) + _NO_BETTER and not seen_better(k):
-            break
+        best = int(np.argmin(curve or [0.0]))
+        if bound is None and k > best + _NO_BETTER and not (k <= seen and best == seen_from):
+            seen, seen_from = last_seen_better(k), best
+            if seen < k:
+                break
         loglike = loglike_of(k)
         if loglike is None:
             break

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
+from .._core import threads
 from .._core.arrays import Array, to_numpy
 from ..errors import NonFiniteBlock
 from .base import Changes, Names, Summary, row_weights
@@ -170,7 +171,9 @@ class Patterns(Summary):
             found.mean, found.rest = (moments.mean - mean) / scale, moments.rest / scale
             found.scatter = moments.scatter / scale / scale[:, None]
         if len(self.weights):
-            found.update((self.rows - mean) / scale * self.known, self.weights)
+            # The products of few columns are too small for a threaded BLAS.
+            with threads.single_threaded_blas():
+                found.update((self.rows - mean) / scale * self.known, self.weights)
         return found
 
     def latent(self, model: LatentGaussian, informed: bool) -> Latent:
@@ -180,9 +183,22 @@ class Patterns(Summary):
             found = Latent.from_moments(self.complete, model)
             found.informed, found.covariances = informed, found.covariances if informed else None
         step = found.block_rows(self.n_features, 8)
-        for i in range(0, len(self.weights), step):
-            some = slice(i, i + step)
-            found.update(np.where(self.known[some] > 0, self.rows[some], np.nan), self.weights[some])
+
+        def of_block(first: int, tick: Callable[[], None]) -> Latent:
+            tick()
+            some, part = slice(first, first + step), Latent(model, informed=informed)
+            part.update(np.where(self.known[some] > 0, self.rows[some], np.nan), self.weights[some])
+            return part
+
+        # Threads compute blocks, which are added in their order. One more than there are threads are under way.
+        tasks = (partial(of_block, first) for first in range(0, len(self.weights), step))
+        n_threads = threads.available() if len(self.weights) > step else 1
+        if n_threads == 1:
+            parts: Iterable[Latent] = (task(threads.check_stop) for task in tasks)
+        else:
+            parts = threads.run_in_parallel(tasks, n_threads=n_threads, at_most=n_threads + 1)
+        for part in parts:
+            found.merge(part)
         return found
 
     @property
@@ -316,10 +332,12 @@ class PatternGroups:
         d = mean - shift
         total, second, spread = weight * d, self.scatter + weight * d[:, None] * d, np.zeros((p, p))
         log_determinants = 0.0
-        for batch in self.batches:
-            more = batch.completed(P, shift)
-            total, second, spread = total + more[0], second + more[1], spread + more[2]
-            weight, log_determinants = weight + float(batch.weights.sum()), log_determinants + more[3]
+        # Products and inverses of the patterns are small, and a threaded BLAS would mostly wait for its threads.
+        with threads.single_threaded_blas():
+            for batch in self.batches:
+                more = batch.completed(P, shift)
+                total, second, spread = total + more[0], second + more[1], spread + more[2]
+                weight, log_determinants = weight + float(batch.weights.sum()), log_determinants + more[3]
         log_determinants += 2.0 * weight * float(np.sum(np.log(np.diagonal(L))))
         constant = float(self.count @ (math.log(2 * math.pi) + 2.0 * np.log(self.unit)))
         found = Completed(model)
