@@ -29,6 +29,7 @@ from ..errors import (
     without_warnings,
 )
 from ..files import header, save
+from ..models.factor_analysis import FactorAnalysis
 from ..models.pca import PCA
 from ..selection.parallel_analysis import seed_of
 from ..sources.scan import Scan
@@ -213,7 +214,8 @@ def computed_section(a: Analysis, others: Sequence[Section], seconds: Mapping[st
 def _solved(a: Analysis) -> Iterator[str]:
     """Which model was fitted by which solver, and how that ended."""
     model = a.model
-    kind, k = type(model).__name__, count(int(model.n_components_), "component")
+    kind, thing = type(model).__name__, "factor" if isinstance(model, FactorAnalysis) else "component"
+    k = count(int(model.n_components_), thing)
     units = " divided by their standard deviations" if a.scale else ""
     yield f"The report is about {kind} with {k}, of {count(a.p, 'column')}{units}."
     plan = getattr(model, "plan_", None)
