@@ -311,8 +311,10 @@ def _kernel_said(a: Analysis, b: Beyond) -> str:
 
 
 def _verdict(mean: float, certain: bool) -> str:
+    if abs(mean) < _LARGE:
+        return ", which is about the same."
     if not certain:
-        return "; the difference is small, or may be chance."
+        return "; the difference is below three standard errors, and may be chance."
     return ", which is more." if mean > 0 else ", which is less."
 
 
