@@ -49,8 +49,8 @@ def test_sizes_kinds_and_what_was_left_out():
         "The report is about 200 rows and 5 columns of numbers; no entry is missing in them. 2 of 7 columns are not "
         "analysed: country (its entries are not numbers); planet (all its entries are 1). height and "
         "inches are the same up to shift and scale: their correlation is 1 or -1. inches can be left out: "
-        "exclude=['inches']. income is never negative and strongly skewed: take its logarithm and make the report "
-        "again."
+        "exclude=['inches'] (--exclude inches). income is never negative and strongly skewed: take its logarithm and "
+        "make the report again."
     )
 
 

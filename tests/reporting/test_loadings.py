@@ -58,6 +58,18 @@ def test_an_overall_level():
     assert "is an overall level: all 4 columns rise with it" in text
 
 
+def test_several_factors_with_which_all_columns_rise_are_not_called_levels():
+    random = np.random.default_rng(0)
+    strong = np.repeat([[0.9, 0.5], [0.5, 0.9]], 4, axis=0)
+    rows = pd.DataFrame(random.standard_normal((400, 2)) @ strong.T, columns=list("abcdefgh"))
+    rows += 0.3 * random.standard_normal(rows.shape)
+    section = _section(rows, model=FactorAnalysis(2, rotation="varimax"))
+    said = re.findall(r"F\d \([^)]*\) rises with all 8 columns, most of all (.), (.) and (.)", prose(section))
+    assert sorted(set(names) <= set("abcd") for names in said) == sorted(set(names) <= set("efgh") for names in said)
+    assert len(said) == 2 and all(set(names) <= set("abcd") or set(names) <= set("efgh") for names in said)
+    assert "level" not in prose(section) + section.summary
+
+
 def test_many_columns():
     random = np.random.default_rng(3)
     rows = _common(random.choice([-1, 1], 16) * random.uniform(0.8, 1.2, 16))

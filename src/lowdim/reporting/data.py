@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -387,7 +388,8 @@ def _dependent(a: Analysis) -> Iterator[str]:
     if superfluous and not is_fitted(a.request.model):
         excluded = [a.names[j] for j in superfluous]
         # Names of many columns are for the reader to choose.
-        how = f": exclude={excluded!r}" if len(excluded) <= _IN_SENTENCES else ""
+        options = " ".join(f"--exclude {shlex.quote(name)}" for name in excluded)
+        how = f": exclude={excluded!r} ({options})" if len(excluded) <= _IN_SENTENCES else ""
         yield f"{listed(a.brief_names(superfluous))} can be left out{how}."
 
 

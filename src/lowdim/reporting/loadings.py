@@ -334,6 +334,9 @@ def _columns(a: Analysis, k: int) -> str:
     order = np.argsort(-weights, kind="stable")
     if _is_level(a, k):
         what = f"is an overall level: all {a.p:,} columns {'rise' if values[0] > 0 else 'fall'} with it"
+        if sum(_is_level(a, other) for other in range(len(found.names))) > 1:
+            # Several rotated factors are no level of all columns, although all rise with each of them.
+            what = f"{'rises' if values[0] > 0 else 'falls'} with all {a.p:,} columns"
         return what if a.p <= 3 else f"{what}, most of all {listed(a.brief_names(order[:3]))}"
     sums = np.cumsum(weights[order])
     if np.searchsorted(sums, _MOST) + 1 > _FEW:
