@@ -44,6 +44,7 @@ def test_the_result_says_what_was_written(short, tmp_path):
     path = tmp_path / "iris.html"
     made = lowdim.report(NAMED, path, hue="species", title="Iris")
     said = "The report is about 150 rows and 4 columns of numbers; no entry is missing."
+    said += " species tells groups of rows apart."
     assert made.path == str(path) and made.n_bytes == path.stat().st_size
     assert [section.key for section in made.sections] == ["data", "computed"]
     assert made.summary == (said,) and made.sections[0].summary == said

@@ -55,6 +55,22 @@ def test_numbers_are_rows_and_text_names_or_colours_them(csv, kind):
     assert "who and note are not analysed: their entries are not numbers." in text
 
 
+def test_empty_fields_of_a_file_are_no_category_and_no_name(tmp_path):
+    path, kinds = tmp_path / "people.csv", [*["x", "y", None] * (N // 3)]
+    who = [*TEXT["who"][:-1], None]
+    pd.DataFrame({"kind": kinds, "who": who, **NUMBERS}).to_csv(path, index=False)
+    _, _, hue, labels, _ = _shown(path)
+    assert hue == {"kind": kinds} and labels == [*who[:-1], f"row {N}"]
+
+
+def test_columns_of_few_groups_colour_the_rows_before_those_of_many():
+    random = np.random.default_rng(0)
+    groups = {"maker": [f"maker {i % 20}" for i in range(60)], "type": ["small", "large"] * 30}
+    table = pd.DataFrame({**groups, "a": random.normal(size=60), "b": random.normal(size=60)})
+    assert list(_shown(table)[2]) == ["type", "maker"]
+    assert list(_shown(table, hue="maker")[2]) == ["maker", "type"]
+
+
 def test_dask():
     dask = pytest.importorskip("dask.dataframe")
     frame = dask.from_pandas(pd.DataFrame({**TEXT, **NUMBERS}), npartitions=3)

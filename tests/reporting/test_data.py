@@ -35,7 +35,7 @@ def test_numbers_that_are_text_in_a_frame_are_told_with_what_to_do():
     summary = _section(table).summary
     assert "3 of 6 columns are not analysed" in summary and "word (its entries are not numbers)" in summary
     for name in ("price", "share"):
-        assert f"column '{name}' has the text {table[name].iloc[0]!r}; convert it to numbers first" in summary
+        assert f"{name} (not all of its entries are numbers: it has the text {table[name].iloc[0]!r}; conv" in summary
 
 
 def test_sizes_kinds_and_what_was_left_out():
@@ -49,9 +49,21 @@ def test_sizes_kinds_and_what_was_left_out():
         "The report is about 200 rows and 5 columns of numbers; no entry is missing in them. 2 of 7 columns are not "
         "analysed: country (its entries are not numbers); planet (all its entries are 1). height and "
         "inches are the same up to shift and scale: their correlation is 1 or -1. inches can be left out: "
-        "exclude=['inches']. income is never negative and strongly skewed: take its logarithm and make the report "
-        "again."
+        "exclude=['inches'] (--exclude inches). income is never negative and strongly skewed: take its logarithm and "
+        "make the report again."
     )
+
+
+def test_the_top_of_the_page_says_what_every_column_is_for():
+    table = TABLE.drop(columns="planet").assign(name=[f"person {i}" for i in range(N)], weights=np.arange(N) + 1.0)
+    made = _section(table, hue="country", labels="name", sample_weight="weights", y=["income"], Y=["inches", "weight"])
+    said = (
+        "2 columns of numbers; no entry is missing. income is to be predicted, inches and weight are the second table, "
+        "country tells groups of rows apart, name names the rows and weights holds the weights of the rows."
+    )
+    assert said in made.summary
+    assert "supplementary" not in made.summary and _section(TABLE).summary.count("country") == 1
+    assert "weight is supplementary." in _section(TABLE, supplementary_columns="weight").summary
 
 
 def test_scales_and_logarithm():

@@ -42,7 +42,7 @@ def test_kinds(held):
     expected = {
         "decimal": "decimal",
         "grades": "few whole numbers",
-        "counts": "counts",
+        "counts": "whole numbers",
         "whole": "whole numbers",
         "switch": "0 or 1",
         "huge": "decimal",
@@ -82,14 +82,18 @@ def test_a_logarithm_is_proposed_where_it_removes_the_skewness():
             "normal": RANDOM.normal(50, 5, N),
             "of both signs": RANDOM.lognormal(0, 1.2, N) - 1.0,
             "one outlier": np.r_[RANDOM.uniform(100, 101, N - 1), 500.0],
+            # Logarithms make it less skewed, but only because they bring the wrong entry nearer.
+            "one wrong entry": np.r_[RANDOM.normal(50, 10, N - 1), 250.0],
         }
     )
     assert (X["with zeros"] == 0).any() and (X["of both signs"] < 0).any()
     assert stats.skew(X["one outlier"]) > 2
+    skewness = stats.skew(X["one wrong entry"])
+    assert skewness > 2 and abs(stats.skew(np.log(X["one wrong entry"]))) < skewness / 2
     text = prose(section_of(X, "data"))
     (said,) = (line for line in text.splitlines() if "strongly skewed" in line)
     assert said.startswith(("incomes and with zeros are never", "with zeros and incomes are never"))
-    assert "take logarithms (of 1 + x, for the zeros)" in said
+    assert "take logarithms (of 1 + x in columns with zeros)" in said
 
 
 def test_columns_that_identify_rows(held):
@@ -113,6 +117,25 @@ def test_columns_that_identify_rows(held):
     assert "steps holds different whole numbers that grow from row to row" in text
     assert "year grows by one from row to row" in text
     assert _columns(section).rows == ["steps", "year", "humid", "value"]
+
+
+def test_columns_that_may_identify_rows_are_told_at_the_top_of_the_page(held):
+    # As ID of MASS's biopsy: large whole numbers, of which a few occur twice.
+    identity = RANDOM.permutation(N) ** 2 + 60_000
+    identity[:10] = identity[10:20]
+    X = pd.DataFrame({"ID": identity, "steps": np.cumsum(RANDOM.integers(1, 4, N)), "value": RANDOM.normal(size=N)})
+    section = section_of(X, "data")
+    assert "ID and steps may just identify the rows: if they do, leave them out." in section.summary
+    assert "ID and steps hold whole numbers that nearly all differ, and may just identify the rows." in prose(section)
+    assert "steps may just identify the rows: if it does, leave it out." in section_of(X, "data", exclude="ID").summary
+    # No logarithm of a column that should be left out.
+    X["ID"] = np.round(RANDOM.lognormal(10, 1.2, N))
+    assert "ID may" in section_of(X[["ID", "value"]], "data").summary
+    assert "logarithm" not in section_of(X, "data").summary
+    assert "income" in section_of(X.rename(columns={"ID": "income"}), "data").summary
+    # As PID of ggplot2's midwest.
+    named = pd.DataFrame({"PID": np.cumsum(RANDOM.integers(1, 4, N)), "a": X["value"], "b": RANDOM.normal(size=N)})
+    assert list(_left_out(section_of(named, "data"))) == ["PID"]
 
 
 def test_a_count_within_groups_identifies_rows_if_its_name_says_so():

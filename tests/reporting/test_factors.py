@@ -11,6 +11,7 @@ from lowdim.reporting import factors, loadings, outliers, reconstruction
 from lowdim.reporting.analysis import Analysis, ReportOptions
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
 from lowdim.reporting.columns import OpenedTable
+from reporting.tables import prose, report_of, section_of
 
 WINE = load_wine(as_frame=True).data
 X, Y = WINE.iloc[:, :8], WINE.iloc[:, 8:11]
@@ -76,6 +77,13 @@ def test_loadings_and_correlations_are_those_of_the_factors(scale):
     assert "the other factors stay as they are" in captions["loadings-1"]
     assert "describe completely" not in captions["correlation-circle"]
     assert "weighted sum of them" in section.lead
+
+
+def test_a_model_of_factors_is_not_said_to_have_components():
+    made = section_of(X, "how-many", model=FactorAnalysis(2))
+    assert "The given model has 2 factors. The rules below are about the principal components." in prose(made)
+    computed = report_of(X, "how-many", model=FactorAnalysis(2)).sections[-1]
+    assert "FactorAnalysis with 2 factors, of 8 columns" in prose(computed)
 
 
 def test_no_fit_without_degrees_of_freedom():

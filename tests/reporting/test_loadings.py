@@ -58,6 +58,18 @@ def test_an_overall_level():
     assert "is an overall level: all 4 columns rise with it" in text
 
 
+def test_several_factors_with_which_all_columns_rise_are_not_called_levels():
+    random = np.random.default_rng(0)
+    strong = np.repeat([[0.9, 0.5], [0.5, 0.9]], 4, axis=0)
+    rows = pd.DataFrame(random.standard_normal((400, 2)) @ strong.T, columns=list("abcdefgh"))
+    rows += 0.3 * random.standard_normal(rows.shape)
+    section = _section(rows, model=FactorAnalysis(2, rotation="varimax"))
+    said = re.findall(r"F\d \([^)]*\) rises with all 8 columns, most of all (.), (.) and (.)", prose(section))
+    assert sorted(set(names) <= set("abcd") for names in said) == sorted(set(names) <= set("efgh") for names in said)
+    assert len(said) == 2 and all(set(names) <= set("abcd") or set(names) <= set("efgh") for names in said)
+    assert "level" not in prose(section) + section.summary
+
+
 def test_many_columns():
     random = np.random.default_rng(3)
     rows = _common(random.choice([-1, 1], 16) * random.uniform(0.8, 1.2, 16))
@@ -72,7 +84,11 @@ def test_signs_that_are_uncertain_are_hedged():
     rows = pd.DataFrame(random.standard_normal((12, 4)), columns=list("abcd"))
     section = _section(rows, n_components=2, scale=True)
     assert any(np.any(table["low"] * table["high"] <= 0) for table in _loadings(section, list("abcd")))
-    assert "uncertain" in _in_words(section, 0) + _in_words(section, 1)
+    said = re.findall(r"the signs? of ([^;.]*) (?:is|are) uncertain", _in_words(section, 0) + _in_words(section, 1))
+    assert said
+    for names in said:
+        several = " and " in names
+        assert f"the sign{'s' * several} of {names} {'are' if several else 'is'} uncertain" in prose(section)
 
 
 def test_ends_are_told_by_groups():
@@ -82,8 +98,16 @@ def test_ends_are_told_by_groups():
     for k in range(2):
         high, low = (end(means, key=lambda name: means[name][k]) for end in (max, min))
         text = _in_words(section, k)
-        assert f"large for {high}" in text or f"small for {low}" in text
-        assert f"large for {low}" not in text and f"small for {high}" not in text
+        assert f"high for {high}" in text or f"low for {low}" in text
+        assert f"high for {low}" not in text and f"low for {high}" not in text
+
+
+def test_groups_are_told_with_the_name_of_their_column():
+    made = _section(X, hue=pd.Series(GROUPS, name="species"), n_components=2, scale=False)
+    said = _in_words(made, 0) + made.summary
+    names = "|".join(np.unique(GROUPS))
+    found = re.findall(r"(?:separates|from|high for|low for) (\w+) (\w+)", said)
+    assert found and all(name == "species" and re.fullmatch(names, level) for name, level in found)
 
 
 def test_a_component_that_depends_on_one_row():
@@ -121,7 +145,7 @@ def test_the_top_of_the_page_says_what_the_first_components_mean():
     rows["d"] += 5 * random.standard_normal(200)
     made = _section(rows, hue=wine, n_components=2, scale=False).summary
     first, second = re.findall(r"PC\d \([^)]*\) [^.]*\.", made)
-    ends = "separates red (large) from white (small); it rises with b and a, and falls with c."
+    ends = "separates red (high) from white (low); it rises with b and a, and falls with c."
     assert first.endswith(ends) or first.endswith(ends.replace("b and a", "a and b"))
     assert second.endswith("rises with d.")
     # Means that differ by one deviation separate nothing.
@@ -154,6 +178,13 @@ def test_how_well_directions_are_determined():
         assert "The direction of PC1 is well determined" in text
         assert ("mostly towards PC3" in text and "mostly towards PC2" in text) == turned
         assert re.search(r"The variances of PC2 \(.*%\) and PC3 \(.*%\) differ no more than chance explains", text)
+        assert "the plane of both" in text
+    # Of three that may be equal, no pair has a plane of its own.
+    rows = np.random.default_rng(0).standard_normal((500, 5)) * [6.0, 2.0, 2.0, 2.0, 0.3]
+    text = prose(_section(rows, n_components=4, scale=False))
+    of = r"The variances of PC2 \([^)]*\), PC3 \([^)]*\) and PC4 \([^)]*\) differ from one to the next no more than"
+    assert re.search(of, text) and text.count("The variances of") == 1
+    assert "of those that are equal, only the space that they span is determined" in text
 
 
 def test_a_component_of_a_given_model_may_turn_towards_one_that_the_model_does_not_have():

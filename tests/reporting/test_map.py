@@ -1,6 +1,7 @@
 """The map: the values of its chart, and its sentences, against the rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -105,7 +106,10 @@ def test_sentences_on_groups():
     best = int(np.argmax(between))
     assert f"differ most along PC{best + 1}: {100 * between[best]:.1f}% of its variance" in text
     shuffled = np.random.default_rng(0).permutation(GROUPS)
-    assert "hardly differ" in prose(_section(X, hue=shuffled))
+    said = prose(_section(X, hue=shuffled, scale=False))
+    F = stats.f_oneway(*(Z[name == shuffled] for name in np.unique(shuffled))).statistic
+    most = 100 * np.max(F * 2 / (500 - 3) / (1 + F * 2 / (500 - 3)))
+    assert f"hardly differ along any of these components (at most {most:.2g}% of the variance of one is" in said
     many = np.array([f"kind {i % 60}" for i in range(len(X))])
     pooled = prose(_section(X, hue=many))
     assert "The groups (the 31 least frequent ones counted as one)" in pooled
@@ -124,6 +128,21 @@ def test_groups_that_differ_along_a_component_that_is_not_used():
     assert 4 * F.pvalue[k] < 0.001 and k > 0
     said = f"differ most along PC{k + 1} ({share:.2g}% of the variance), although the report uses only 1 component"
     assert said in section.summary and "(p < 0.001, corrected for 4 comparisons)" in section.summary
+
+
+def test_groups_that_nobody_asked_for_are_news_only_if_they_differ_along_a_component_that_is_used():
+    random = np.random.default_rng(2)
+    codes = np.arange(200) % 2
+    rows = pd.DataFrame(random.standard_normal((200, 4)) * [20.0, 5.0, 1.5, 0.5], columns=list("abcd"))
+    table = rows.assign(d=rows["d"] + 2 * codes, kind=np.where(codes, "x", "y"))
+    options = {"n_components": 2, "scale": False}
+    assert "differ most along PC" in prose(_section(table, **options)) and _section(table, **options).summary == ""
+    assert "although the report uses only 2 components" in _section(table, hue="kind", **options).summary
+    moved = table.assign(d=rows["d"], a=rows["a"] + 20 * codes)
+    assert "differ in part along PC1" in _section(moved, **options).summary
+    # Groups of another column that the top of the page tells of with the components.
+    both = moved.assign(colour=np.where(rows["b"] > 0, "red", "blue"))
+    assert "The groups by kind differ" in prose(_section(both, **options)) and _section(both, **options).summary == ""
 
 
 def test_groups_that_differ_by_chance_are_not_said_to_differ():
@@ -148,6 +167,8 @@ def test_groups_that_are_apart_and_groups_that_overlap():
     rows[codes == 2] += [0, 30, 0, 0]
     text = prose(_section(rows, hue=labels, scale=False))
     assert "all groups are apart from each other" in text and "overlap" not in text
+    text = prose(_section(rows[100:], hue=labels[100:], scale=False))
+    assert "both groups are apart from each other" in text
 
 
 def test_far_rows_are_named_and_usual_ones_are_not():

@@ -1,6 +1,9 @@
 """What the section about kernel PCA and ICA says."""
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.datasets import load_iris, make_circles
@@ -34,6 +37,29 @@ def test_iris_needs_no_curves(iris):
     assert abs(kept - np.mean([len(set(a) & set(b)) / 10 for a, b in zip(*both, strict=True)])) < 0.01
     assert f"PCA's map keeps {100 * kept:.1f}%" in text
     assert f"right for {100 * right:.1f}% of the rows with PCA" in text
+
+
+def test_groups_of_few_rows_each_are_not_compared():
+    makers = np.array([f"maker {i % 25}" for i in range(100)])
+    rows = np.random.default_rng(0).standard_normal((100, 4))
+    text = prose(_section(rows, hue=makers))
+    assert "nearest neighbours of a row" in text and "Straight lines on the map" not in text
+    table = pd.DataFrame(rows, columns=list("abcd")).assign(maker=makers, kind=np.where(rows[:, 0] > 0, "x", "y"))
+    assert "a group by kind" in prose(_section(table, hue=["maker", "kind"]))
+
+
+def test_a_difference_that_is_small_is_told_from_one_that_may_be_chance():
+    random = np.random.default_rng(0)
+    found = [_section(random.standard_normal((40, 5)), hue=random.permutation(list("xy") * 20)) for _ in range(6)]
+    pattern = r"right for ([\d.]+)% of the rows with PCA and ([\d.]+)% with kernel PCA(.*)"
+    said = [re.search(pattern, prose(section)).groups() for section in found]
+    verdicts = {"about the same": 0, "below three standard errors": 0}
+    for pca, kernel, verdict in said:
+        small = abs(float(pca) - float(kernel)) < 3
+        verdicts["about the same" if small else "below three standard errors"] += 1
+        assert ("about the same" in verdict) == small
+        assert small or "below three standard errors, and may be chance" in verdict
+    assert min(verdicts.values()) > 0
 
 
 def test_circles_do():

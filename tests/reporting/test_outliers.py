@@ -65,6 +65,15 @@ def test_counts_in_words_are_those_of_diagnose():
     assert "about 15 (5%)" in text
 
 
+def test_the_table_says_whether_it_has_all_rows():
+    def title(rows):
+        widgets = [block for block in _section(rows, n_components=2, scale=False).blocks if hasattr(block, "values")]
+        return widgets[0].table.title
+
+    assert title(X[:50]) == "All 50 rows, beginning with the one that fits worst"
+    assert title(X) == "The 200 rows that fit worst"
+
+
 @pytest.mark.parametrize("scale", [False, True])
 def test_values_of_the_chart(scale):
     ids = [f"tree {i}" for i in range(300)]

@@ -118,7 +118,7 @@ def _number(path: Path, name: str) -> int:
 
 def in_words(n_bytes: int) -> str:
     """A number of bytes as text, in bytes, MiB or GiB."""
-    size = f"{n_bytes} bytes"
+    size = f"{n_bytes:,} bytes"
     for unit, factor in (("MiB", 2**20), ("GiB", 2**30)):
         size = f"{n_bytes / factor:.1f} {unit}" if n_bytes >= factor / 16 else size
     return size

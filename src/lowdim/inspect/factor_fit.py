@@ -341,7 +341,9 @@ def _notes(misfit: Misfit, chi_square: float | None, dof: int, heywood: list[str
     if misfit.residual_squares is None:
         notes.append("The file of this model is from a version that kept no residuals; fit it again for RMSR and CFI.")
     if not misfit.complete:
-        notes.append("With missing values: likelihoods of the observed entries, without Bartlett's correction.")
+        notes.append(
+            "Entries are missing, so likelihoods are those of the observed ones, without Bartlett's correction."
+        )
     if heywood:
         names = ", ".join(heywood[:5]) + (f" and {len(heywood) - 5} more" if len(heywood) > 5 else "")
         notes.append(f"Heywood case, uniqueness at its lower bound: {names}. Take chi-square and p with caution.")

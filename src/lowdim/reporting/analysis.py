@@ -38,6 +38,8 @@ _MAPPED = 10
 _TOLD = 3
 #: The largest number of components from which rows are rebuilt: of tables, and of pictures.
 _OF_TABLES, _OF_PICTURES = 50, 100
+#: Groups are compared on maps if they have so many rows on average.
+_ROWS_OF_A_GROUP = 5
 
 
 @dataclass(frozen=True)
@@ -342,10 +344,16 @@ class Analysis:
         return Canonical(self.pairs["Y"], self.seed)
 
     @cached_property
+    def compared(self) -> Grouping | None:
+        """The groups that maps are judged by: the first ones that have rows enough."""
+        enough = (group for group in self.groupings if self.n >= _ROWS_OF_A_GROUP * len(group.levels))
+        return next(enough, None)
+
+    @cached_property
     def beyond(self) -> Beyond | None:
         """Kernel PCA and ICA beside PCA, of at most 1,500 rows; None if there are too few."""
         numbers, (X,) = sampled_rows([self.rows], self.n, MOST_ROWS, self.seed)
-        codes = self.groupings[0].codes[numbers] if self.groupings else None
+        codes = None if self.compared is None else self.compared.codes[numbers]
         return beyond(X / self.units if self.scale else X, numbers, codes, self.k, self.seed)
 
     # What rows, columns and components are called in sentences, tables and charts.

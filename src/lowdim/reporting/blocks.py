@@ -164,13 +164,13 @@ def sentence(text: str) -> str:
     return f"R{text[1:]}" if text.startswith("row ") else text
 
 
-def listed(items: Sequence[Any], most: int = 5) -> str:
-    """ "a, b and c", or "a, b, c and 7 others"; a single other is named instead."""
+def listed(items: Sequence[Any], most: int = 5, last: str = "and") -> str:
+    """ "a, b and c", or "a, b, c and 7 others"; a single other is named instead. `last` is the word before the last."""
     names = [str(item) for item in items[: most + 1 if len(items) == most + 1 else most]]
     beside = len(items) - len(names)
     if beside:
         names.append(f"{beside:,} others")
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "nothing"
 
 
 def visible(text: Any) -> str:

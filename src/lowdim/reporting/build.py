@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from inspect import Parameter, Signature, signature
 from os import PathLike
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy
@@ -20,7 +20,6 @@ import sklearn
 
 from .._core import __version__
 from .._core.paths import local_path, moved_when_whole, require_free
-from .._core.types import RandomState, VectorLike
 from ..errors import (
     HoldsRowsWarning,
     LowdimWarning,
@@ -30,10 +29,9 @@ from ..errors import (
     without_warnings,
 )
 from ..files import header, save
-from ..models.base import Model
+from ..models.factor_analysis import FactorAnalysis
 from ..models.pca import PCA
 from ..selection.parallel_analysis import seed_of
-from ..sources.opening import TableLike
 from ..sources.scan import Scan
 from ..table import Table
 from . import choosing_k, data, factors, loadings, missing, nonlinear, outliers, reconstruction, two_tables
@@ -216,7 +214,8 @@ def computed_section(a: Analysis, others: Sequence[Section], seconds: Mapping[st
 def _solved(a: Analysis) -> Iterator[str]:
     """Which model was fitted by which solver, and how that ended."""
     model = a.model
-    kind, k = type(model).__name__, count(int(model.n_components_), "component")
+    kind, thing = type(model).__name__, "factor" if isinstance(model, FactorAnalysis) else "component"
+    k = count(int(model.n_components_), thing)
     units = " divided by their standard deviations" if a.scale else ""
     yield f"The report is about {kind} with {k}, of {count(a.p, 'column')}{units}."
     plan = getattr(model, "plan_", None)
@@ -375,26 +374,26 @@ class Report:
 
 @with_present_names
 def report(
-    X: TableLike,
+    X: Any,
     path: str | PathLike[str] = "report.html",
     *,
     columns: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
-    hue: VectorLike | None = None,
-    labels: VectorLike | None = None,
-    model: Model | None = None,
+    hue: Any = None,
+    labels: Any = None,
+    model: Any = None,
     n_components: int | None = None,
     scale: bool | None = None,
-    y: TableLike | VectorLike | None = None,
-    Y: TableLike | VectorLike | None = None,
-    supplementary: TableLike | None = None,
+    y: Any = None,
+    Y: Any = None,
+    supplementary: Any = None,
     supplementary_columns: str | Sequence[str] | None = None,
-    image_shape: Sequence[int] | Literal[False] | None = None,
-    sample_weight: VectorLike | None = None,
+    image_shape: Any = None,
+    sample_weight: Any = None,
     title: str | None = None,
     brief: bool = False,
     overwrite: bool = False,
-    random_state: RandomState = None,
+    random_state: Any = None,
 ) -> Report:
     """Write a page that shows what is in a table: one HTML file, which needs no network and opens from disk.
 

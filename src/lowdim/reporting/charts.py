@@ -97,7 +97,7 @@ def error_bars(above: np.ndarray, below: np.ndarray, **more: Any) -> dict[str, A
 
 
 def heading(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
-    """Text at a place that is given as fractions of the whole chart."""
+    """Text at a place that is given as fractions of the whole chart, or of what `more` refers to."""
     return {"text": text, "x": x, "y": y, "xref": "paper", "yref": "paper", **more}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..models.factor_analysis import FactorAnalysis
 from ..selection.choose import choose_n_components
 from ..selection.cross_validation import CrossValidation
 from ..selection.fold_methods import SummaryFolds
@@ -191,7 +192,8 @@ def _followed(a: Analysis) -> str:
     k, answer = a.k, followed(a.choices)
     if a.request.model is not None:
         k = int(a.model.n_components_)
-        return f"The given model has {count(k, 'component')}. The rules below are about the principal components."
+        has = count(k, "factor" if isinstance(a.model, FactorAnalysis) else "component")
+        return f"The given model has {has}. The rules below are about the principal components."
     uses = f"The report uses {count(k, 'component')}"
     if a.request.n_components is not None:
         said = f"{uses}, as was asked for."
@@ -365,7 +367,7 @@ def _variances(a: Analysis) -> Chart:
         layout=axes(x, y, legend=1.08, shapes=lines),
         table=Table({"percent": each, "percent up to it": reached}, K, title=title, row_name="component"),
         height=380,
-        caption=f"The dotted lines are at {', '.join(f'{100 * level:g}%' for level in _SHARES)}.",
+        caption=f"The dotted lines are at {listed([f'{100 * level:g}%' for level in _SHARES])}.",
     )
 
 

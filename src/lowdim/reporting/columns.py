@@ -34,14 +34,15 @@ from ..sources.derived import gather, with_known_length
 from ..sources.frame import is_table
 from ..sources.opening import SourceTable, can_be_read_once, named_table, open_source, open_target, row_labels
 from ..sources.scan import ColumnChoice, Scan, names_file, scan
-from .blocks import brief
+from .blocks import brief, listed
 
 #: Tables up to this size are held in memory as float64.
 _HELD_BYTES = 1 << 30
 #: What a vector of categories without a name is called.
 _UNNAMED = "group"
-#: A column of text with at most this many different entries can colour the rows.
-_MOST_LEVELS = 50
+#: A column of text with at most this many different entries can colour the rows; those with at most so many are taken
+#: before the others, since so many groups can be told apart.
+_MOST_LEVELS, _FEW_LEVELS = 50, 10
 
 
 class OpenedTable:
@@ -107,6 +108,12 @@ class OpenedTable:
             beside = ColumnChoice.of(supplementary_columns, None).named_among(table)
         #: The names of the columns that are numbers, and the columns that are left out, each with the reason.
         source, self.names, self.left_out = _columns(X, table, choice, (hue, labels, sample_weight, y, Y, beside))
+        #: The columns of the table that are named for another purpose, by the name of the argument.
+        self.roles: dict[str, list[str]] = {}
+        if table is not None:
+            arguments = {"y": y, "Y": Y, "supplementary_columns": beside, "hue": hue, "labels": labels}
+            arguments["sample_weight"] = sample_weight
+            self.roles = {what: _names(given, table) for what, given in arguments.items() if given is not None}
         #: How the entries of a file were read, if not as they usually are.
         self.how_read = "" if table is None else table.how_read
         #: The number of all columns of the table.
@@ -120,17 +127,20 @@ class OpenedTable:
         self.groups = _groups(hue, table)
         named: Any = index if labels is None else _vector(labels, table, "labels")
         if self.held and table is not None:
+            found = []
             for name in self.left_out:
                 entries = _entries(table.column(name))
                 try:
-                    levels = len(set(entries.tolist()))
+                    levels = len(set(entries.tolist()) - {None})
                 except TypeError:
                     # Lists and the like are no categories.
                     continue
                 if 2 <= levels <= min(_MOST_LEVELS, len(entries) // 2):
-                    self.groups.setdefault(name, entries)
-                elif named is None and levels == len(entries):
+                    found.append((levels > _FEW_LEVELS, name, entries))
+                elif named is None and len(set(entries.tolist())) == len(entries):
                     named = entries
+            for _, name, entries in sorted(found, key=lambda each: each[0]):
+                self.groups.setdefault(name, entries)
         #: The name of each row, its number where it has none; None if no row has a name.
         self.labels = None if named is None else _labels(named, "labels")
         if self.labels is not None:
@@ -185,6 +195,7 @@ def _columns(
     for name in chosen:
         if name not in numeric:
             nearly = table.nearly_numbers([name])
+            nearly = nearly.replace(f"column {name!r} has", "it has", 1)
             why = f"not all of its entries are numbers: {nearly}" if nearly else "its entries are not numbers"
             left_out[name] = why
     return open_source(table.rows(names)), names, left_out
@@ -271,12 +282,12 @@ def _labels(values: Any, what: str) -> np.ndarray:
 
 
 def _entries(values: Any) -> np.ndarray:
-    """A vector of anything, as objects of Python."""
+    """A vector of anything, as objects of Python; None for text without a letter, such as an empty field of a file."""
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
     listed = to_numpy(values).tolist() if hasattr(values, "shape") else list(values)
     out = np.empty(len(listed), dtype=object)
-    out[:] = listed
+    out[:] = [None if isinstance(entry, str) and not entry.strip() else entry for entry in listed]
     return out
 
 
@@ -332,6 +343,11 @@ class Grouping:
     def title(self) -> str:
         """What sentences call the groups: "groups by sex", or just "groups" if the vector had no name."""
         return "groups" if self.name == _UNNAMED else f"groups by {brief(self.name)}"
+
+    def of(self, levels: Sequence[str]) -> str:
+        """What sentences call rows of some groups: "sex male", or just "male" if the vector had no name."""
+        names = listed([brief(level) for level in levels], 3)
+        return names if self.name == _UNNAMED else f"{brief(self.name)} {names}"
 
 
 def groupings(labels: Mapping[str, np.ndarray]) -> list[Grouping]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -35,13 +36,12 @@ if TYPE_CHECKING:
 
 
 #: The kinds of columns.
-EMPTY, CONSTANT, BINARY, FEW, COUNTS, WHOLE, DECIMAL = "empty", "constant", "0/1", "few", "counts", "whole", "decimal"
+EMPTY, CONSTANT, BINARY, FEW, WHOLE, DECIMAL = "empty", "constant", "0/1", "few", "whole", "decimal"
 #: What they are called in the table of the columns, and what such columns hold. A model that is already fitted may have
 #: columns that are constant or empty in this table.
 _KINDS = {
     DECIMAL: ("decimal", "decimal numbers"),
     WHOLE: ("whole numbers", "whole numbers"),
-    COUNTS: ("counts", "counts (whole numbers from 0 on)"),
     FEW: ("few whole numbers", "a few different whole numbers"),
     BINARY: ("0 or 1", "0 and 1 only"),
     CONSTANT: ("constant", "one number only"),
@@ -51,13 +51,16 @@ _KINDS = {
 _FEW_VALUES = 10
 #: Skewness and different entries are those of about this many numbers, but at least of so many rows.
 _LOOKED_AT, _FEWEST_ROWS = 500_000, 1000
-#: A column is strongly skewed if its third standardized moment is above this.
-_SKEWED = 2.0
+#: A column is strongly skewed if its third standardized moment is above this, and not only for a few entries that are
+#: far out: that of the usual entries, which are so large a part of all, is above the last number.
+_SKEWED, _USUAL, _STILL_SKEWED = 2.0, 0.99, 0.5
 #: With fewer rows, different whole numbers that grow from row to row may well be a measurement.
 _FEWEST_IDENTIFIED = 20
+#: A column that is named like an identifier may be one if this share of its entries occurs once.
+_DIFFERENT = 0.9
 #: Words that name columns of identifiers.
 _IDENTIFIER = re.compile(
-    "ids?|ident|identifier|index|idx|nr|no|num|number|rows?|rowid|rownames?|rownumber|unnamed|key|uuid|guid|person|"
+    "ids?|pid|ident|identifier|index|idx|nr|no|num|number|rows?|rowid|rownames?|rownumber|unnamed|key|uuid|guid|person|"
     "subject|participant|patient|respondent|case|sample|observation|record|serial"
 )
 
@@ -79,19 +82,24 @@ class Columns:
         with np.errstate(invalid="ignore", divide="ignore"):
             positive = np.where(first.low == 0, np.log1p(some), np.nan)
             after = _skewness(np.where(first.low > 0, np.log(some), positive))
-        #: Positive columns that are strongly skewed, and far less so after a logarithm (of 1 + x if x may be zero).
-        measured = np.array([kind in (COUNTS, WHOLE, DECIMAL) for kind in self.kinds], dtype=bool)
+        measured = np.array([kind in (WHOLE, DECIMAL) for kind in self.kinds], dtype=bool)
         with np.errstate(invalid="ignore"):
             far_less = (self.skewness > _SKEWED) & (np.abs(after) < self.skewness / 2)
-            self.for_logarithm = measured & (first.low >= 0) & far_less
-        self._grow, recounts = np.array([_counts_rows(first, j) for j in range(len(names))], dtype=bool).T
+        for j in np.flatnonzero(far_less):
+            usual = some[some[:, j] <= np.nanquantile(some[:, j], _USUAL), j]
+            far_less[j] = _skewness(usual[:, None])[0] > _STILL_SKEWED
+        #: Columns of different whole numbers that grow from row to row.
+        self.grow, recounts = np.array([_counts_rows(first, j) for j in range(len(names))], dtype=bool).T
         named = np.array([_names_rows(name) for name in names], dtype=bool)
         from_the_first = first.numbering & ((first.low == 0) | (first.low == 1))
         #: Columns that certainly only identify the rows.
-        self.identifiers = from_the_first | ((first.numbering | self._grow | recounts) & named)
-        #: Columns of different whole numbers that may identify the rows, and those that grow by one from row to row.
-        self.suspects = self._grow & ~self.identifiers & ~first.numbering
+        self.identifiers = from_the_first | ((first.numbering | self.grow | recounts) & named)
+        #: Columns of different whole numbers that may identify the rows, since they grow or by their names, and those
+        #: that grow by one from row to row.
+        self.suspects = (self.grow | (named & _mostly_different(first))) & ~self.identifiers & ~first.numbering
         self.sequences = first.numbering & ~self.identifiers
+        #: Positive columns that are strongly skewed, and far less so after a logarithm (of 1 + x if x may be zero).
+        self.for_logarithm = measured & (first.low >= 0) & far_less & ~self.suspects
 
     def why_not_analysed(self, j: int) -> str:
         """Why a column of numbers is not analysed."""
@@ -110,10 +118,10 @@ class Columns:
             return "the model does not use it"
         if first.numbering[j]:
             return f"it just counts the rows, from {low:.0f} to {high:.0f}"
-        if self._grow[j]:
+        if self.grow[j]:
             return (
-                "by its name and its entries, whole numbers that grow from row to row, it identifies the rows (as "
-                "labels, it would name them)"
+                "by its name and its entries, whole numbers that grow from row to row, it identifies the rows, and "
+                "would name them as labels"
             )
         return f"by its name and its entries, it counts the rows of each group, from {low:.0f} to {high:.0f}"
 
@@ -136,7 +144,7 @@ def _kind(first: ColumnSummary, entries: np.ndarray, j: int) -> str:
         return BINARY
     if len(np.unique(entries[~np.isnan(entries)])) <= _FEW_VALUES:
         return FEW
-    return COUNTS if low == 0 else WHOLE
+    return WHOLE
 
 
 def _skewness(X: np.ndarray) -> np.ndarray:
@@ -159,6 +167,14 @@ def _counts_rows(first: ColumnSummary, j: int) -> tuple[bool, bool]:
     grows = first.whole[j] and first.observed[j] >= enough and bool(np.all(steps > 0))
     able = len(first.sample) >= enough and first.low[j] in (0, 1) and first.high[j] > _FEW_VALUES
     return grows, able and bool(np.all((steps == 1) | (first.sample[1:, j] == first.low[j])))
+
+
+def _mostly_different(first: ColumnSummary) -> np.ndarray:
+    """Whether nearly all entries of each column in the sample are different whole numbers."""
+    enough = (first.observed >= _FEWEST_IDENTIFIED) & first.whole
+    entries = [column[~np.isnan(column)] for column in first.sample.T]
+    different = [len(np.unique(column)) >= _DIFFERENT * max(len(column), 1) for column in entries]
+    return np.asarray(enough & np.array(different, dtype=bool))
 
 
 def _names_rows(name: str) -> bool:
@@ -217,9 +233,8 @@ def section(a: Analysis) -> Section:
     if a.left_out:
         entries += " in them" if missing == 0 else ""
     summary = f"The report is about {count(a.n, 'row')} and {count(a.p, 'column')} of numbers; {entries}."
-    summary = " ".join(
-        [summary, *_what_is_left_out(a), *filter(None, [a.opened.how_read]), *dependent, *islice(_skewed(a), 1)]
-    )
+    further = filter(None, [_roles(a), a.opened.how_read, _suspects_in_short(a)])
+    summary = " ".join([summary, *_what_is_left_out(a), *further, *dependent, *islice(_skewed(a), 1)])
     return Section("data", "The data", lead, blocks, summary)
 
 
@@ -238,6 +253,22 @@ def _what_is_left_out(a: Analysis) -> Iterator[str]:
     of_all = f"{len(a.left_out):,} of {count(a.opened.n_columns, 'column')}"
     more = f"; and {listed(rest)}" if rest else ""
     yield f"{of_all} {be(len(a.left_out))} not analysed: {named}{more}."
+
+
+def _roles(a: Analysis) -> str:
+    """What the columns are for that are named for another purpose than the analysis."""
+    said = []
+    for what, one, several in (
+        ("y", "is to be predicted", "are to be predicted"),
+        ("Y", "is the second table", "are the second table"),
+        ("supplementary_columns", "is supplementary", "are supplementary"),
+        ("hue", "tells groups of rows apart", "tell groups of rows apart"),
+        ("labels", "names the rows", "name the rows"),
+        ("sample_weight", "holds the weights of the rows", "hold the weights of the rows"),
+    ):
+        names = [brief(name) for name in a.opened.roles.get(what, ())]
+        said += [f"{listed(names)} {one if len(names) == 1 else several}"] if names else []
+    return f"{listed(said, 6)}." if said else ""
 
 
 def _size(a: Analysis) -> Iterator[str]:
@@ -295,11 +326,14 @@ def _identifiers(a: Analysis) -> Iterator[str]:
     )
     if suspects:
         one = len(suspects) == 1
+        growing = bool(a.columns.grow[a.used][a.columns.suspects[a.used]].all())
+        what = (
+            "different whole numbers that grow from row to row" if growing else "whole numbers that nearly all differ"
+        )
         yield (
-            f"{listed(suspects)} {'holds' if one else 'hold'} different whole numbers that grow from row to row, and "
-            f"may just identify the rows. {'It is' if one else 'They are'} analysed like the other columns; if "
-            f"{'it says' if one else 'they say'} nothing about the rows, name {'it' if one else 'one of them'} as "
-            "labels."
+            f"{listed(suspects)} {'holds' if one else 'hold'} {what}, and may just identify the rows. "
+            f"{'It is' if one else 'They are'} analysed like the other columns; if {'it says' if one else 'they say'} "
+            f"nothing about the rows, name {'it' if one else 'one of them'} as labels."
         )
     if sequences:
         one = len(sequences) == 1
@@ -307,6 +341,15 @@ def _identifiers(a: Analysis) -> Iterator[str]:
             f"{listed(sequences)} {'grows' if one else 'grow'} by one from row to row, so what goes with "
             f"{'it' if one else 'them'} has to do with the order of the rows."
         )
+
+
+def _suspects_in_short(a: Analysis) -> str:
+    """Columns that may identify the rows, and what to do with them, for the top of the page."""
+    suspects = a.brief_names(np.flatnonzero(a.columns.suspects[a.used]))
+    if not suspects:
+        return ""
+    if_so = "if it does, leave it out" if len(suspects) == 1 else "if they do, leave them out"
+    return f"{listed(suspects)} may just identify the rows: {if_so}."
 
 
 def _of_several(why: str) -> str:
@@ -345,7 +388,8 @@ def _dependent(a: Analysis) -> Iterator[str]:
     if superfluous and not is_fitted(a.request.model):
         excluded = [a.names[j] for j in superfluous]
         # Names of many columns are for the reader to choose.
-        how = f": exclude={excluded!r}" if len(excluded) <= _IN_SENTENCES else ""
+        options = " ".join(f"--exclude {shlex.quote(name)}" for name in excluded)
+        how = f": exclude={excluded!r} ({options})" if len(excluded) <= _IN_SENTENCES else ""
         yield f"{listed(a.brief_names(superfluous))} can be left out{how}."
 
 
@@ -453,7 +497,10 @@ def _skewed(a: Analysis) -> Iterator[str]:
     if not found:
         return
     names, one = [brief(a.opened.names[j]) for j in found], len(found) == 1
-    zeros = " (of 1 + x, for the zeros)" if any(a.first.low[j] == 0 for j in found) else ""
+    with_zeros = sum(a.first.low[j] == 0 for j in found)
+    zeros = " (of 1 + x, for the zeros)" if with_zeros else ""
+    if 0 < with_zeros < len(found):
+        zeros = " (of 1 + x in columns with zeros)"
     yield (
         f"{listed(names)} {'is' if one else 'are'} never negative and strongly skewed: take "
         f"{'its logarithm' if one else 'logarithms'}{zeros} and make the report again."

@@ -21,7 +21,7 @@ from ..sources.base import Source
 from ..sources.derived import entries_of
 from ..summaries.moments import Moments
 from ..table import Table
-from .blocks import Chart, Listing, Menu, Section, brief, count, listed, number, prose, sentence, share
+from .blocks import Chart, Listing, Menu, Section, be, brief, count, listed, number, prose, sentence, share
 from .charts import COLORS, GREY, axes, axis, bar, color, error_bars, heading, heatmap, plain, scatter, symbol
 from .factors import is_oblique
 from .map import APART, BETWEEN, CHANCE, distance, largest
@@ -334,6 +334,9 @@ def _columns(a: Analysis, k: int) -> str:
     order = np.argsort(-weights, kind="stable")
     if _is_level(a, k):
         what = f"is an overall level: all {a.p:,} columns {'rise' if values[0] > 0 else 'fall'} with it"
+        if sum(_is_level(a, other) for other in range(len(found.names))) > 1:
+            # Several rotated factors are no level of all columns, although all rise with each of them.
+            what = f"{'rises' if values[0] > 0 else 'falls'} with all {a.p:,} columns"
         return what if a.p <= 3 else f"{what}, most of all {listed(a.brief_names(order[:3]))}"
     sums = np.cumsum(weights[order])
     if np.searchsorted(sums, _MOST) + 1 > _FEW:
@@ -346,7 +349,7 @@ def _columns(a: Analysis, k: int) -> str:
     text = _ends_of_columns(a, k, main)
     doubtful = a.brief_names(main[uncertain[main]])
     if doubtful:
-        text += f"; the sign of {listed(doubtful)} is uncertain"
+        text += f"; the sign{'' if len(doubtful) == 1 else 's'} of {listed(doubtful)} {be(len(doubtful))} uncertain"
     return text
 
 
@@ -387,9 +390,9 @@ def _groups(a: Analysis, k: int) -> str:
         small = [level for level in order[::-1] if means[level] <= min(-_AWAY, means[order[-1]] / 2)]
         pairs = [(parts[one], parts[other]) for one in large for other in small]
         if pairs and min(distance(one, other, [k]) for one, other in pairs) >= APART:
-            return f"separates {listed(large, 3)} (large) from {listed(small, 3)} (small)"
-        ends = [f"large for {listed(large, 3)}"] if large else []
-        ends += [f"small for {listed(small, 3)}"] if small else []
+            return f"separates {group.of(large)} (high) from {group.of(small)} (low)"
+        ends = [f"high for {group.of(large)}"] if large else []
+        ends += [f"low for {group.of(small)}"] if small else []
         if ends:
             return f"is {' and '.join(ends)}"
     return ""
@@ -449,11 +452,19 @@ def _determined(a: Analysis) -> Iterator[str]:
             ]
             yield f"{start} sample turns {', and '.join(turned)}."
     if ties and a.variance_shares is not None:
-        of = [" and ".join(f"{names[i]} ({share(a.variance_shares[i])})" for i in (k, k + 1)) for k in ties]
-        yield (
-            f"The variances of {'; of '.join(of[:4])} differ no more than chance explains, and may be equal: then only "
-            f"the plane of {'both' if len(of) == 1 else 'each pair'} is determined, and not the directions within it."
-        )
+        for run in np.split(ties, np.flatnonzero(np.diff(ties) > 1) + 1)[:4]:
+            of = [f"{names[k]} ({share(a.variance_shares[k])})" for k in (*run, run[-1] + 1)]
+            if len(of) == 2:
+                yield (
+                    f"The variances of {listed(of)} differ no more than chance explains, and may be equal: then only "
+                    "the plane of both is determined, and not the directions within it."
+                )
+            else:
+                yield (
+                    f"The variances of {listed(of, 12)} differ from one to the next no more than chance explains: of "
+                    "those that are equal, only the space that they span is determined, and not the directions within "
+                    "it."
+                )
 
 
 def _ends(a: Analysis) -> Table:
@@ -708,7 +719,7 @@ def _without(a: Analysis, order: np.ndarray, chosen: np.ndarray, unnamed: list[s
     dropped = a.brief_names(j for j in order if j not in chosen)
     text = ""
     if dropped:
-        why = "it would be shorter than these, or nearly the same as one"
+        why = "it would be shorter than those that are drawn, or end where one of them does"
         text = f" {listed(dropped)} {'has' if len(dropped) == 1 else 'have'} no arrow: {why}."
     if unnamed:
         text += f" There is no room for the {'name' if len(unnamed) == 1 else 'names'} of {listed(unnamed)}."

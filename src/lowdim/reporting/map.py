@@ -376,6 +376,8 @@ def _settled(waiting: tuple[SomeRows, ...], many: int = _WAITING) -> tuple[SomeR
 _LEVEL = 0.95
 #: The largest number of entries of columns by which points can be coloured, and the number of pixels of pictures.
 _ENTRIES, _PIXELS = 600_000, 12
+#: Of more groups than this, the script of the map writes names at their means.
+_UNNAMED_LEVELS = 10
 #: The largest number of rows of the table of the scores.
 _TABLE_ROWS = 300
 #: Distances of group means, in standard deviations of the groups along the line between them: above the first, groups
@@ -401,9 +403,7 @@ def section(a: Analysis) -> Section | None:
         f"{names[1]}. Rows that lie close together are alike in what these components describe. Choose other axes, or "
         "colour and size by any column; draw a box or a lasso around points to list their rows."
     )
-    # What is said of the components at the top of the page tells already along which of these groups differ.
-    told = bool(a.groupings) and a.second.between(0)[: a.n_told].max(initial=0.0) >= BETWEEN
-    summary = "" if told or not of_groups else of_groups[0]
+    summary = of_groups[0] if of_groups and _is_news(a) else ""
     return Section("map", "The map", lead, [*blocks, _widget(a)], summary)
 
 
@@ -445,6 +445,11 @@ def _widget(a: Analysis) -> Widget:
         "note": note,
     }
     called = "names" if labels is not None else "numbers, counted from 1,"
+    caption = f"Rows have their {called} where there is room, the outermost first."
+    if any(len(group.levels) > _UNNAMED_LEVELS for group in a.groupings):
+        caption += (
+            f" Where colours tell more than {_UNNAMED_LEVELS} groups apart, these are named instead, at their means."
+        )
     return Widget(
         key="map",
         kind="map",
@@ -452,7 +457,7 @@ def _widget(a: Analysis) -> Widget:
         alt=f"A scatter plot of {count(len(shown), 'row')} by their scores on {names[0]} and {names[1]}.",
         values=values,
         table=_table(a, rows.take(np.arange(min(len(rows), _TABLE_ROWS)))),
-        caption=f"Rows have their {called} where there is room, the outermost first.",
+        caption=caption,
     )
 
 
@@ -483,7 +488,9 @@ def _table(a: Analysis, some: SomeRows) -> Table:
         group.name: np.array([*group.levels, ""], dtype=object)[group.codes[some.numbers]] for group in a.groupings
     }
     columns |= dict(zip(a.mapped.component_names_, some.scores.T, strict=False))
-    title = "Scores" if len(some) == a.second.n else f"Scores of {len(some):,} of {a.second.n:,} rows"
+    title = "Scores"
+    if len(some) < a.second.n:
+        title += f" of {'' if a.second.is_sample else 'the first '}{len(some):,} of {a.second.n:,} rows"
     return Table(columns, [brief(a.row_name(i), LONGEST) for i in some.numbers], title=title, row_name="row")
 
 
@@ -506,6 +513,19 @@ def _variance(a: Analysis) -> str:
     if both >= 0.4:
         return f"{text}; further axes show the rest."
     return f"{text}, so that much of how the rows differ is not on this map: look at other axes, too."
+
+
+def _is_news(a: Analysis) -> bool:
+    """Whether the top of the page says along which component the first groups differ: not if what it says of the
+    components tells it already, and of groups that were not asked for only if they differ along one that is used."""
+    parts = [a.second.between(g)[: a.n_told].max(initial=0.0) for g in range(len(a.groupings))]
+    if parts[0] >= BETWEEN:
+        return False
+    if a.groupings[0].name not in a.left_out:
+        return True
+    k = int(np.argmax(a.second.between(0)))
+    used = k < int(getattr(a.model, "n_components_", a.n_mapped))
+    return max(parts) < BETWEEN and used and bool(a.second.differ(0)[k] <= CHANCE)
 
 
 def _groups(a: Analysis) -> Iterator[str]:
@@ -534,7 +554,10 @@ def _groups(a: Analysis) -> Iterator[str]:
             where += f"{size}, although the report uses only {count(used, 'component')}"
             held += f" ({p_said}, corrected for {looks:,} comparisons)"
         if beyond_chance[k] < 0.1:
-            yield f"{what} hardly differ along any of these components (at most {share(between[k])})."
+            yield (
+                f"{what} hardly differ along any of these components (at most {share(between[k])} of the variance of "
+                "one is between them)."
+            )
             continue
         if p_value > CHANCE:
             yield (
@@ -560,7 +583,7 @@ def _separate(spreads: list[Spread], group: Grouping, plane: str) -> Iterator[st
     apart = [names[i] for i in found if nearest[i] >= APART]
     overlap = [pair for pair, d in sorted(distances.items(), key=lambda item: item[1]) if d < _OVERLAP]
     if len(apart) == len(found):
-        yield f"In the plane of {plane} all groups are apart from each other."
+        yield f"In the plane of {plane} {'both' if len(found) == 2 else 'all'} groups are apart from each other."
     elif apart:
         yield f"In the plane of {plane}, {listed(apart)} {'lies' if len(apart) == 1 else 'lie'} apart from all others."
     where = "There" if apart else f"In the plane of {plane}"

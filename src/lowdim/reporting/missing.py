@@ -436,7 +436,7 @@ def section(a: Analysis) -> Section | None:
             blocks.append(Menu(key, "Column", dict(zip(names, (draw(a, found, j) for j in shown), strict=True))))
         blocks.append(Listing(_widest(a, found), shown=8))
     blocks += prose(
-        "What the rest of the report does: maps, loadings, distances and rules are of the table with its missing "
+        "All other sections, with their maps, loadings, distances and rules, are about the table with its missing "
         "entries filled in. Filled-in entries lie closer to the model than measured ones would, and intervals from the "
         "bootstrap do not include the uncertainty of filling in."
     )

@@ -271,8 +271,8 @@ def _gains(b: Beyond, flat: Flat) -> dict[str, float]:
 def _conclusion(a: Analysis, b: Beyond, gains: dict[str, dict[str, float]]) -> str:
     """What to do, in a few sentences: what each map does better than PCA's, and what less well."""
     words = {"neighbours": ("keeps more neighbours", "keeps fewer neighbours")}
-    if a.groupings:
-        groups = f"the {a.groupings[0].title}"
+    if a.compared is not None:
+        groups = f"the {a.compared.title}"
         words["groups"] = (f"sets {groups} apart better", f"sets {groups} apart less well")
     sources = b.sources is not None and b.sources.matter
     parts = []
@@ -300,9 +300,9 @@ def _kernel_said(a: Analysis, b: Beyond) -> str:
         f"and kernel PCA's {share(b.kernel.kept.mean())}"
     )
     neighbours += _verdict(*_difference(b.kernel.kept, b.pca.kept))
-    if b.kernel.by_means is None:
+    if b.kernel.by_means is None or a.compared is None:
         return neighbours
-    group = a.groupings[0].name
+    group = a.compared.name
     return (
         f"{neighbours} Straight lines on the map, which assign each row to the nearest mean of a group by {group}, are "
         f"right for {share(b.pca.by_means.mean())} of the rows with PCA and {share(b.kernel.by_means.mean())} with "
@@ -311,8 +311,10 @@ def _kernel_said(a: Analysis, b: Beyond) -> str:
 
 
 def _verdict(mean: float, certain: bool) -> str:
+    if abs(mean) < _LARGE:
+        return ", which is about the same."
     if not certain:
-        return "; the difference is small, or may be chance."
+        return "; the difference is below three standard errors, and may be chance."
     return ", which is more." if mean > 0 else ", which is less."
 
 
@@ -341,11 +343,11 @@ def _measures(a: Analysis, b: Beyond) -> Table:
     """What each map keeps."""
     columns: dict[str, Any] = {"neighbours kept": [float(flat.kept.mean()) for flat in b.maps]}
     notes = [f"Kernel PCA has the kernel {b.width}, whose width was chosen without the labels."]
-    if b.right_in_all is not None and b.right_by_chance is not None:
+    if a.compared is not None and b.right_in_all is not None and b.right_by_chance is not None:
         columns["right by means"] = [float(flat.by_means.mean()) for flat in b.maps]
         columns["right by neighbours"] = [float(flat.by_neighbours.mean()) for flat in b.maps]
         notes.append(
-            f"Right: the share of rows whose group by {a.groupings[0].name} is that of the nearest mean, or of most of "
+            f"Right: the share of rows whose group by {a.compared.name} is that of the nearest mean, or of most of "
             f"the {NEIGHBOURS} nearest rows, on the map. By the nearest rows in all columns {share(b.right_in_all)} "
             f"are right, and always guessing the most frequent group {share(b.right_by_chance)}."
         )
@@ -356,23 +358,25 @@ def _measures(a: Analysis, b: Beyond) -> Table:
 def _maps(a: Analysis, b: Beyond) -> Chart:
     """The maps beside each other, with the same rows in the same colours."""
     maps = b.maps
-    group = a.groupings[0] if a.groupings and len(a.groupings[0].levels) <= _COLOURED else None
+    group = a.compared if a.compared is not None and len(a.compared.levels) <= _COLOURED else None
     hover = [a.row_name(int(i)) for i in b.numbers]
     colours = () if group is None else (group.codes[b.numbers], group.levels)
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     titles: list[dict[str, Any]] = []
-    width = 1.0 / len(maps)
     for i, flat in enumerate(maps):
         x, y = flat.scores.T
         end = "" if i == 0 else str(i + 1)
         for trace in points(x, y, hover, *colours, xaxis=f"x{end}", yaxis=f"y{end}"):
             data.append({**trace, "showlegend": group is not None and i == 0})
-        ends = [i * width + (0.06 if i else 0.0), (i + 1) * width - (0.02 if i + 1 < len(maps) else 0.0)]
-        layout[f"xaxis{end}"] = axis(plain(flat.axes[0]), domain=ends, anchor=f"y{end}", zeroline=False)
-        layout[f"yaxis{end}"] = axis(plain(flat.axes[1]), anchor=f"x{end}", zeroline=False)
-        titles.append(heading(flat.name, float(np.mean(ends)), 1.06, showarrow=False, xanchor="center"))
-    layout |= {"annotations": titles, "legend": {"orientation": "h", "y": -0.2}}
+        layout[f"xaxis{end}"] = axis(plain(flat.axes[0]), zeroline=False)
+        layout[f"yaxis{end}"] = axis(plain(flat.axes[1]), zeroline=False)
+        place: Any = {"xref": f"x{end} domain", "yref": f"y{end} domain", "xanchor": "center", "yanchor": "bottom"}
+        titles.append(heading(flat.name, 0.5, 1.0, showarrow=False, **place))
+    # On a narrow page, the script of the charts puts the maps one below the other.
+    layout["grid"] = {"rows": 1, "columns": len(maps), "pattern": "independent", "xgap": 0.28}
+    legend = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+    layout |= {"annotations": titles, "legend": legend, "margin": {"b": 110}}
     rows = {f"{flat.name} {name}": flat.scores[:, j] for flat in maps for j, name in enumerate(flat.axes)}
     of_ica = "The axes of ICA are its two sources farthest from Gaussian." if b.sources else ""
     coloured = f" Colours are by {group.name}." if group is not None else ""
@@ -383,6 +387,6 @@ def _maps(a: Analysis, b: Beyond) -> Chart:
         data=data,
         layout=layout,
         table=Table(rows, hover, title="Positions on the maps", row_name="row").head(300),
-        height=440,
+        height=470,
         caption=f"{of_ica}{coloured}".strip(),
     )

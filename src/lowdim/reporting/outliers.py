@@ -201,6 +201,8 @@ def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
     some = rows.take(order)
     columns = {"T2": some.t2, "Q": some.q, "T2 beyond": some.t2 > t2_limit, "Q beyond": some.q > q_limit}
     names, title = [a.row_name(i) for i in some.numbers], f"The {len(some)} rows that fit worst"
+    if len(some) == a.second.n:
+        title = f"All {len(some)} rows, beginning with the one that fits worst"
     notes = [f"limit of T2: {number(t2_limit, 4)}, limit of Q: {number(q_limit, 4)}"]
     return Widget(
         key="misfits",

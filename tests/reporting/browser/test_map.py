@@ -57,6 +57,15 @@ def test_any_two_components_are_the_axes(page, the_map, across, up):
     assert title == VALUES["components"][across]["title"]
 
 
+def test_the_legend_says_what_the_groups_are_groups_of(page, the_map):
+    settled(page, "rows")
+    title = "document.getElementById('plot-rows').layout.legend.title?.text"
+    assert page.evaluate(title) == "species"
+    the_map.get_by_label("Colour by").select_option("column:1")
+    settled(page, "rows")
+    assert page.evaluate(title) is None
+
+
 def test_three_components_are_drawn_in_space(page, the_map):
     assert the_map.get_by_label("Depth").is_hidden()
     the_map.get_by_label("Map", exact=True).select_option("3")

@@ -8,8 +8,10 @@ import pytest
 from sklearn.datasets import load_wine
 
 import lowdim
+from lowdim.reporting.blocks import Document
 from reporting.browser.documents import map_values, rich
 from reporting.browser.opening import draw_all, figure, opened, settled
+from reporting.tables import section_of
 
 PHONE = {"width": 360, "height": 740}
 #: A4 less margins of 15 mm, in pixels of 1/96 inch.
@@ -29,6 +31,34 @@ def test_nothing_is_wider_than_a_phone(browser, tmp_path):
         contents.get_by_role("link", name="The map").click()
         assert contents.get_by_role("link").first.is_hidden()
         assert page.evaluate("location.hash") == "#map"
+
+
+def test_maps_that_stand_side_by_side_stand_below_each_other_on_a_phone(browser, tmp_path):
+    wine = load_wine(as_frame=True)
+    section = section_of(wine.data, "beyond", hue=wine.target_names[wine.target], n_components=2)
+    with opened(browser, Document("Maps", "", [section]), tmp_path, viewport=PHONE) as page:
+        figure(page, "beyond-maps")
+        settled(page, "beyond-maps")
+        tall, narrow = places(page)
+        assert len(narrow) == 3 and np.ptp(narrow[:, :2], axis=0).max() == 0 and np.ptp(narrow[:, 2]) > 0.6
+        # The legend does not cover the names of the axes.
+        legend = page.locator("#plot-beyond-maps .legend").bounding_box()
+        assert page.locator("#plot-beyond-maps .x3title").bounding_box()["y"] + 8 <= legend["y"]
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.evaluate("report.refreshAll()")
+        settled(page, "beyond-maps")
+        low, wide = places(page)
+        assert low < tall and np.ptp(wide[:, 2:], axis=0).max() == 0 and np.ptp(wide[:, 0]) > 0.6
+
+
+def places(page):
+    """The height of the chart of maps, and where each of its maps begins and ends, across and up."""
+    height, axes = page.evaluate(
+        """(() => { const div = document.getElementById('plot-beyond-maps'), layout = div._fullLayout;
+            return [div.clientHeight, ['', 2, 3].map(i => [...layout[`xaxis${i}`].domain,
+                ...layout[`yaxis${i}`].domain])]; })()"""
+    )
+    return height, np.array(axes)
 
 
 @pytest.fixture(scope="module")

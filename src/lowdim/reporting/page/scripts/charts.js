@@ -51,7 +51,8 @@
   /** Draws a chart now. Points are drawn as SVG if `asSvg`, or if the browser has no WebGL. */
   function show(chart, asSvg = false) {
     const { div } = chart;
-    const { data, layout } = chart.make();
+    const { data, layout: given } = chart.make();
+    const layout = arranged(chart, given);
     const way = report.wayToDraw(data);
     chart.stale = false;
     chart.seen = ++clock;
@@ -72,6 +73,16 @@
   function remark(chart, text) {
     chart.div.replaceChildren(report.element("p", { class: "remark" }, text));
     chart.div.style.height = "auto";
+  }
+
+  /** The layout of a chart; of parts that stand side by side, one below the other where there is no room beside them. */
+  function arranged(chart, layout) {
+    if (!layout?.grid) return layout;
+    const { rows, columns, ...grid } = layout.grid;
+    const stacked = report.isNarrow(chart.div);
+    chart.height ??= chart.div.clientHeight;
+    chart.div.style.height = `${stacked ? (chart.height * columns) / 1.5 : chart.height}px`;
+    return stacked ? { ...layout, grid: { ...grid, rows: columns, columns: rows } } : layout;
   }
 
   function complete(chart, layout = {}) {

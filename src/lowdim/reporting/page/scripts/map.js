@@ -145,10 +145,13 @@
 
   const titled = (axis, more = {}) => ({ title: { text: report.plain(axis.title) }, ...more });
 
-  /** A colour bar stands on the right, and the legend then lies above the map. */
-  function legend({ color }) {
-    const above = color !== "none" && report.mapGroup(color) < 0;
-    return { itemsizing: "constant", ...(above ? { orientation: "h", x: 0, y: 1, yanchor: "bottom" } : {}) };
+  /** The legend says what its groups are groups of. A colour bar stands on the right, and the legend then lies above the
+   * map. */
+  function legend(values, { color }) {
+    const group = values.groups[report.mapGroup(color)];
+    const title = group ? { title: { text: report.plain(group.name) } } : {};
+    const above = color !== "none" && !group;
+    return { itemsizing: "constant", ...title, ...(above ? { orientation: "h", x: 0, y: 1, yanchor: "bottom" } : {}) };
   }
 
   function flat(values, state, hovers, plot) {
@@ -166,7 +169,7 @@
         yaxis,
         // On a narrow page, a long legend would leave no room for the map.
         showlegend: points.length > 1 && (names.length === 0 || plot.clientWidth >= 600),
-        legend: legend(state),
+        legend: legend(values, state),
         annotations: names,
         hovermode: "closest",
         // Another pair of axes begins with the whole cloud; other colours keep what the reader has zoomed to.
@@ -188,7 +191,7 @@
         scene: { xaxis, yaxis, zaxis, dragmode: "orbit", camera: CAMERA },
         margin: { l: 0, r: 0, t: 24, b: 0 },
         showlegend: points.length > 1,
-        legend: legend(state),
+        legend: legend(values, state),
         uirevision: `${state.x} ${state.y} ${state.z}`,
       },
     };
