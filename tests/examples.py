@@ -90,6 +90,12 @@ MODELS: dict[str, Example] = {
 }
 
 
+#: Models of tables with categories, and of counts. Grids over all kinds of numbers leave them out: they have tests of
+#: their own in tests/models/test_mixed.py and test_ca.py.
+WITH_CATEGORIES = ("CA", "FAMD", "MCA", "MFA")
+#: All other models.
+OF_NUMBERS = [name for name in models.__all__ if name not in WITH_CATEGORIES]
+
 #: Models of tables side by side, which are first reduced.
 REDUCED = [name for name, row in MODELS.items() if row.solvers == _TABLES]
 

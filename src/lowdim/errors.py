@@ -8,16 +8,18 @@ import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
 from functools import wraps
+from itertools import islice
 from typing import Any, ParamSpec, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 __all__ = [
+    "CategoryWarning",
     "ConvergenceWarning",
     "DensityWarning",
     "FormulaWarning",
@@ -93,12 +95,17 @@ class ImputedRangeWarning(LowdimWarning):
     """Missing values were filled in with negative numbers in columns of which no observed entry is negative."""
 
 
+class CategoryWarning(LowdimWarning):
+    """Levels of categories that may not be what was meant: new ones, or several that look alike."""
+
+
 class HoldsRowsWarning(LowdimWarning):
     """A file that was saved holds rows of the fit, or numbers for each of them."""
 
 
 class NumberFormatWarning(LowdimWarning):
-    """The numbers of a CSV file have decimal commas; the message says how they were read."""
+    """The numbers of a CSV file or a spreadsheet have decimal commas, separators of thousands, or signs; the message
+    says how they were read."""
 
 
 class FormulaWarning(LowdimWarning):
@@ -254,7 +261,7 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
     where = "X" if column is None else column_label(column, names)
     return (
         f"{where} has dtype {dtype}, which is not numeric ({reason}). Drop the column or encode it as numbers first, "
-        f"for example with sklearn.preprocessing.OneHotEncoder. {CONVERT_TEXT}"
+        f"for example with sklearn.preprocessing.OneHotEncoder. {CONVERT_TEXT} lowdim.FAMD takes categories."
     )
 
 
@@ -492,10 +499,11 @@ def missing_after_reading(found: MissingValues) -> MissingValues:
     )
 
 
-def only_last_step(estimator: Any, call: str) -> str:
-    """Advice for those who pass a pipeline of scikit-learn to a function that takes a model only."""
+def what_instead(estimator: Any, call: str) -> str:
+    """Advice for those who pass a pipeline of scikit-learn to a function that takes a model only, or a model that
+    itself says what to do instead."""
     if not hasattr(estimator, "steps"):
-        return ""
+        return getattr(estimator, "_instead_of_resampling", "")
     rows = "pipeline[:-1].fit_transform(X)"
     return f" Pass the last step, and the rows that the others return: {call}(pipeline[-1], {rows})."
 
@@ -726,6 +734,41 @@ def missing_extra(purpose: str, package: str, extra: str) -> ImportError:
     return ImportError(f"{purpose} needs {package}, which is not installed: pip install 'lowdim[{extra}]'.")
 
 
+def not_categories(X: Any) -> TypeError:
+    """The error for what has no columns that could be categories."""
+    return TypeError(
+        f"cannot read categories from {type(X).__name__}; pass a data frame, a path of files, an array of text or of "
+        "whole numbers, or an object that speaks Arrow."
+    )
+
+
+def mixed_types(name: str, values: Any) -> TypeError:
+    """The error for a column with entries of several types, or of a type that is neither text nor a number."""
+    found = sorted({type(v).__name__ for v in values if v is not None and type(v).__name__ != "NAType" and v == v})
+    if len(found) == 1:
+        return no_category(name, f"entries of type {found[0]}")
+    return TypeError(
+        f"column {name!r} holds entries of several types: {', '.join(found)}. Make them all text, for example with "
+        f"X[{name!r}].astype(str), or all numbers."
+    )
+
+
+def no_category(name: str, what: str) -> TypeError:
+    """The error for a column that cannot be a category."""
+    return TypeError(
+        f"column {name!r} holds {what}, which are neither text nor numbers, and cannot be a category. Leave it out, or "
+        "make text or numbers of it."
+    )
+
+
+def too_many_levels(name: str, most: int) -> ValueError:
+    """The error for a category with too many levels."""
+    return ValueError(
+        f"column {name!r} has more than {most:,} different entries, so it is no category. Leave it out, or group its "
+        "entries first."
+    )
+
+
 def no_such_file(path: Any) -> FileNotFoundError:
     """The error for a path where there is nothing."""
     return FileNotFoundError(f"there is no file {path}. Check the path; relative ones start at the working directory.")
@@ -761,8 +804,8 @@ def csv_header(path: str, fields: Sequence[str]) -> ValueError:
     """The error for a CSV file that does not begin with the names of its columns."""
     got = f"numbers: {', '.join(fields[:6])}{', ...' if len(fields) > 6 else ''}" if fields else "empty"
     return ValueError(
-        f"{path} has no header: the first line must hold the names of the columns, and it is {got}. Write a line with "
-        "names at the beginning."
+        f"{path} has no header: the first line must hold the names of the columns, and it is {got}. "
+        f"Write a line with names at the beginning{'' if fields else ', and no empty line above it'}."
     )
 
 
@@ -774,9 +817,31 @@ def nearly_numbers(where: str, why: str) -> ValueError:
     )
 
 
-def csv_encoding(path: str, encoding: str) -> ValueError:
-    """The error for a CSV file that is not in UTF-8."""
-    return ValueError(f"{path} is written in {encoding}; CSV files must be in UTF-8. Convert it first.")
+def csv_encoding(path: str, encoding: str, name: str = "latin-1") -> ValueError:
+    """The error for a CSV file that is not in UTF-8. `name` is that of the encoding in Python, as far as known."""
+    return ValueError(
+        f"{path} is written in {encoding}; CSV files must be in UTF-8. Convert it first: in a spreadsheet, save it as "
+        f"'CSV UTF-8'; in Python, call Path(new_path).write_text(Path(path).read_text('{name}'), 'utf-8')."
+    )
+
+
+def second_header(path: str, lines: Sequence[int], columns: Mapping[str, str], what: str = "line") -> ValueError:
+    """The error for a table with several lines of names; `columns` has text of them above numbers."""
+    found = ", ".join(f"{text!r} above the numbers of column {name!r}" for name, text in islice(columns.items(), 3))
+    where = f"{what} {lines[0]}" if len(lines) == 1 else f"{what}s {lines[0]} to {lines[-1]}"
+    return ValueError(
+        f"{path} has text where numbers should begin, in {where}: {found}. If these are further names, units or "
+        f"labels, join them with the names of the columns, so that there is one {what} of names, and delete {where}; "
+        "if entries are missing there, leave them empty."
+    )
+
+
+def no_names(path: str, columns: Sequence[str]) -> ValueError:
+    """The error for a table with columns that have entries and no name."""
+    return ValueError(
+        f"{path} has entries in columns without a name: {', '.join(columns[:6])}"
+        f"{', ...' if len(columns) > 6 else ''}. Write a name above each of them, or delete them."
+    )
 
 
 def inexact_integer(value: int, row: str, column: str) -> ValueError:
@@ -912,8 +977,8 @@ def not_one_for_each_row(name: str, got: int, n: int) -> ValueError:
 def wrong_image_shape(shape: object, p: int) -> ValueError:
     """The error for images whose number of pixels is not the number of columns."""
     return ValueError(
-        f"shape={shape!r} must be (height, width), or (height, width, 3) for colours, whose product is the number of "
-        f"columns, {p}."
+        f"image_shape={shape!r} must be (height, width), or (height, width, 3) for colours, whose product is the "
+        f"number of columns, {p}."
     )
 
 

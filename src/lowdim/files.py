@@ -35,6 +35,7 @@ from ._core.schema import (
     Whole,
     declared,
 )
+from .coding import Coding
 from .errors import HoldsRowsWarning, damaged_file, is_checkpoint, not_storable, warn_user
 from .models.base import Model
 from .models.kernel_cca import PrecomputedKernel
@@ -79,7 +80,7 @@ _SOLVER_TABLES: tuple[Mapping[str, Any], ...] = (
     solvers.ROTATIONS,
     solvers.PREIMAGES,
 )
-_VALUES = (LatentGaussian, SymmetricFactors, MappedTable, PrecomputedKernel, Network, Path)
+_VALUES = (LatentGaussian, SymmetricFactors, MappedTable, PrecomputedKernel, Network, Path, Coding)
 
 
 def class_named(name: str) -> type:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from inputs import to_numpy
+from lowdim import CA
 from lowdim._core.arrays import is_array
 from lowdim._core.schema import declared
 from lowdim.models.base import Model
@@ -71,6 +72,9 @@ _OF_ROWS = ("transform", "predict", "score_samples", "impute", "reconstruction_e
 def results(model: Any) -> dict[str, Any]:
     """What the model says of some rows, by method."""
     rows = 3.0 * np.random.default_rng(1).standard_normal((7, model.n_features_in_))
+    if isinstance(model, CA):
+        # Counts are not negative.
+        rows = np.abs(rows)
     if hasattr(model, "feature_names_in_"):
         import pandas as pd
 

@@ -197,7 +197,20 @@ def of_sklearn() -> Iterator[tuple[str, Case]]:
     yield "sklearn-PLSRegression-vector", fit(package.PLSRegression(2), X, Y[:, 0])
 
 
-_GROUPS = (of_every_model, of_one_table, of_kernels, of_sources, of_two_tables, of_sklearn)
+def with_categories() -> Iterator[tuple[str, Case]]:
+    codes = FRAME.round(0).clip(-2, 2).astype(str)
+    mixed = FRAME.iloc[:, :2].assign(a=codes.iloc[:, 2], b=codes.iloc[:, 3])
+    halves = {"first": ["column 0", "a"], "second": ["column 1", "b"]}
+    yield "CA", fit(lowdim.CA(2, supplementary=[1]), np.abs(X))
+    yield "CA-categories", fit(lowdim.CA(), codes.iloc[:, :2])
+    yield "MCA", fit(lowdim.MCA(2), codes)
+    yield "MCA-passive", fit(lowdim.MCA(missing="passive", min_frequency=5), codes.mask(codes == "0"))
+    yield "FAMD", fit(lowdim.FAMD(2, supplementary=["a"]), mixed, sample_weight=WEIGHTS)
+    yield "FAMD-output", fit(lowdim.FAMD(0.9).set_output(transform="pandas"), mixed)
+    yield "MFA", fit(lowdim.MFA(2, groups=halves, scale={"first": False}), mixed)
+
+
+_GROUPS = (of_every_model, of_one_table, of_kernels, of_sources, of_two_tables, of_sklearn, with_categories)
 CASES: dict[str, Case] = {name: case for group in _GROUPS for name, case in group()}
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import lowdim
-from examples import MODELS, X, Y, close, make, tables
+from examples import MODELS, OF_NUMBERS, X, Y, close, make, tables
 from files.selection_results import selected
-from lowdim import models
 from lowdim._core import container
 from lowdim._core.container import ADDED
 from lowdim.errors import LowdimWarning, without_warnings
@@ -31,7 +30,7 @@ def fitted(name):
 
 
 @pytest.mark.parametrize("version", ["1.0"])
-@pytest.mark.parametrize("name", models.__all__)
+@pytest.mark.parametrize("name", OF_NUMBERS)
 def test_files_of_all_versions_open(name, version):
     path = SAVED / f"{name}_{version}.safetensors"
     found, expected = lowdim.load(path), fitted(name)

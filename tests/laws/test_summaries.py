@@ -42,7 +42,8 @@ from oracles import tolerance
 
 
 def test_every_summary_has_a_factory():
-    missing = set(SUMMARIES) - set(FACTORIES)
+    # Levels are those of categories: tests/summaries/test_levels.py has their laws.
+    missing = set(SUMMARIES) - set(FACTORIES) - {"Levels"}
     assert not missing, f"no factory for {sorted(missing)}: add a row to FACTORIES in laws/summaries_drawn.py"
     assert set(FACTORIES) <= set(SUMMARIES)
 

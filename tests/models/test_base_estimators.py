@@ -14,9 +14,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from examples import KERNEL_SOLVER_EXAMPLES, SPECTRAL, SUMMARIZES
 from inputs import INPUTS, names, table
 from lowdim import (
+    CA,
     CCA,
+    FAMD,
     GCCA,
     ICA,
+    MCA,
+    MFA,
     PCA,
     PCR,
     PLSSVD,
@@ -98,6 +102,13 @@ CHECKED = [
     *(KernelPCA(1, kernel=row.kernel, solver=solver) for solver, row in KERNEL_SOLVER_EXAMPLES.items()),
     KernelPCA(1, kernel="laplacian", solver="fourier"),
     KernelPCA(1, kernel="precomputed"),
+    CA(),
+    CA(1),
+    MCA(),
+    MCA(missing="passive"),
+    FAMD(),
+    FAMD(1, min_frequency=2),
+    MFA(groups="x"),
 ]
 # The default of a table is there twice.
 CHECKED = list({repr(estimator): estimator for estimator in CHECKED}.values())
@@ -113,6 +124,8 @@ def test_every_model_is_checked(name):
     "ignore::lowdim.errors.RankWarning",
     "ignore::lowdim.errors.SmallSampleWarning",
     "ignore::lowdim.errors.GaussianWarning",
+    # Numbers are taken for categories, in which further rows have further levels.
+    "ignore::lowdim.errors.CategoryWarning",
 )
 @pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_checks_of_scikit_learn(estimator, check):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import lowdim
-from examples import MODELS, WIDE, WIDE_Y, X, Y, make, tables
+from examples import MODELS, OF_NUMBERS, WIDE, WIDE_Y, X, Y, make, tables
 from inputs import INPUTS, Unreadable, to_numpy
 from lowdim import ICA, models
 from lowdim.solvers import AnySolver, Plan, QuasiNewtonICA, Status
@@ -18,7 +18,7 @@ from tolerances import TOLERANCES, as_markdown, tolerance_of
 # Heywood cases are a property of the rows, and these have some.
 pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 
-each_model = pytest.mark.parametrize("name", models.__all__)
+each_model = pytest.mark.parametrize("name", OF_NUMBERS)
 #: Rows of whole numbers, which every kind of input holds exactly: more rows than columns, and fewer.
 SHAPES = {"tall": (np.round(8 * X), np.round(8 * Y)), "wide": (np.round(8 * WIDE), np.round(8 * WIDE_Y))}
 
@@ -180,7 +180,7 @@ def test_every_model_on_every_kind_of_input(name, kind, shape):
 
 
 def test_the_table_of_the_page_is_the_one_that_is_tested():
-    assert set(TOLERANCES) == set(models.__all__)
+    assert set(TOLERANCES) == set(OF_NUMBERS)
     page = Path(__file__).parents[2] / "docs" / "files.md"
     assert as_markdown() in page.read_text()
 

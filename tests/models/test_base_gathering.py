@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 import lowdim
-from examples import MODELS, make, tables
+from examples import MODELS, OF_NUMBERS, make, tables
 from inputs import INPUTS, record_batches
-from lowdim import ICA, PCA, KernelCCA, KernelPCA, models
+from lowdim import ICA, PCA, KernelCCA, KernelPCA
 from lowdim.kernels import Gaussian
 from lowdim.sources import open_source
 
@@ -48,7 +48,7 @@ def test_the_plan_reads_nothing_and_says_what_the_fit_does(case, kind):
 
 
 @pytest.mark.parametrize("name", ["generator", "record batches"])
-@pytest.mark.parametrize("model", models.__all__)
+@pytest.mark.parametrize("model", OF_NUMBERS)
 @pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_fit_transform_of_a_stream(model, name):
     given = tables(model)

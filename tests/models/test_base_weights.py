@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples import KERNEL_SOLVER_EXAMPLES, MODELS, X, Y, make, tables
+from examples import KERNEL_SOLVER_EXAMPLES, MODELS, OF_NUMBERS, X, Y, make, tables
 from inputs import to_numpy
 from lowdim import models
 from lowdim import sklearn as drop_in
@@ -31,7 +31,7 @@ BY_ROW = ("transform", "scores", "predict", "score_samples", "reconstruction_err
 def cases() -> list[tuple[str, dict[str, Any]]]:
     """Every model with every one of its solvers."""
     found: list[tuple[str, dict[str, Any]]] = []
-    for name in models.__all__:
+    for name in OF_NUMBERS:
         for solver in MODELS[name].solvers or (None,):
             options = {} if solver is None else {"solver": solver}
             if name == "KernelPCA":
@@ -89,7 +89,7 @@ def test_weights_are_repetitions(name, options):
         compare(weighted.inverse_transform(scores), plain.inverse_transform(scores), "inverse_transform")
 
 
-@pytest.mark.parametrize("name", [name for name in models.__all__ if MODELS[name].two_tables])
+@pytest.mark.parametrize("name", [name for name in OF_NUMBERS if MODELS[name].two_tables])
 def test_scores_of_both_tables(name):
     weighted = make(name).fit(X, Y, sample_weight=W)
     plain = make(name).fit(np.repeat(X, W, axis=0), np.repeat(Y, W, axis=0))

@@ -44,8 +44,8 @@ def namespace(x: Array) -> Any:
     kind = type(x)
     if kind is np.ndarray:
         return np
-    if kind is Beside:
-        return namespace(x.pieces[0])
+    if issubclass(kind, Beside):
+        return namespace(x.first)
     if kind not in _namespaces:
         _refuse_frames(x)
         is_numpy = isinstance(x, np.ndarray) or sparse.issparse(x)
@@ -72,7 +72,7 @@ def device(x: Array) -> Any:
     if isinstance(x, np.ndarray):
         return None
     if isinstance(x, Beside):
-        return device(x.pieces[0])
+        return device(x.first)
     if compat.is_torch_array(x) or compat.is_cupy_array(x):
         _has_device.add(kind)
     return None if sparse.issparse(x) else compat.device(x)
@@ -302,9 +302,14 @@ class Beside:
         self.dtype = pieces[0].dtype
 
     @property
+    def first(self) -> Array:
+        """The first of the pieces."""
+        return self.pieces[0]
+
+    @property
     def itemsize(self) -> int:
         """Bytes of a number."""
-        return int(self.pieces[0].itemsize)
+        return int(self.first.itemsize)
 
     def __getitem__(self, key: tuple[Any, slice]) -> Any:
         rows, columns = key
@@ -322,7 +327,7 @@ class Beside:
         """The pieces as one array, of another `dtype` if one is given."""
         xp = namespace(self)
         if dtype is None or dtype == self.dtype:
-            return xp.concat(self.pieces, axis=1)
+            return xp.concat([p.joined() if isinstance(p, Beside) else p for p in self.pieces], axis=1)
         # Each piece is converted where it is written.
         out = xp.empty(self.shape, dtype=dtype, device=device(self))
         for columns, piece in self.by_columns():

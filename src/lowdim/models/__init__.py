@@ -18,13 +18,23 @@ from .whitening import Whitening
 
 if TYPE_CHECKING:
     from .auto_encoder import AutoEncoder
+    from .ca import CA
+    from .famd import FAMD
+    from .mca import MCA
+    from .mfa import MFA
 
-__getattr__ = imported_when_used(__name__, {"AutoEncoder": "auto_encoder"})
+__getattr__ = imported_when_used(
+    __name__, {"AutoEncoder": "auto_encoder", **{name: name.lower() for name in ("CA", "FAMD", "MCA", "MFA")}}
+)
 
 __all__ = [
+    "CA",
     "CCA",
+    "FAMD",
     "GCCA",
     "ICA",
+    "MCA",
+    "MFA",
     "PCA",
     "PCR",
     "PLSSVD",

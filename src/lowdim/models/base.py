@@ -166,14 +166,19 @@ class Model(Callbacks, Transformer, Estimator):
     _not_listed = frozenset(
         {
             "bootstrap_axes",
+            "coded_rows",
             "coefficient_factors",
             "component_name",
             "fitted_attributes",
+            "held_out_products",
             "held_out_scorer",
+            "most_dimensions",
             "onnx_converter",
             "onnx_shape_calculator",
             "open_rows",
             "permutation_options",
+            "planned_rows",
+            "shuffled_together",
             "start_at",
         }
     )

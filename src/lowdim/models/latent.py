@@ -38,12 +38,12 @@ from ..selection.choose import (
     MissingFits,
     MissingScorer,
     eigenvalues_with_missing,
-    varying_rows,
 )
 from ..selection.criteria import penalised_curve
 from ..selection.fold_methods import HeldOutScorer
 from ..selection.parallel_analysis import check_count
 from ..selection.rules import RULES, Choice, Rule, rule_of
+from ..selection.scorers import varying_rows
 from ..solvers import latent
 from ..solvers.latent.base import LatentFit, LatentRequest
 from ..solvers.latent.em import EM, patterns_of

@@ -35,17 +35,21 @@ def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
     return rule_of(name)
 
 
-def eigenvalues_for(rule: Rule, spectrum: Spectrum, ddof: int) -> Eigenvalues:
-    """The input of a rule, from all eigenpairs; with the p x p matrix if the rule needs it and it fits into memory."""
+def eigenvalues_for(rule: Rule, spectrum: Spectrum, ddof: int, *, weighted: bool = False) -> Eigenvalues:
+    """The input of a rule, from all eigenpairs; with the p x p matrix if the rule needs it and it fits into memory. If
+    the columns are `weighted`, they do not have the variance 1 after a division by their scale."""
+    standardized = spectrum.scale is not None and not weighted
     V = to_numpy(spectrum.vectors).astype(np.float64)
     p = V.shape[1]
     values = spectrum.values.astype(np.float64) / divisor(spectrum.weight, ddof)
     variances = np.einsum("kj,k,kj->j", V, values, V)
     # Columns that vary only by rounding errors count as constant; after standardizing their variance is zero.
     varying = variances > _ROUNDING * float(variances.max())
-    if spectrum.scale is None:
-        varying &= ~is_constant(np.sqrt(variances), to_numpy(spectrum.mean))
-    e = Eigenvalues.from_spectrum(spectrum, p, ddof, variances=np.where(varying, variances, 0.0), varying=varying)
+    if not standardized:
+        mean = spectrum.mean if spectrum.scale is None else spectrum.mean / spectrum.scale
+        varying &= ~is_constant(np.sqrt(variances), to_numpy(mean))
+    variances = np.where(varying, variances, 0.0)
+    e = Eigenvalues.from_spectrum(spectrum, p, ddof, variances=variances, varying=varying, scale=standardized)
     have = memory_bytes()
     fits = not have or 8 * p * p < _SHARE * have
     return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arrays import (
@@ -22,7 +24,7 @@ from .._core.arrays import (
 )
 from .._core.schema import Instance, Maybe, Numbers, Real, Sometimes, Whole
 from .._core.types import RandomState
-from ..errors import rule_needs_rows
+from ..errors import list_names, rule_needs_rows
 from ..features import affine
 from ..linalg import divisor
 from ..reading.rows import Rows
@@ -61,6 +63,9 @@ class PCA(SpectralModel):
     center : bool, default=True
         Whether to subtract the mean. If not, the components are those of the second moments about zero, as in latent
         semantic analysis, and "variance" means the mean square about zero everywhere in this class; see Notes.
+    feature_weight : array of shape (n_features,) or dict of str to float, default=None
+        Weights of the columns, which are positive; columns that a dictionary does not name have the weight 1. They
+        multiply the squares of the columns, after these were scaled.
     solver : str or Solver, default="auto"
         "auto", "covariance", "triangle", "gram", "krylov", or an object from `lowdim.solvers` with its options.
     ddof : int, default=1
@@ -81,7 +86,8 @@ class PCA(SpectralModel):
     mean_ : array of shape (n_features_in_,)
         The mean of the rows; zeros with `center=False`.
     scale_ : array of shape (n_features_in_,) or None
-        Standard deviations, with `scale`; with `center=False` root mean squares, of the same divisor.
+        What the columns are divided by: standard deviations, with `scale` (with `center=False` root mean squares, of
+        the same divisor), over the square roots of the weights of the columns.
     noise_variance_ : float
         Average of the n_features_in_ - n_components_ discarded eigenvalues.
     loadings_ : array of shape (n_features_in_, n_components_)
@@ -172,6 +178,7 @@ class PCA(SpectralModel):
         whiten: bool = False,
         scale: bool = False,
         center: bool = True,
+        feature_weight: ArrayLike | Mapping[str, float] | None = None,
         solver: SolverName | Solver = "auto",
         ddof: int = 1,
         random_state: RandomState = None,
@@ -180,6 +187,7 @@ class PCA(SpectralModel):
         self.whiten = whiten
         self.scale = scale
         self.center = center
+        self.feature_weight = feature_weight
         self.solver = solver
         self.ddof = ddof
         self.random_state = random_state
@@ -193,7 +201,8 @@ class PCA(SpectralModel):
 
     def _cross_validate(self, rows: Rows) -> tuple[Spectrum, Plan]:
         """All eigenpairs and the plan, after cross-validation has set `choice_`."""
-        solver, scorer = self._solver(), SpectralScorer(bool(self.scale), center=bool(self.center))
+        weights = self._feature_weight(rows.shape[1])
+        solver, scorer = self._solver(), SpectralScorer(bool(self.scale), center=bool(self.center), weights=weights)
         self.choice_, total, passes = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
         if solver == "auto" and total is not None:
             # The merged summaries of the folds are all that is needed.
@@ -300,6 +309,25 @@ class PCA(SpectralModel):
         super()._check_parameters()
         check_flags(self, "whiten", "scale", "center")
 
+    def _feature_weight(self, p: int) -> np.ndarray | None:
+        given: Any = getattr(self, "feature_weight", None)
+        if given is None:
+            return None
+        if isinstance(given, Mapping):
+            names = self._column_names()
+            if unknown := [name for name in given if name not in names]:
+                raise ValueError(f"feature_weight: there is no column {list_names(unknown)}.")
+            given = [given.get(name, 1.0) for name in names]
+        weights = np.asarray(given, dtype=np.float64)
+        if weights.shape != (p,):
+            raise ValueError(f"feature_weight must have one entry for each of the {p} columns, got {weights.shape}.")
+        if not (np.all(np.isfinite(weights)) and np.all(weights > 0)):
+            raise ValueError(
+                f"feature_weight must be positive and finite, got {weights.min():g} to {weights.max():g}. Leave out "
+                "columns that should have no weight."
+            )
+        return weights
+
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
         p, like, host = self.n_features_in_, spectrum.vectors, numpy_dtype(dtype)
         k = spectrum.values.shape[0]
@@ -323,7 +351,9 @@ class PCA(SpectralModel):
         if isinstance(self.n_components, str):
             rule = check_rule(self.n_components)
             if rule.needs != "folds":
-                self.choice_, k = chosen_by(rule, eigenvalues_for(rule, spectrum, self.ddof), self._seed())
+                weighted = getattr(self, "feature_weight", None) is not None
+                e = eigenvalues_for(rule, spectrum, self.ddof, weighted=weighted)
+                self.choice_, k = chosen_by(rule, e, self._seed())
             elif hasattr(self, "choice_"):
                 k = at_least_one(self.choice_.k, rule.name)
             else:

@@ -80,10 +80,15 @@ class SpectralModel(Model):
             share=float(k) if isinstance(k, numbers.Real) and not isinstance(k, numbers.Integral) else None,
             ddof=self.ddof,
             scale=getattr(self, "scale", False),
+            feature_weight=self._feature_weight(p),
             center=bool(getattr(self, "center", True)),
             fixed_ddof=self._fixed_ddof,
             seed=self._seed(),
         )
+
+    def _feature_weight(self, p: int) -> np.ndarray | None:
+        """The weights of p columns, or None for ones."""
+        return None
 
     def _request_for(self, rows: Rows) -> Request:
         """The request to the solver; an error if there are too few rows."""

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import models
 from .._core import __version__
 from ..errors import choice, missing_extra
-from .converters import CONVERTERS, converter_of
+from .converters import CONVERTERS, converter_of, input_names
 from .graph import FLOATS, Graph, Value, require_onnx
 
 if TYPE_CHECKING:
@@ -81,6 +81,11 @@ def to_onnx(
     always gives the same bytes. Functions of your own, such as kernels and feature maps, cannot be expressed, and
     neither can iterations; the error says what to do.
 
+    A graph of MCA, FAMD or MFA takes coded columns, whose names are `model.coding_.names`: the numbers, and for each
+    level of each category a column with 1 in the rows that have it and 0 in the others. For an entry whose level is not
+    known, pass the shares of the levels, which are in `model.mean_`, and for a missing number its estimate. A graph of
+    CA takes counts.
+
     A graph of KernelPCA or KernelCCA holds rows of the fit. `SerializeToString()` are the bytes of a file.
 
     Examples
@@ -106,7 +111,7 @@ def to_onnx(
     converters = {method: converter_of(model, method, table) for method in methods}
     graph = Graph(_check_float("arithmetic", arithmetic))
     backwards = methods[0] == "inverse_transform"
-    name, width = ("scores", model.n_components_) if backwards else ("X", model._widths()[table])
+    name, width = ("scores", model.n_components_) if backwards else ("X", len(input_names(model, table)))
     rows = graph.input(name, [ROWS, int(width)], outer)
     for method, converter in converters.items():
         is_vector = method == "predict" and getattr(model, "_one_dimensional", False)
@@ -161,7 +166,7 @@ def check_opset(opset: Any) -> int:
 
 def _properties(model: Any, methods: list[str], table: int) -> dict[str, str]:
     """What the graph says about itself, as text; lists of names of columns are JSON."""
-    columns, components = list(model._column_names(table)), [str(name) for name in model.get_feature_names_out()]
+    columns, components = input_names(model, table), [str(name) for name in model.get_feature_names_out()]
     names = {"input_columns": components if methods[0] == "inverse_transform" else columns}
     for method in methods:
         if method == "transform":
@@ -230,7 +235,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     model = operator.raw_operator
     converter = converter_of(model, _method(operator))
     graph = Graph(np.float64, prefix=scope.get_unique_variable_name("lowdim") + "_")
-    result = converter(model, _rows(graph, operator, int(model._widths()[0])), 0)
+    result = converter(model, _rows(graph, operator, len(input_names(model, 0))), 0)
     _add_result(graph, operator.outputs[0].onnx_name, result, _dtype(operator))
     container.nodes.extend(graph.nodes)
     container.initializers.extend(graph.constants)

@@ -15,9 +15,11 @@ from .._core.arrays import asarray_like, namespace
 from ..errors import not_in_onnx
 from ..models import CCA, GCCA, AutoEncoder, FeatureMapPCA, KernelCCA, KernelPCA, Whitening
 from ..models.base import Model
+from ..models.ca import CA
 from ..models.kernel_cca import PrecomputedKernel
 from ..models.kernel_pca import _learned_map, _linear_map, preimage_method
 from ..models.latent import LatentModel
+from ..models.mixed import MixedModel
 from ..models.regression import LatentRegression
 from ..solvers.kernel.preimages import FixedPoint
 from ..solvers.neural.network import Path
@@ -153,6 +155,41 @@ _ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "tanh": lambda h: h.apply("Tanh"),
     "relu": lambda h: h.apply("Relu"),
 }
+
+
+# Models of tables with categories: coded columns, which are numbers and zeros and ones, and tables of counts.
+
+
+def input_names(model: Any, table: int) -> list[str]:
+    """The names of the columns of the rows that a graph takes."""
+    return model.coding_.names if isinstance(model, MixedModel) else list(model._column_names(table))
+
+
+def mixed_scores(model: Any, x: Value, table: int) -> Value:
+    """The coordinates of rows of coded columns."""
+    return x.minus(float64(model.mean_)) @ (model.components_ / model.scale_).T
+
+
+def mixed_rows(model: Any, z: Value, table: int) -> Value:
+    """Numbers, and probabilities of the levels of each category, from scores."""
+    rows = z @ float64(model._lift()) + float64(model.mean_)
+    coding = model.coding_
+    found = rows.take(range(len(coding.numbers))) if coding.numbers else None
+    for name in coding.categories:
+        piece = coding.columns[name]
+        shares = rows.take(range(piece.start, piece.stop)).apply("Relu")
+        shares = shares / shares.sums()
+        found = shares if found is None else found.beside(shares)
+    return rows if found is None else found
+
+
+def correspondence_scores(model: Any, x: Value, table: int) -> Value:
+    """The coordinates of the profiles of rows of counts; rows without counts are at the mean."""
+    counts = x.take(model._active)
+    sums = counts.sums()
+    divisor = sums.unless_zero(1.0)
+    scores = (counts / divisor).minus(float64(model.mean_)) @ (model.components_ / model.scale_).T
+    return scores * (sums / divisor)
 
 
 # Kernels of new rows with fixed rows, as nodes of a graph: one function for each class of kernels, and their table.
@@ -377,12 +414,15 @@ CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
         KernelCCA: kernel_variates,
         FeatureMapPCA: feature_scores,
         AutoEncoder: encoded,
+        MixedModel: mixed_scores,
+        CA: correspondence_scores,
     },
     "inverse_transform": {
         Model: affine_rows,
         Whitening: coloured,
         KernelPCA: kernel_rows,
         AutoEncoder: decoded,
+        MixedModel: mixed_rows,
     },
     "predict": {LatentRegression: predictions, CCA: predictions},
 }

@@ -25,7 +25,7 @@ from .._core.arrays import (
 )
 from .._core.threads import Progress, check_stop, watcher
 from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_missing
-from ..sources.base import DerivedSource, Source, bad_entry_error
+from ..sources.base import DerivedSource, Source, bad_entry_error, with_rows
 from ..sources.beside import BesideSource
 from ..sources.derived import MappedSource, gather
 from ..sources.opening import open_source
@@ -165,6 +165,38 @@ class _Shortened(DerivedSource):
 
     def row(self, i: int) -> int:
         return int(self._keep[i])
+
+
+# A table whose columns are multiplied by numbers.
+
+
+class ScaledSource(DerivedSource):
+    """Rows of another source, with each column multiplied by a number."""
+
+    def __init__(self, parent: Source, factor: Array) -> None:
+        super().__init__(parent, factor, views=False)
+        self._factor = factor
+
+    def blocks(self, rows: int) -> Iterator[Any]:
+        # In the transpose, each row belongs to one of the numbers.
+        start = 0
+        for block in self.parent.blocks(rows):
+            stop = start + int(block.shape[0])
+            factor = self._factor[start:stop, None] if self.transposed else self._factor[None, :]
+            if is_sparse(block):
+                yield block.multiply(to_numpy(factor)).tocsr().astype(block.dtype, copy=False)
+            else:
+                yield block * astype(asarray_like(factor, block), block.dtype)
+            start = stop
+
+    def features(self) -> Source:
+        return self.of_other(self.parent.features())
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        parts = self.parent.parts(k, least)
+        if not self.transposed or len(parts) == 1:
+            return [self.of_other(part) for part in parts]
+        return [ScaledSource(part, some) for part, _, some in with_rows(parts, self._factor)]
 
 
 # Standardised rows in which missing entries are zero.
@@ -312,6 +344,10 @@ class Rows:
     def filled(self, mean: Array, scale: Array, unstored: bool) -> Rows:
         """The standardised rows (x - mean) / scale, with zero for missing entries."""
         return Rows(FilledSource(self.source, mean, scale, unstored=unstored), self.weights, self.progress)
+
+    def scaled(self, factor: Array) -> Rows:
+        """The rows with each column multiplied by a number."""
+        return Rows(ScaledSource(self.source, factor), self.weights, self.progress)
 
     def counted(self) -> Rows:
         """The rows of positive weight; the result can be read by columns only, unless no row has weight zero."""

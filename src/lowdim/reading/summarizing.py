@@ -71,7 +71,8 @@ def block_rows(source: Source, wanted: int, on_device: int = _DEVICE_BYTES) -> i
     to be computed; on a device they have at least the size `on_device`."""
     p = source.shape[1]
     if source.traits.host:
-        return min(wanted, max(2 * p, _MADE_BYTES // (p * source.traits.itemsize))) if source.traits.costly else wanted
+        made = max(2 * p, int(_MADE_BYTES / max(p * source.traits.itemsize * source.traits.stored, 1.0)))
+        return min(wanted, made) if source.traits.costly else wanted
     return max(wanted, on_device // (p * source.traits.itemsize))
 
 

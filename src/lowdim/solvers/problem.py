@@ -242,6 +242,10 @@ class Request:
     #: Standard deviations have the divisor weight - ddof; columns are divided by them if `scale`.
     ddof: int = 1
     scale: bool = False
+    #: Columns are multiplied by the square roots of these weights, after they were scaled; None stands for ones.
+    feature_weight: np.ndarray | None = None
+    #: The largest rank that the columns allow, if it is known to be less than their number.
+    most: int | None = None
     #: Whether the mean is subtracted. If not, second moments about zero take the place of (co)variances.
     center: bool = True
     #: Whether the user cannot choose ddof, so that messages do not advise to.
@@ -255,7 +259,8 @@ class Request:
 
     def free(self, n_rows: int) -> int:
         """The largest rank of so many rows: subtracting the mean takes one direction away."""
-        return n_rows - 1 if self.center else n_rows
+        free = n_rows - 1 if self.center else n_rows
+        return free if self.most is None else min(free, self.most)
 
 
 @dataclass(frozen=True)
@@ -403,6 +408,9 @@ class RowsLike(Protocol):
 
     def filled(self, mean: Array, scale: Array, unstored: bool) -> RowsLike:
         """(x - mean) / scale, with zeros for entries of x that were not observed."""
+
+    def scaled(self, factor: Array) -> RowsLike:
+        """The rows with each column multiplied by a number."""
 
     def counted(self) -> RowsLike:
         """The rows of positive weight, for reading by columns."""

@@ -15,7 +15,7 @@ from .array import EXACT, InexactInteger, may_be_inexact, require_exact
 from .base import BlockMemory, Source, Traits, fits_easily, read_ahead
 from .derived import StoredSource
 from .frame import is_table
-from .scan import Contents, require_columns
+from .scan import ColumnKind, Contents, require_columns
 
 # Columns of Arrow as floating-point numbers: which types are numbers, and how each is converted.
 #
@@ -42,6 +42,18 @@ def is_number(kind: Any) -> bool:
         return is_number(kind.value_type)
     tests = (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal, types.is_null)
     return any(test(kind) for test in tests)
+
+
+def kind_of_column(kind: Any) -> ColumnKind:
+    """What a column of a type of Arrow holds."""
+    from pyarrow import types
+
+    tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_boolean, types.is_dictionary)
+    if any(test(kind) for test in tests):
+        return "category"
+    if is_number(kind):
+        return "number"
+    return "date" if types.is_temporal(kind) else "other"
 
 
 def numeric_columns(schema: Any) -> list[str]:
@@ -272,6 +284,9 @@ class ArrowObject(Contents):
 
     def source(self, columns: Sequence[str]) -> ArrowObjectSource:
         return ArrowObjectSource(self, columns)
+
+    def kind_of(self, name: str) -> ColumnKind:
+        return kind_of_column(self.schema.field(name).type)
 
     def column(self, name: str) -> np.ndarray:
         if not self.again:

@@ -17,9 +17,9 @@ import numpy as np
 
 from .._core.threads import free_bytes, in_words
 from ..errors import duplicate_columns, list_names, not_numbers, unreadable_file
-from .arrow import ArrowSource, block_dtype, index_columns, numeric_columns, pyarrow
+from .arrow import ArrowSource, block_dtype, index_columns, kind_of_column, numeric_columns, pyarrow
 from .base import Source, cut
-from .scan import Contents, Found, check_unchanged
+from .scan import ColumnKind, Contents, Found, check_unchanged
 
 # What is particular to each kind of file: schemas, numbers of rows, how rows are read, and damaged places.
 
@@ -49,6 +49,10 @@ class ArrowFiles(Contents):
     _format_name = ""
     #: Errors at the beginning of a file that are not those of pyarrow or of the system.
     _further_errors: tuple[type[Exception], ...] = ()
+    #: Whether text may be read as dictionaries, which takes less time and memory.
+    reads_dictionaries = False
+    #: What messages call a line of a file.
+    line_name = "line {}"
     #: What to do if there is not enough memory to read the files.
     to_save_memory = "Choose fewer columns with lowdim.scan(..., columns=...), or free memory."
 
@@ -219,6 +223,14 @@ class ArrowFiles(Contents):
     def source(self, columns: Sequence[str]) -> ArrowFilesSource:
         return ArrowFilesSource(self, columns)
 
+    def keeping(self, columns: Sequence[str], names: Sequence[str]) -> Source:
+        source = self.source(columns)
+        source.as_dictionaries = self.reads_dictionaries
+        return source
+
+    def kind_of(self, name: str) -> ColumnKind:
+        return kind_of_column(self.schema.field(name).type)
+
     def column(self, name: str) -> np.ndarray:
         return self.source([]).column(name)
 
@@ -231,6 +243,7 @@ class ParquetFiles(ArrowFiles):
     """Parquet files."""
 
     _format_name = "ParquetFileFormat"
+    reads_dictionaries = True
     to_save_memory = (
         f"{ArrowFiles.to_save_memory} Files that were written without dictionaries and with smaller pages take less "
         "(use_dictionary=False and data_page_size of pyarrow.parquet.write_table)."
@@ -267,21 +280,24 @@ class ParquetFiles(ArrowFiles):
         return fragment.subset(row_group_ids=needed), rows
 
     def _read_own(self, parts: dict[int, Any], schema: Any, threads: bool) -> Iterator[tuple[int, Any]]:
+        import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
         widths = [_width(kind) for kind in schema.types]
         rows = max(_BATCH_ROWS, min(_COLUMN_BYTES // max(widths), _BATCH_BYTES // sum(widths)))
+        dictionaries = [field.name for field in schema if pa.types.is_dictionary(field.type)]
         for i, fragment in parts.items():
             groups = [group.id for group in fragment.row_groups]
             with ParquetFile(
                 self.found.paths[i],
                 metadata=fragment.metadata,
+                read_dictionary=dictionaries,
                 pre_buffer=False,
                 buffer_size=_READ_BYTES,
                 page_checksum_verification=True,
             ) as file:
                 for batch in file.iter_batches(rows, groups, schema.names, use_threads=threads):
-                    yield i, _as(batch, schema)
+                    yield i, as_schema(batch, schema)
                     del batch
 
     def _tried(self, path: str, names: Sequence[str]) -> Iterator[str]:
@@ -329,7 +345,7 @@ class IpcFiles(ArrowFiles):
             # A memory map would end the process if somebody shortened the file meanwhile.
             with pa.OSFile(self.found.paths[i]) as disk, open_file(disk, options=options) as file:
                 for number in range(file.num_record_batches):
-                    yield i, _as(file.get_batch(number), schema)
+                    yield i, as_schema(file.get_batch(number), schema)
 
     def _tried(self, path: str, names: Sequence[str]) -> Iterator[str]:
         import pyarrow as pa
@@ -350,7 +366,7 @@ def _width(kind: Any) -> int:
         return 32
 
 
-def _as(batch: Any, schema: Any) -> Any:
+def as_schema(batch: Any, schema: Any) -> Any:
     """The columns of a batch in the order and with the types of a schema."""
     import pyarrow as pa
 
@@ -403,6 +419,8 @@ class ArrowFilesSource(ArrowSource):
     def __init__(self, format: ArrowFiles, columns: Sequence[str]) -> None:
         found = format.found
         self._found, self._format = found, format
+        #: Whether text that is carried along comes as dictionaries, as files may hold it.
+        self.as_dictionaries = False
         check_unchanged(found.files)
         self._schemas = [self._require(i, columns, numbers=True) for i in range(len(found.files))]
         kinds = {schema.field(name).type for schema in self._schemas for name in columns}
@@ -493,7 +511,7 @@ class ArrowFilesSource(ArrowSource):
         name = self._found.short_names()[index]
         line = self._format.line_of(index, row)
         of_all = f"row {i} of all" if len(self._found.files) > 1 else ""
-        more = ", ".join(text for text in (f"line {line}" if line else "", of_all) if text)
+        more = ", ".join(text for text in (self._format.line_name.format(line) if line else "", of_all) if text)
         return f"row {row} of {name}" + (f" ({more})" if more else "")
 
     def batches(self, names: Sequence[str], carried: Sequence[str] = ()) -> Iterator[Any]:
@@ -556,6 +574,10 @@ class ArrowFilesSource(ArrowSource):
 
         rows, columns = self._schemas[i], set(self._names)
         fields = {name: self._format.stored_field(name) for name in carried} if carried else {}
+        if self.as_dictionaries:
+            text = (pa.string(), pa.large_string())
+            coded = pa.dictionary(pa.int32(), pa.string())
+            fields = {name: field.with_type(coded) if field.type in text else field for name, field in fields.items()}
         others = self._format.schema
         return pa.schema(
             [rows.field(name) if name in columns else fields.get(name) or others.field(name) for name in names]

@@ -274,6 +274,7 @@ class BesideSource(Source):
             return sparse.hstack(stored, format="csr", dtype=self.dtype)
         blocks = [b.toarray() if is_sparse(b) else b for b in blocks]
         if self.traits.host:
-            return Beside([np.asarray(to_numpy(b), dtype=self.dtype) for b in blocks])
+            # Blocks that consist of codes become columns of zeros and ones only where these are needed.
+            return Beside([b if isinstance(b, Beside) else np.asarray(to_numpy(b), dtype=self.dtype) for b in blocks])
         like = self.empty(0)
         return Beside([astype(asarray_like(b, like), self.dtype) for b in blocks])

@@ -23,6 +23,7 @@ from .._core import __version__
 from .._core.arrays import Array, concat_rows, is_sparse, namespace
 from ..errors import bad_ndim, empty
 from .base import Argument, Call, Engine, Merge, Source, Task, Tick, adjacent, in_a_tree, made, with_rows
+from .frame import kind_of_column
 from .scan import Contents
 from .stream import StreamSource
 
@@ -442,6 +443,18 @@ class DaskTable(Contents):
 
     # What the columns hold is checked where they are opened.
     rows = source
+
+    def keeping(self, columns: Sequence[str], names: Sequence[str]) -> Source:
+        from .opening import open_keeping
+
+        # A column may be one of the rows and be kept as well.
+        both = list(dict.fromkeys([*columns, *names]))
+        how = partial(open_keeping, names=list(names), wanted=list(columns))
+        return DaskSource(self._frame[[self._own[name] for name in both]], how)
+
+    def kind_of(self, name: str) -> Any:
+        kinds = nw.from_native(self._frame._meta).schema.values()
+        return kind_of_column(dict(zip(self.names, kinds, strict=True))[name])
 
     def text_among(self, names: Sequence[str]) -> list[str]:
         return []

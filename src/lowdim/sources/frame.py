@@ -11,7 +11,16 @@ import narwhals as nw
 import numpy as np
 
 from .._core.arrays import is_known_array
-from ..errors import beyond_float, column_label, complex_data, duplicate_columns, empty, not_numeric, unknown_column
+from ..errors import (
+    beyond_float,
+    column_label,
+    complex_data,
+    duplicate_columns,
+    empty,
+    mixed_types,
+    not_numeric,
+    unknown_column,
+)
 from .array import SparseSource, converts_to_float, floats_of, refuse_complex_objects
 from .base import Source, Traits
 
@@ -55,15 +64,15 @@ class TableSource(Source):
         try:
             frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
         except nw.exceptions.DuplicateError:
-            names = list(X.columns if hasattr(X, "dtypes") else X.column_names)
-            twice = [str(name) for name in dict.fromkeys(names) if names.count(name) > 1]
-            raise duplicate_columns("the table", twice, can_leave_out=False) from None
+            raise repeated_columns(X) from None
+        n = len(frame)
         if keep:
             self._kept = _kept_columns(frame, list(keep))
             frame = frame.drop(*(keep if aside is None else aside), strict=False)
-        n, p = frame.shape
-        if n == 0 or p == 0:
-            raise empty(n, p, (n, p))
+        p = len(frame.columns)
+        if n == 0 or (p == 0 and not keep):
+            width = p + len(set(keep) - set(frame.columns))
+            raise empty(n, width, (n, width))
         self.names = names_of_columns(frame.columns)
         converted = []
         for j, (name, dtype) in enumerate(frame.schema.items()):
@@ -106,8 +115,12 @@ class TableSource(Source):
             raise type(error)(not_numeric(j, native, self.names, str(error))) from error
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
-        n = self._frame.shape[0]
+        n, p = int(self.shape[0] or 0), self.shape[1]
         for i in range(0, n, rows):
+            if p == 0:
+                # All columns are carried along.
+                yield np.empty((min(rows, n - i), 0), self.dtype)
+                continue
             yield np.asarray(self._frame[i : min(i + rows, n)].to_numpy(), dtype=self.dtype)
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, Any]]:
@@ -141,8 +154,37 @@ def _kept_columns(frame: Any, names: list[str]) -> Any:
     for name in names:
         if name not in whole.columns:
             raise unknown_column("X", name, whole.columns)
+    if whole.implementation.is_pandas_like():
+        whole = nw.from_native(_with_text_for_intervals(whole.to_native(), names), eager_only=True)
     # pandas may add its index as a further column, and notes about it.
-    return whole.select(*names).to_arrow().select(names).replace_schema_metadata(None)
+    try:
+        return whole.select(*names).to_arrow().select(names).replace_schema_metadata(None)
+    except Exception as error:
+        for name in names:
+            # Columns of Python objects are looked at one by one.
+            if whole.schema[name] == nw.Object:
+                try:
+                    whole.select(name).to_arrow()
+                except Exception:
+                    raise mixed_types(name, whole[name].to_list()) from error
+        raise
+
+
+def _with_text_for_intervals(native: Any, names: Sequence[str]) -> Any:
+    """A data frame of pandas with text in place of the intervals, and the like, that some categoricals have."""
+    changed = {}
+    for name in names:
+        categories = getattr(getattr(native[name], "dtype", None), "categories", None)
+        if categories is not None and str(categories.dtype).startswith(("interval", "period")):
+            changed[name] = native[name].cat.rename_categories([str(category) for category in categories])
+    return native.assign(**changed) if changed else native
+
+
+def repeated_columns(X: Any) -> ValueError:
+    """The error for a table with several columns of the same name."""
+    names = [str(name) for name in (X.columns if hasattr(X, "dtypes") else X.column_names)]
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    return duplicate_columns("the table", twice, can_leave_out=False)
 
 
 def _is_sparse(native: Any) -> bool:
@@ -180,6 +222,34 @@ class _ColumnSource(Source):
         p = self._frame.shape[1]
         for j in range(0, p, rows):
             yield np.asarray(self._frame[:, j : min(j + rows, p)].to_numpy(), dtype=self.dtype).T
+
+
+def kind_of_column(dtype: Any) -> Any:
+    """What a column of a data frame holds, by its narwhals dtype; see `ColumnKind`."""
+    if dtype.is_numeric():
+        return "number"
+    if dtype.is_temporal():
+        return "date"
+    return "category" if dtype in (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object) else "other"
+
+
+#: What columns of Python objects hold, by the names that pandas has for it; the others are categories.
+_OBJECTS = dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal"), "number") | dict.fromkeys(
+    ("date", "datetime", "datetime64", "timedelta", "timedelta64", "time"), "date"
+)
+
+
+def kind_of_entries(column: Any) -> Any:
+    """What a column of a data frame holds, by its type and, if this says little, by its entries; see `ColumnKind`."""
+    kind = kind_of_column(column.dtype)
+    if column.dtype == nw.Object:
+        if not column.implementation.is_pandas():
+            return "other"
+        # The module, which is loaded if there is such a column.
+        pandas = nw.dependencies.get_pandas()
+        return _OBJECTS.get(pandas.api.types.infer_dtype(column.to_native(), skipna=True), kind)
+    # Nothing is known of a column without entries; it may be of any type.
+    return "category" if kind == "other" and len(column) and column.is_null().all() else kind
 
 
 # What an object is, known without an import of its library.

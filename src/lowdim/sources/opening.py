@@ -30,10 +30,12 @@ from .frame import (
     is_spark,
     is_store_object,
     is_table,
+    kind_of_entries,
     open_table,
+    repeated_columns,
 )
 from .on_device import OnDevice, open_to_device, rows_in_main_memory
-from .scan import Contents, Scan, is_path, names_file, require_columns, scan, with_columns
+from .scan import ColumnKind, Contents, Scan, is_path, names_file, require_columns, scan, with_columns
 from .stream import StreamSource
 
 # The columns of tables by their names, also of those that are no part of the rows.
@@ -47,8 +49,14 @@ class FrameTable(Contents):
     """A data frame in memory."""
 
     def __init__(self, frame: Any) -> None:
-        self._frame = frame if isinstance(frame, nw.DataFrame) else nw.from_native(frame, eager_only=True)
+        try:
+            self._frame = frame if isinstance(frame, nw.DataFrame) else nw.from_native(frame, eager_only=True)
+        except nw.exceptions.DuplicateError:
+            raise repeated_columns(frame) from None
         self.names, self.n = [str(name) for name in self._frame.columns], len(self._frame)
+        if len(set(self.names)) < len(self.names):
+            # The names of pandas may be numbers.
+            raise repeated_columns(frame)
 
     @cached_property
     def _kinds(self) -> dict[str, Any]:
@@ -67,6 +75,18 @@ class FrameTable(Contents):
 
     def column(self, name: str) -> np.ndarray:
         return self._frame[:, self.names.index(name)].to_numpy()
+
+    def keeping(self, columns: Sequence[str], names: Sequence[str]) -> Source:
+        # A column may be one of the rows and be kept as well.
+        both = list(dict.fromkeys([*columns, *names]))
+        rows = self.rows(both)
+        if hasattr(rows, "set_axis"):
+            # The names of pandas may be numbers.
+            rows = rows.set_axis(both, axis=1)
+        return TableSource(rows, names, [name for name in names if name not in columns])
+
+    def kind_of(self, name: str) -> ColumnKind:
+        return kind_of_entries(self._frame[:, self.names.index(name)])
 
     def nearly_numbers(self, columns: Sequence[str]) -> str:
         # This loads what reads CSV files.
@@ -392,6 +412,12 @@ def can_be_opened(X: Any) -> bool:
     return isinstance(X, Source) or _kind_of(X) is not None
 
 
+def is_stream(X: Any) -> bool:
+    """Whether `X` is an iterable of blocks, or a callable that returns one."""
+    kind = None if isinstance(X, Source) else _kind_of(X)
+    return kind is not None and kind.fits is _is_stream
+
+
 def can_be_read_once(X: Any) -> bool:
     """Whether `X` is used up when its rows are read, and its first block when it is opened."""
     if hasattr(X, "__next__"):
@@ -406,7 +432,13 @@ def rows_are_ordered(X: Any) -> bool:
 
 
 def by_name(
-    X: Any, y: Any = None, *, wanted: Sequence[str] | None = None, hold: bool = False, **vectors: Any
+    X: Any,
+    y: Any = None,
+    *,
+    wanted: Sequence[str] | None = None,
+    hold: bool = False,
+    of_any_kind: bool = False,
+    **vectors: Any,
 ) -> tuple[Any, ...]:
     """(X, y, and each of the vectors), with columns of `X` in place of their names.
 
@@ -422,6 +454,8 @@ def by_name(
     hold : bool
         Whether a named `y` is read into memory at once. By default it is a source, and `X` and `y` together are read in
         one pass.
+    of_any_kind : bool
+        Whether `X` may have columns that are not numbers. A named `y` is then left out, and None is returned for it.
     vectors : array, str, or anything else
         Weights and labels. A column that is named is read at once, by one pass over this column.
 
@@ -433,6 +467,14 @@ def by_name(
         return X, y, *vectors.values()
     check_row_labels(X, **vectors)
     targets, named = names_in(y), {key: value for key, value in vectors.items() if isinstance(value, str)}
+    if of_any_kind and is_stream(X):
+        if not named:
+            return X, None, *vectors.values()
+        key, name = next(iter(named.items()))
+        raise ValueError(
+            f"{key}={name!r} is the name of a column, and columns of blocks with categories cannot be taken by name. "
+            "Pass its entries, one for each row, or pass one data frame or a file as X."
+        )
     table = named_table(X) if targets or named else None
     if table is None:
         return X, y, *vectors.values()
@@ -448,8 +490,14 @@ def by_name(
         raise ValueError(f"y names {list_names(twice)} more than once. Name each column once.")
     if not targets and not named:
         return X, y, *vectors.values()
-    rest = table.rest([*targets, *named.values()], wanted)
-    if targets and not hold:
+    used = [*targets, *named.values()]
+    if of_any_kind and table.scan is not None:
+        X, y = (table.scan if wanted is None else with_columns(table.scan, wanted)).without(used), None
+        return X, y, *(table.column(value) if key in named else value for key, value in vectors.items())
+    rest = table.rest(used, wanted)
+    if of_any_kind:
+        X, y = table.rows(rest), None
+    elif targets and not hold:
         X, y = table.pair(rest, y)
     else:
         X = table.rows(rest)

@@ -21,9 +21,9 @@ from .. import errors
 from .._core import __version__
 from .._core.arrays import Array, to_numpy
 from .base import FAN_IN, Argument, Engine, Merge, Source, Task, Tick, Traits, made
-from .scan import Contents
+from .scan import ColumnKind, Contents
 from .spark_column import CarriedColumn, base_of
-from .spark_jobs import Form, collected, form_of, in_plain_words, is_list, is_number, n_cores, quoted
+from .spark_jobs import Form, collected, form_of, in_plain_words, is_list, is_number, kind_of_type, n_cores, quoted
 
 # What is sent to the executors of Spark, and what they send back.
 
@@ -368,6 +368,12 @@ class SparkContents(Contents):
     def source(self, columns: Sequence[str]) -> SparkSource:
         return SparkSource(self._frame, columns)
 
+    def keeping(self, columns: Sequence[str], names: Sequence[str]) -> SparkSource:
+        return SparkSource(self._frame, columns, names)
+
+    def kind_of(self, name: str) -> ColumnKind:
+        return kind_of_type(self._frame.schema[name].dataType)
+
     def column(self, name: str) -> Any:
         return CarriedColumn(self._frame, name, f"column {name!r}")
 
@@ -383,6 +389,8 @@ class SparkSource(Source):
     frame : data frame of Spark
     columns : sequence of str, optional
         The columns that are the rows; all columns of numbers by default.
+    keep : sequence of str
+        Columns of any type that are carried along: `blocks_keeping` gives them.
 
     Notes
     -----
@@ -391,11 +399,11 @@ class SparkSource(Source):
     in the memory of the executors.
     """
 
-    def __init__(self, frame: Any, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, frame: Any, columns: Sequence[str] | None = None, keep: Sequence[str] = ()) -> None:
         #: All columns, which `transform` keeps.
         self.frame = frame
         #: Which of them are the rows, and how they are stored.
-        self.layout = form_of(frame if columns is None else frame.select(*map(quoted, columns)))
+        self.layout = form_of(frame if columns is None else frame.select(*map(quoted, columns)), keep)
         self._carried: tuple[CarriedColumn, ...] = ()
         self._describe()
 
@@ -453,10 +461,13 @@ class SparkSource(Source):
         return min(parts, max(at_least, n_cores(self.frame.sparkSession)))
 
     def blocks(self, rows: int) -> Iterator[Array]:
+        return (block for block, _ in self.blocks_keeping(rows, ()))
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
         # All rows are brought to this process.
         with in_plain_words(self):
             batches = self.selected(self.layout).toArrow().to_batches()
-        return self.layout.open(iter(batches)).blocks(rows)
+        return self.layout.open(iter(batches)).blocks_keeping(rows, names)
 
     def elsewhere(self, place: Callable[[Any], Any]) -> Any:
         return place(self)

@@ -22,6 +22,8 @@ from .._core.arrays import dense, is_sparse
 from .array import ArraySource, SparseSource
 from .arrow import Stream
 from .base import Source, Tick
+from .frame import TableSource
+from .scan import ColumnKind
 from .stream import StreamSource
 
 # Jobs of Spark: they end when the caller is interrupted, and tell how many of their tasks are finished.
@@ -359,6 +361,8 @@ class Form:
     stored: float | None = None
     #: The names of the columns that go along.
     carried: tuple[str, ...] = ()
+    #: Columns of any type that are no part of the rows, and go along as they are: `blocks_keeping` gives them.
+    kept: tuple[str, ...] = ()
 
     @property
     def dtype(self) -> Any:
@@ -387,7 +391,8 @@ class Form:
         else:
             columns = [functions.col(quoted(name)) for name in self.columns]
         added = [column.cast(kind) for column in along]
-        return [column.alias(f"c{i}") for i, column in enumerate([*columns, *added])]
+        kept = [functions.col(quoted(name)) for name in self.kept]
+        return [column.alias(f"c{i}") for i, column in enumerate([*columns, *added, *kept])]
 
     @property
     def total_width(self) -> int:
@@ -399,9 +404,11 @@ class Form:
         if self.kind == "numbers" and not self.as_array:
             import pyarrow as pa
 
-            named = (pa.RecordBatch.from_arrays(batch.columns, self.names) for batch in batches)
+            names = [*(self.names or []), *self.kept]
+            named = (pa.RecordBatch.from_arrays(batch.columns, names) for batch in batches)
             first = next(named)
-            return Stream(pa.RecordBatchReader.from_batches(first.schema, chain([first], named))).open()
+            stream = Stream(pa.RecordBatchReader.from_batches(first.schema, chain([first], named)))
+            return stream.source(self.names or []) if self.kept else stream.open()
         pieces = (piece for batch in batches for piece in self._pieces(batch))
         return StreamSource(pieces, self._open_piece, fresh=True)
 
@@ -422,6 +429,11 @@ class Form:
     def sample(self) -> Source:
         """Two made-up rows."""
         rows: Any = np.arange(2.0 * self.total_width).reshape(2, self.total_width).astype(self.dtype)
+        if self.kept:
+            import pyarrow as pa
+
+            columns = {name: rows[:, j] for j, name in enumerate(self.names or [])}
+            return TableSource(pa.table(columns | {name: pa.nulls(2) for name in self.kept}), self.kept)
         return self._open_piece(rows if self.stored is None else sparse.csr_array(rows))
 
     def _open_piece(self, rows: Any) -> Source:
@@ -447,11 +459,14 @@ class Form:
             yield piece if added is None else np.hstack([piece, added[i : i + step]])
 
 
-def form_of(frame: Any) -> Form:
+def form_of(frame: Any, keep: Sequence[str] = ()) -> Form:
     """The form of the rows of a data frame: all columns of numbers or, if it has none, its one column of arrays or
-    vectors. The length of arrays and vectors is that of the first row; a few rows are read to find it."""
+    vectors. The length of arrays and vectors is that of the first row; a few rows are read to find it. Other columns
+    `keep` of any type may go along; the rows are then columns of numbers, of which there may be none."""
     from pyspark.sql import types
 
+    if keep:
+        return Form("numbers", tuple(frame.columns), len(frame.columns), kept=tuple(keep))
     fields = frame.schema.fields
     numbers = [field for field in fields if is_number(field.dataType)]
     in_one = [field for field in fields if is_list(field.dataType)]
@@ -488,6 +503,17 @@ def is_number(kind: Any) -> bool:
     from pyspark.sql import types
 
     return isinstance(kind, types.NumericType | types.BooleanType)
+
+
+def kind_of_type(kind: Any) -> ColumnKind:
+    """What a column of this type holds."""
+    from pyspark.sql import types
+
+    if isinstance(kind, types.StringType | types.CharType | types.VarcharType | types.BooleanType):
+        return "category"
+    if isinstance(kind, types.DateType | types.TimestampType | types.TimestampNTZType):
+        return "date"
+    return "number" if isinstance(kind, types.NumericType) else "other"
 
 
 def is_list(kind: Any) -> bool:

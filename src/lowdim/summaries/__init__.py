@@ -4,6 +4,7 @@ from .base import Summary
 from .gram import Gram, GramRoot, StandardizedGrams
 from .labelled import Labelled
 from .latent import Completed, Latent, LatentGaussian, Observed
+from .levels import Levels
 from .moments import Columns, FourthMoments, Moments
 from .patterns import Patterns
 from .sample import Sample
@@ -20,6 +21,7 @@ __all__ = [
     "Labelled",
     "Latent",
     "LatentGaussian",
+    "Levels",
     "Moments",
     "Observed",
     "Patterns",
@@ -51,5 +53,6 @@ SUMMARIES: dict[str, type[Summary]] = {
         Sample,
         ScoreMoments,
         Labelled,
+        Levels,
     )
 }

@@ -40,6 +40,7 @@ from .._core.arrays import (
     wide_dtype,
     working_dtype,
 )
+from .._core.coded import Coded
 from .._core.container import flatten, write
 from ..errors import (
     NonFiniteBlock,
@@ -75,7 +76,7 @@ def counted_rows(block: Array, weights: Any) -> tuple[Array, Array]:
         value = float(weights[row])
         raise bad_weights("must not be negative" if value < 0 else "must be finite", f"{value} in row {row}")
     index = xp.nonzero(weights > 0)[0]
-    if is_sparse(block):
+    if is_sparse(block) or isinstance(block, Coded):
         return block[index], weights[index]
     return xp.take(block, index, axis=0), xp.take(weights, index, axis=0)
 
@@ -388,7 +389,7 @@ class Summary(ABC):
         """A block and its weights as `_updated` gets them: real numbers in float32 or float64, in CSR format if they
         are sparse, without rows of weight zero. Blocks that are so already, as the blocks of all sources are, are
         returned unchanged."""
-        if isinstance(block, Beside) and not (self.takes_pieces and weights is None):
+        if isinstance(block, Beside) and not (self.takes_pieces and (weights is None or isinstance(block, Coded))):
             block = block.joined()
         if not hasattr(block, "ndim") or not hasattr(block, "dtype"):
             raise TypeError(

@@ -8,6 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from .._core.arrays import Array, Beside, astype, dense, is_sparse, namespace, to_numpy
+from .._core.coded import Coded
 from .base import Changes, Names, Summary, checked_names, same_parameters
 
 S = TypeVar("S", bound=Summary)
@@ -145,7 +146,7 @@ def _taken(block: Array, where: Any) -> Array:
     """Some rows of a block, or some entries of a vector of weights."""
     if isinstance(where, slice):
         return block[where] if block.ndim == 1 else block[where, :]
-    if isinstance(block, np.ndarray) or is_sparse(block):
+    if isinstance(block, np.ndarray | Coded) or is_sparse(block):
         return block[where]
     if isinstance(block, Beside):
         return Beside([_taken(piece, where) for piece in block.pieces])

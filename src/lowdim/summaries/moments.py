@@ -28,6 +28,7 @@ from .._core.arrays import (
     to_host,
     wide_dtype,
 )
+from .._core.coded import Coded
 from .._core.threads import add_products, mirror_upper
 from ..errors import NonFiniteBlock
 from ..linalg import FLOAT64_EPS, divisor, require_rows
@@ -150,6 +151,9 @@ _SLICES = 8
 _SHORT_SLICES_FROM, _SLICE_ROWS = 64, 1024
 #: From this many columns on, products of slices are added to their sum by BLAS itself.
 _ADDED_BY_BLAS_FROM = 128
+#: Pairs of levels are counted, so many rows at a time, and not multiplied, if categories have more levels than this on
+#: average.
+_COUNTED_LEVELS, _COUNTED_ROWS = 32, 1 << 15
 #: For blocks of at least this many numbers it is worth looking whether they need a shift; in the first block, this many
 #: rows are looked at.
 _UNSHIFTED_FROM, _FIRST_ROWS = 1 << 16, 32
@@ -264,6 +268,8 @@ class Moments(ScatterSummary):
                 block = dense(block)
         if is_sparse(block):
             shift, s, P, product_eps = _sparse_sums(block, weights, weight)
+        elif isinstance(block, Coded):
+            shift, s, P, product_eps = self._coded_sums(block, weights, weight)
         elif namespace(block) is not np:
             shift, s, P, product_eps = device_sums(self, block, weights, weight)
         else:
@@ -322,6 +328,54 @@ class Moments(ScatterSummary):
             s, P, product_eps = self._sums_about(shift, block, weights)
         check_squares(np.diagonal(P))
         return np.zeros_like(s) if shift is None else shift, s, P, product_eps
+
+    def _coded_sums(
+        self, block: Coded, weights: np.ndarray | None, weight: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """As `_dense_sums`, for rows with categories. Only the numbers are shifted.
+
+        Sums of products of zeros and ones are counts, which float32 holds exactly up to 2^24. So without weights they
+        are computed in float32, slice by slice, and are exact.
+        """
+        numbers, a = block.numbers.astype(np.float64, copy=False), block.numbers.shape[1]
+        n, p = block.shape
+        shift, s, P = np.zeros(p), np.zeros(p), np.zeros((p, p))
+        counts = weights is None and block.without is None
+        levels, first = slice(a, p), np.zeros(a)
+        if a:
+            first = numbers[0].copy() if self.mean is None else self.mean[:a].copy()
+            s[:a] = column_sums(numbers - first, weights)
+            squares = (numbers - first) ** 2
+            if is_far(s[:a], column_sums(squares, weights), weight):
+                first += s[:a] / weight
+                s[:a] = column_sums(numbers - first, weights)
+            shift[:a] = first
+        many = block.without is None and p - a > _COUNTED_LEVELS * len(block.widths)
+        rows = _COUNTED_ROWS if many else max(CACHE_BYTES // (p * (4 if counts and not a else 8)), 2 * p)
+        for i in range(0, n, rows):
+            part = slice(i, min(i + rows, n))
+            w = None if weights is None else weights[part]
+            Z = numbers[part] - first
+            weighted = Z if w is None else Z * w[:, None]
+            P[:a, :a] += Z.T @ weighted
+            if many:
+                P[levels, levels] += block[part].pair_counts(w)
+                if a:
+                    P[:a, levels] += block[part].sums_by_level(weighted)
+                continue
+            E = block.zeros_and_ones(part, np.float32 if counts else np.float64)
+            # With whole weights, too, these products are whole numbers, and so exact.
+            P[levels, levels] += E.T @ (E if w is None else E * w[:, None])
+            if a:
+                P[:a, levels] += weighted.T @ E.astype(np.float64, copy=False)
+            if block.without is not None:
+                s[levels] += E.sum(axis=0) if w is None else w @ E
+        P[levels, :a] = P[:a, levels].T
+        if block.without is None:
+            # The weight of the rows of each level.
+            s[levels] = np.diagonal(P)[levels]
+        check_squares(np.diagonal(P))
+        return shift, s, P, FLOAT64_EPS
 
     def _is_near_zero(self, block: np.ndarray) -> bool:
         """Whether no mean of a column is more than one standard deviation away from zero, in the rows so far or in the

@@ -158,6 +158,16 @@ def scales(squares: Array, mean: Array, weight: float, ddof: int) -> Array:
     return xp.where(is_constant(sd, astype(mean, sd.dtype)), xp.ones_like(sd), sd)
 
 
+def column_scale(squares: Array, mean: Array, weight: float, request: Request) -> Array | None:
+    """What the columns are divided by, of which these are the sums of squares and the means: standard deviations, over
+    the square roots of the weights of the columns; None if they stay as they are."""
+    sd = scales(squares, mean, weight, request.ddof) if request.scale else None
+    if request.feature_weight is None:
+        return sd
+    root = np.sqrt(request.feature_weight)
+    return asarray_like(1.0 / root, squares) if sd is None else sd / asarray_like(root, sd)
+
+
 def wanted_pairs(values: Array, total: float, request: Request, most: int) -> int:
     """The number of leading eigenpairs that are requested, at most `most`, given all eigenvalues and their sum."""
     if request.k is not None:
@@ -312,9 +322,8 @@ class Triangle(Solver):
         xp = namespace(R)
         squares = xp.sum(R * R, axis=0)
         require_size(squares, mean, summary.weight, each=request.scale)
-        scale = None
-        if request.scale:
-            scale = scales(squares, summary.mean, summary.weight, request.ddof)
+        scale = column_scale(squares, summary.mean, summary.weight, request)
+        if scale is not None:
             R = R / scale[None, :]
         unit = float(xp.max(xp.abs(R))) or 1.0
         R = R / unit
@@ -415,10 +424,10 @@ class Covariance(Solver):
             # Vectors are looked at on the host: a device would wait for each question.
             squares, sample_mean = to_host([xp.linalg.diagonal(S), sample_mean])
             require_size(squares, sample_mean, summary.weight, each=request.scale)
-            scale = None
-            if request.scale:
-                origin = sample_mean if request.center else np.zeros_like(sample_mean)
-                scale = asarray_like(scales(squares, origin, summary.weight, request.ddof), S)
+            origin = sample_mean if request.center else np.zeros_like(sample_mean)
+            scale = column_scale(squares, origin, summary.weight, request)
+            if scale is not None:
+                scale = asarray_like(scale, S)
                 S = S / scale[:, None] / scale[None, :]
                 squares = to_numpy(xp.linalg.diagonal(S))
             unit = float(squares.max()) or 1.0

@@ -28,7 +28,7 @@ from ...linalg import (
 )
 from ...summaries.gram import FeatureProducts, centred_features, standard_deviations
 from ..problem import EIGH_WORK, Cost, Job, Request, RowsLike, Spectrum, Status, Tail, sum_error
-from .covariance import Solver, product_errors, root_errors, root_rank, tail_and_residual, wanted_pairs
+from .covariance import Solver, column_scale, product_errors, root_errors, root_rank, tail_and_residual, wanted_pairs
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Gram(Solver):
         return not self.root
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
+        if request.feature_weight is not None:
+            return self._weighted(rows, request)
         rows = rows.counted()
         n, p = rows.shape
         assert n is not None, "refusal() rejects rows of unknown number"
@@ -120,6 +122,15 @@ class Gram(Solver):
             errors=errors,
             tail_error=tail_error,
         ).judged()
+
+    def _weighted(self, rows: RowsLike, request: Request) -> Spectrum:
+        """The spectrum of columns with weights, from columns that are multiplied before they are read."""
+        columns = rows.summarize(summaries.Columns(rows.shape[1]))
+        scale = column_scale(request.about(columns).squares, columns.mean, columns.weight, request)
+        assert scale is not None, "there are weights"
+        plain = replace(request, scale=False, feature_weight=None)
+        found = self.solve(rows.scaled(1.0 / scale), plain)
+        return replace(found, mean=found.mean * scale, scale=scale, passes=found.passes + 1)
 
     def _confirmed(self, found: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
         # The second pass has shown already which eigenvalues are zero.

@@ -23,7 +23,7 @@ from ...summaries.moments import Columns
 from ...summaries.triangle import Sketch
 from ..iteration import Lanczos, LanczosOptions
 from ..problem import EIGH_WORK, Cost, Job, Request, RowsLike, Spectrum, Status, Tail
-from .covariance import Covariance, Solver, scales, unresolved
+from .covariance import Covariance, Solver, column_scale, unresolved
 
 #: With more columns, the p x p covariance matrix is too large to be used if the iteration fails.
 _COVARIANCE_UP_TO = 20_000
@@ -101,9 +101,7 @@ class Krylov(LanczosOptions, Solver):
         mean = columns.mean
         columns = request.about(columns)
         require_size(columns.squares, mean, columns.weight, each=request.scale)
-        scale = None
-        if request.scale:
-            scale = scales(columns.squares, columns.mean, columns.weight, request.ddof)
+        scale = column_scale(columns.squares, columns.mean, columns.weight, request)
         xp = namespace(columns.mean)
         if float(xp.max(columns.squares)) == 0.0:
             return _without_variance(columns, scale, k, request.center)
