@@ -155,6 +155,12 @@ def opened_zarr(X: np.ndarray) -> Any:
     return importlib.import_module("zarr").open_array(stored.zarr(X), mode="r")
 
 
+def spreadsheet(X: np.ndarray) -> Any:
+    """The numbers of a sheet that also has a column of text."""
+    pytest.importorskip("python_calamine", reason="python-calamine is not installed")
+    return scan(stored.spreadsheet(X), columns="col*")
+
+
 def record_batches(X: np.ndarray) -> Any:
     """A reader of record batches, which can be read once."""
     return stored.arrow_table(X).to_reader(max_chunksize=5)
@@ -208,6 +214,7 @@ INPUTS: dict[str, Input] = {
     "Parquet": Input(stored.parquet, named=True, stored=True),
     "Arrow": Input(stored.arrow, named=True, stored=True),
     "CSV": Input(lambda X: scan(stored.csv(X), columns="col*"), dtypes=("float64",), named=True, stored=True),
+    "spreadsheet": Input(spreadsheet, dtypes=("float64",), named=True, stored=True),
     "NPY": Input(stored.npy, stored=True),
     "NPY directory": Input(stored.npy_parts, stored=True),
     "Zarr": Input(stored.zarr, stored=True),
@@ -232,8 +239,12 @@ INPUTS: dict[str, Input] = {
 #: For tests that take long: of all files, Parquet only.
 FEW_INPUTS = {name: kind for name, kind in INPUTS.items() if not (kind.stored or kind.queried) or name == "Parquet"}
 
-#: Inputs whose entries may be NaN or infinite.
-FLOAT_INPUTS = [name for name, kind in INPUTS.items() if not {"int64", "int16", "int32"} & set(kind.dtypes)]
+#: Inputs whose entries may be NaN or infinite. The cells of a spreadsheet are finite.
+FLOAT_INPUTS = [
+    name
+    for name, kind in INPUTS.items()
+    if not {"int64", "int16", "int32"} & set(kind.dtypes) and name != "spreadsheet"
+]
 
 
 def to_numpy(a: Any) -> np.ndarray:

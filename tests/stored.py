@@ -82,6 +82,21 @@ def csv(folder: Path, X: np.ndarray) -> str:
 
 
 @once
+def spreadsheet(folder: Path, X: np.ndarray) -> str:
+    """A spreadsheet with a column of text between the numbers."""
+    from openpyxl import Workbook
+
+    book, middle = Workbook(), X.shape[1] // 2
+    header = names(X.shape[1])
+    book.active.append([*header[:middle], "id", *header[middle:]])
+    for i, row in enumerate(X.tolist()):
+        entries = [None if entry != entry else entry for entry in row]
+        book.active.append([*entries[:middle], f"r{i}", *entries[middle:]])
+    book.save(folder / "rows.xlsx")
+    return str(folder / "rows.xlsx")
+
+
+@once
 def npy(folder: Path, X: np.ndarray) -> str:
     np.save(folder / "rows.npy", X)
     return str(folder / "rows.npy")

@@ -33,6 +33,8 @@ from .on_device import OnDevice
 
 #: The word for all columns that are numbers.
 NUMERIC = "numeric"
+#: What a column may hold: "category" is text, truth values or a categorical.
+ColumnKind = Literal["number", "category", "date", "other"]
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,8 @@ class Contents(ABC):
     scan: Scan | None = None
     #: How the entries were read, if not as they usually are: a sentence.
     how_read: str = ""
+    #: Text that stands for a missing entry, beside empty text.
+    blanks: frozenset[str] = frozenset()
 
     @property
     def chosen(self) -> list[str] | None:
@@ -176,6 +180,15 @@ class Contents(ABC):
     @abstractmethod
     def source(self, columns: Sequence[Any]) -> Source:
         """The rows of these columns, in this order. All of them must be numbers."""
+
+    def keeping(self, columns: Sequence[str], names: Sequence[str]) -> Source:
+        """The rows of these columns, of which there may be none, with the columns `names`, of any type, carried along:
+        `blocks_keeping` of the source gives them."""
+        return self.source(columns)
+
+    def kind_of(self, name: str) -> ColumnKind:
+        """What a column holds."""
+        return "number" if name in self.numeric else "category"
 
     def column(self, name: Any) -> np.ndarray:
         """All entries of one column, which may be text. One pass over this column."""
@@ -326,6 +339,10 @@ FILE_KINDS: dict[str, FileKind] = {
     "parquet": FileKind((".parquet", ".pq"), when_called("arrow_files", "ParquetFiles")),
     "arrow": FileKind((".arrow", ".feather", ".ipc"), when_called("arrow_files", "IpcFiles")),
     "csv": FileKind((".csv", ".csv.gz", ".tsv", ".tsv.gz"), when_called("csv", "CsvFiles")),
+    "spreadsheet": FileKind(
+        (".xlsx", ".xlsm", ".ods"), when_called("spreadsheet", "SpreadsheetFiles"), named_arrays=True
+    ),
+    "old spreadsheet": FileKind((".xls",), when_called("spreadsheet", "refused_xls")),
     "npy": FileKind((".npy",), when_called("stores", "npy_files")),
     "zarr": FileKind((".zarr", ".zarr.zip"), when_called("stores", "zarr_files"), directory=True, named_arrays=True),
     "hdf5": FileKind((".h5", ".hdf5"), when_called("stores", "hdf5_files"), named_arrays=True),
@@ -611,7 +628,8 @@ def scan(
     where : str, path, or list of these; or an object that speaks Arrow
         A file, a pattern such as "part-*.parquet" (`**` for any directories), or a directory with all files below it.
         All files must be of one kind, which their names tell: Parquet, Arrow (Feather), CSV (also compressed by gzip),
-        NPY, Zarr or HDF5. An array in a store that holds several is named behind two colons: "store.zarr::group/array".
+        spreadsheets (.xlsx, .ods), NPY, Zarr or HDF5. A sheet other than the first, or an array in a store that holds
+        several, is named behind two colons: "table.xlsx::Sheet2", "store.zarr::group/array".
         Or a lazy frame of polars, a relation of DuckDB, a dataset, a table or a reader of pyarrow, or whatever else
         speaks Arrow. A lazy frame, a relation and a dataset are asked for the chosen columns only.
     columns : str or list of str, default=None
@@ -622,7 +640,8 @@ def scan(
         Names or patterns (of arrays, numbers) of columns that are left out.
     decimal : {".", ","}, default=None
         The character before decimals in CSV files. By default it is a point; in files whose fields are separated by
-        semicolons or tabs it is a comma if the entries leave no doubt, and a `NumberFormatWarning` says so.
+        semicolons or tabs it is a comma if the entries leave no doubt, and a `NumberFormatWarning` says so. It also
+        decides whether the comma of 1,234 separates thousands.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from .base import Source, when_called
+from .base import DerivedSource, Source, when_called
 from .beside import ColumnsSource
 
 # What knows Spark is imported when it is needed.
@@ -196,7 +196,7 @@ def base_of(source: Source) -> Any:
     base: Any
     for base in source.members:
         while not hasattr(base, "layout"):
-            base = base.parent if isinstance(base, ColumnsSource) else base.origin
+            base = base.parent if isinstance(base, DerivedSource) else base.origin
             if base is None:
                 raise errors.no_order("tables that are not columns of a data frame of Spark")
         found[id(base)] = base

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim import PCA, PPCA, PLSRegression, scan
+from lowdim import FAMD, PCA, PPCA, PLSRegression, scan
 from lowdim.sources import csv as csv_files
 from lowdim.sources import open_source
 from sources.csv.csv_rows import rows
@@ -261,3 +261,112 @@ def test_large_files_are_not_counted_first(csv, monkeypatch):
     assert not source.traits.whole
     np.testing.assert_allclose(PCA(2).fit(path).components_, PCA(2).fit(values).components_)
     np.testing.assert_array_equal(np.concatenate(list(source.after(13).blocks(7))), values[13:])
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz"])
+def test_the_line_that_tells_excel_the_separator(csv, mark, end, name):
+    path = csv(mark + end.join(["sep=;", "a;b,c", "1;2", "", "3;x", ""]), name)
+    assert scan(path).columns == ["a", "b,c"]
+    with pytest.raises(ValueError, match=r"column 'b,c' has the text 'x' in line 5"):
+        PCA(1).fit(path)
+    np.testing.assert_array_equal(rows(path, columns=["a"]), [[1], [3]])
+    path = csv("sep=|\na|b\n1|2\n3|\n", name)
+    with pytest.raises(ValueError, match=r"column 'b' .* first in row 1 of rows\.csv.* \(line 4\)"):
+        PCA(1).fit(path)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_separators_at_the_end_of_each_line(csv, end):
+    path = csv("a;b;;\n1;2;;\n3;4;;" + end)
+    assert scan(path).columns == ["a", "b"]
+    np.testing.assert_array_equal(rows(path), [[1, 2], [3, 4]])
+    assert scan(csv("a,\n1,\n2,\n")).columns == ["a"]
+    with pytest.raises(ValueError, match=r"in line 3: it has 2 fields, and the header names 3 columns"):
+        rows(csv("a,b,\n1,2,\n3,4\n"))
+    with pytest.raises(ValueError, match=r"entries in columns without a name: 2, 3\. Write a name above each"):
+        scan(csv("a,,\n1,2,3\n"))
+
+
+def test_lines_that_end_in_several_ways(csv):
+    np.testing.assert_array_equal(rows(csv("a,b\r\n1,2\n3,4\r\n5,6")), [[1, 2], [3, 4], [5, 6]])
+
+
+@pytest.mark.parametrize("title", ["Report", "Report,,", '"Report, of 2024"', "Report\n\nof 2024", "\ufeffReport"])
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+def test_a_title_above_the_header(csv, title, suffix):
+    line = title.count("\n") + 2
+    match = (
+        rf"begins with 'Report.*title: line {line} has the names 'place', 'b', 'c'.* delete the lines above line {line}"
+    )
+    with pytest.raises(ValueError, match=match):
+        scan(csv(f"{title}\nplace,b,c\nBern,2,3\n", f"rows.{suffix}"))
+
+
+@pytest.mark.parametrize("text", ['note\n"Hello, you"\n', "x\n1\n2\n", "note\nfine\nbad\n", "a,\n1,2\n"])
+def test_a_header_of_one_name_is_no_title(csv, text):
+    assert scan(csv(text)).columns[0] in ("note", "x", "a")
+
+
+@pytest.mark.parametrize(
+    ("lines", "where"),
+    [
+        (["m,kg,text"], "line 2"),
+        ([",kg,"], "line 2"),
+        (["Length,Weight,Note", "m,kg,"], "lines 2 to 3"),
+        (["What is it?,How heavy is it?,Say more", "{'id': 1},{'id': 2},{'id': 3}"], "lines 2 to 3"),
+    ],
+)
+def test_further_lines_of_the_header(csv, lines, where):
+    path = csv("\n".join(["length,weight,note", *lines, "1,2,a", "2,3,b", ",4,c", ""]))
+    with pytest.raises(ValueError, match=rf"rows\.csv has text where numbers should begin, in {where}: .*'weight'"):
+        scan(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,c\nx,y,z\nu,v,w\n",
+        "a,b,c\nx,unknown,?\nu,1,2\n",
+        "a,b,c\nx,heavy,\nu,1,2\nv,2,3\n",
+        "a,b,c\nx,heavy,1\nu,1,2\nv,2,3\n",
+    ],
+)
+def test_rows_that_begin_with_text_are_no_header(csv, text):
+    assert scan(csv(text)).columns == ["a", "b", "c"]
+
+
+def test_whole_numbers_that_begin_with_zeros_are_codes(csv):
+    many = 200_000
+    path = csv("zip,month,a,b\n8001,1,007.5,1\n00123,0,0.5,-0\n,10,0,0\n" + "1234,2,1,1\n" * many)
+    found = scan(path, columns="numeric")
+    assert found.chosen == ["month", "a", "b"]
+    assert found.contents.kind_of("zip") == "category"
+    assert (
+        "codes and are read as text" in found.contents.how_read
+        and "'zip' ('00123' in line 3)" in found.contents.how_read
+    )
+    with pytest.raises(
+        ValueError, match=r"not numbers: 'zip' \(column 'zip' has numbers that begin with zeros, as codes"
+    ):
+        PCA(1).fit(path)
+
+
+def test_text_in_another_encoding_below_the_header(csv):
+    path = csv("city,a\nZürich,1\nBern,2\n", encoding="latin-1")
+    np.testing.assert_array_equal(rows(path, columns="numeric"), [[1], [2]])
+    with pytest.raises(
+        ValueError, match=r"another encoding than UTF-8, as column 'city' shows; .*read_text\('latin-1'\)"
+    ):
+        FAMD(1).fit(path)
+
+
+def test_categories_that_are_text_because_of_a_few_entries(csv):
+    path = csv("city,a\n" + "".join(f"{city},{i}\n" for i, city in enumerate("xyz" * 8)) + "x,unclear\n")
+    with pytest.raises(
+        ValueError, match=r"nearly all entries are numbers: column 'a' has the text 'unclear' in line 26\. C"
+    ):
+        FAMD(1).fit(path)
+    path = csv("city,a\n" + "".join(f"{city},{i % 3}\n" for i, city in enumerate("xyz" * 8)) + "x,unclear\n")
+    assert FAMD(1, categorical_features=["a"]).fit(path).n_features_in_ == 2

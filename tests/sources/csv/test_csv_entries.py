@@ -19,7 +19,9 @@ def test_numbers_in_other_notations(text):
     assert "decimals" in advice(text) and "thousands" in advice(text)
 
 
-@pytest.mark.parametrize("text", ["50%", "$5", "-$1,200.50", "12,50 \u20ac", "\u00a35", "3.5 %"])
+@pytest.mark.parametrize(
+    "text", ["50%", "$5", "-$1,200.50", "12,50 \u20ac", "\u00a35", "3.5 %", "(1,200.50)", "(5)", "($5)"]
+)
 def test_numbers_with_signs(text):
     assert not is_number(text) and not is_number(text, ",")
     assert "percent" in advice(text) and "currencies" in advice(text, ",")

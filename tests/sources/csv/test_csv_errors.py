@@ -39,6 +39,14 @@ def test_ragged_lines_are_named(csv):
         PCA(1).fit(path)
 
 
+def test_names_of_rows_without_a_name_for_their_column(csv):
+    """So R writes them by default."""
+    with pytest.raises(
+        ValueError, match=r"in line 2: it has 3 fields, and the .* 2 columns; if its first field is the na"
+    ):
+        PCA(1).fit(csv('"a","b"\n"1",2,3\n"2",4,5\n'))
+
+
 def test_text_in_one_of_several_files_is_named(csv, tmp_path):
     csv("a,b\n1,2\n3,4\n", "a.csv")
     csv("a,b\n1,2\n3,x\n", "b.csv")
@@ -66,7 +74,7 @@ def test_a_decimal_comma_is_explained(csv):
 def test_numbers_with_a_decimal_comma_are_not_left_out_without_a_word(csv):
     path = csv("id;a;b;place\nx;1,234;2;1,5 km\ny;;3;2,5\nz;2;4;3,5\n")
     with pytest.raises(
-        ValueError, match=r"nearly all entries are numbers: column 'a' has the text '1,234' in line 2; if its comma"
+        ValueError, match=r"nearly all entries are numbers: column 'a' has the text '1,234' in line 2; pass decimal="
     ):
         PCA(1).fit(scan(path, columns="numeric"))
     with pytest.raises(ValueError, match="nearly all entries are numbers: column 'a' "):
@@ -76,7 +84,7 @@ def test_numbers_with_a_decimal_comma_are_not_left_out_without_a_word(csv):
     np.testing.assert_array_equal(rows(path, columns=["b"]), [[2], [3], [4]])
 
 
-@pytest.mark.parametrize("text", ["?", "-", " NA", "none", "1,200", "1'200.5", "2.300,25", "x"])
+@pytest.mark.parametrize("text", ["?", "-", " NA", "none", "1,20", "1'20.5", "2.300,25", "x"])
 def test_numbers_with_a_few_other_entries_are_not_left_out_without_a_word(csv, text):
     lines = [f"{i},{i / 2},n{i}" for i in range(20)]
     lines[7] = f'7,"{text}",n7'

@@ -5,8 +5,9 @@ import gzip
 import pytest
 
 from lowdim.sources.csv import (
-    first_line,
+    HeaderLine,
     has_odd_quotes,
+    header_line,
     is_compressed,
     line_of_open_quote,
     longer_of_two,
@@ -41,13 +42,27 @@ def test_a_field_that_is_too_long_ends_the_rows(path):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_the_first_line(path, end):
-    assert first_line(write(path, f"a,b{end}1,2{end}")) == ("a,b", True)
-    assert first_line(write(path, f"a,b{end}")) == ("a,b", True)
-    assert first_line(write(path, "\ufeffa,b")) == ("a,b", False)
+    assert header_line(write(path, f"a,b{end}1,2{end}")) == HeaderLine("a,b", True)
+    assert header_line(write(path, f"a,b{end}")) == HeaderLine("a,b", True)
+    assert header_line(write(path, "\ufeffa,b")) == HeaderLine("a,b", False)
+
+
+@pytest.mark.parametrize("line", ["sep=;\n", "SEP=;\r\n", '"sep=;"\r\n', "\ufeffsep=;\n", "sep=;;;\n"])
+def test_a_line_that_declares_the_separator(path, line):
+    assert header_line(write(path, f"{line}a;b\n1;2\n")) == HeaderLine("a;b", True, ";")
+    assert list(rows(str(path), ";", before=1)) == [(3, ["1", "2"])]
 
 
 def test_separators():
-    found = {"a": ",", "a;b": ";", "a\tb,c\td": "\t", '"a;b;c",d': ",", "a,b;c;d": ";"}
+    found = {
+        "a": ",",
+        "a;b": ";",
+        "a\tb,c\td": "\t",
+        '"a;b;c",d': ",",
+        "a,b;c;d": ";",
+        "a|b|c": "|",
+        "p(a|b),p(c|d)": ",",
+    }
     assert {header: separator_of(header) for header in found} == found
 
 
