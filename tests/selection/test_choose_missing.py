@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from inputs import with_missing
-from lowdim import PPCA, FactorAnalysis, choose_n_components, factor_suitability
+from lowdim import PPCA, FactorAnalysis, choose_n_components, cross_validate, factor_suitability
 from lowdim.errors import NoVariance, UndeterminedCovariance
 from lowdim.selection import RULES, Choice
 from lowdim.selection.criteria import penalised_curve
@@ -267,3 +267,16 @@ def test_curve_asks_once_for_what_lies_ahead_until_it_gets_there():
     assert np.argmin(curve) == 9
     # After the rise began, and three components after the minimum.
     assert asked == [4, 12]
+
+
+@pytest.mark.parametrize("cls", [PPCA, FactorAnalysis])
+def test_held_out_rows_with_missing_entries_and_a_constant_column(cls):
+    """The density of a column that never varies is no reason for many components."""
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((300, 2)) @ random.standard_normal((2, 8)) * 2 + random.standard_normal((300, 8))
+    rows[random.random(rows.shape) < 0.05] = np.nan
+    with_constant = np.column_stack([rows, np.full(300, 3.0)])
+    expected = cross_validate(cls(), rows)
+    found = cross_validate(cls(), with_constant, n_components=expected.n_components)
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-6)
+    assert found.best == cross_validate(cls(), with_constant).best == 2

@@ -77,7 +77,8 @@ SPLITTERS = {
 
 def test_every_model_that_can_be_cross_validated_is_here():
     able = {name for name in models.__all__ if hasattr(getattr(models, name)(), "held_out_scorer")}
-    assert able == {type(model).__name__ for model in MODELS.values()}
+    # Tables with categories have tests of their own, in test_cross_validation_categories.py.
+    assert able - {"MCA", "FAMD", "MFA"} == {type(model).__name__ for model in MODELS.values()}
 
 
 def tables(model):

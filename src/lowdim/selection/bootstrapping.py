@@ -25,9 +25,9 @@ from ..errors import (
     bad_weights,
     choice,
     no_order,
-    only_last_step,
     unknown_length,
     warn_user,
+    what_instead,
     with_present_names,
     without_warnings,
 )
@@ -48,7 +48,7 @@ _SHOWN = 12
 #: What was drawn, in words.
 _WORDS = {"row": "rows", "block": "blocks of rows", "groups": "groups of rows"}
 #: What the labels of an axis are, for tables.
-_AXES = {"components": "component", "features": "column", "targets": "response"}
+_AXES = {"components": "component", "features": "column", "coded columns": "column", "targets": "response"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -60,7 +60,9 @@ class Bootstrap(Tabular):
     estimates : dict of arrays
         Statistics of the model fitted to all rows.
     replicates : dict of arrays
-        The same statistics for each bootstrap sample (first axis). Loadings are aligned with those of all rows.
+        The same statistics for each bootstrap sample (first axis). Loadings are aligned with those of all rows. What a
+        sample does not have, such as the coordinates of a level that none of its rows has, is NaN; standard errors and
+        intervals are those of the other samples.
     kind : "row", "block" or "groups"
         What was resampled.
     n_blocks : int
@@ -92,14 +94,14 @@ class Bootstrap(Tabular):
 
     def standard_error(self, name: str) -> np.ndarray:
         """Standard deviation of the replicates."""
-        return np.asarray(np.std(self._of(name), axis=0, ddof=1))
+        return self._over(name, lambda drawn: np.asarray(np.std(drawn, axis=0, ddof=1)))
 
     def bias(self, name: str) -> np.ndarray:
         """Mean of the replicates minus the estimate.
 
         Sample estimates of the leading eigenvalues are biased upwards, and those of bootstrap samples once more.
         """
-        return np.asarray(np.mean(self._of(name), axis=0) - self.estimates[name])
+        return self._over(name, lambda drawn: np.asarray(np.mean(drawn, axis=0))) - self.estimates[name]
 
     def interval(self, name: str, confidence_level: float | None = None) -> np.ndarray:
         """Percentile interval that contains the fraction `confidence_level` of the replicates, shape (2, ...)."""
@@ -108,7 +110,8 @@ class Bootstrap(Tabular):
             if confidence_level is None
             else check_probability("confidence_level", confidence_level)
         )
-        return np.quantile(self._of(name), [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
+        edges = [(1 - confidence_level) / 2, (1 + confidence_level) / 2]
+        return self._over(name, lambda drawn: np.quantile(drawn, edges, axis=0))
 
     def table(self, name: str | None = None) -> Table:
         """The estimate, standard error and interval of every entry of a statistic.
@@ -152,6 +155,19 @@ class Bootstrap(Tabular):
             raise choice("name", name, list(self.replicates))
         return self.replicates[name]
 
+    def _over(self, name: str, summed_up: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """`summed_up(replicates)` over the first axis; for each entry, over the samples in which it is not NaN."""
+        drawn = self._of(name)
+        flat = drawn.reshape(len(drawn), -1)
+        without = np.isnan(flat)
+        if not without.any():
+            return summed_up(drawn)
+        found = summed_up(np.where(without, 0.0, flat))
+        for j in np.flatnonzero(without.any(axis=0)):
+            there = flat[~without[:, j], j]
+            found[..., j] = summed_up(there) if len(there) > 1 else np.nan
+        return found.reshape(*found.shape[:-1], *drawn.shape[1:])
+
     @property
     def _drawn(self) -> str:
         n = len(next(iter(self.replicates.values())))
@@ -190,7 +206,7 @@ def bootstrap(
 
     Parameters
     ----------
-    estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA
+    estimator : PCA, PPCA, FactorAnalysis, MCA, FAMD, MFA, PCR, PLSRegression or CCA
         It is not changed. If its number of components is not fixed, that of the fit to all rows is used.
     X : rows
     y : rows, default=None
@@ -232,6 +248,9 @@ def bootstrap(
     were drawn. The inner products of all rows are computed once, and those of a sample are a choice of them. If columns
     are divided by their standard deviations, each sample has its own products.
 
+    Tables with categories are coded first, in a pass that finds their levels, and summed up as rows of zeros and ones.
+    Loadings and coordinates are turned alike. A level that no row of a sample has is left out in this sample.
+
     References
     ----------
     .. [1] Kunsch (1989), The jackknife and the bootstrap for general stationary observations.
@@ -246,8 +265,8 @@ def bootstrap(
     """
     if not all(hasattr(estimator, name) for name in ("open_rows", "fit_summary", "bootstrap_axes")):
         raise TypeError(
-            f"{type(estimator).__name__} cannot be bootstrapped here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
-            f"and CCA can.{only_last_step(estimator, 'bootstrap')}"
+            f"{type(estimator).__name__} cannot be bootstrapped here; PCA, PPCA, FactorAnalysis, MCA, FAMD, MFA, PCR, "
+            f"PLSRegression and CCA can.{what_instead(estimator, 'bootstrap')}"
         )
     n_resamples = check_count("n_resamples", n_resamples, least=2)
     if kind not in _KINDS:
@@ -257,8 +276,11 @@ def bootstrap(
     check_probability("confidence_level", confidence_level)
     random = np.random.RandomState(seed_of(random_state))
     model = clone(estimator)
-    X, y, groups, sample_weight = by_name(X, y, groups=groups, sample_weight=sample_weight)
+    coded = hasattr(model, "coded_rows")
+    X, y, groups, sample_weight = by_name(X, y, of_any_kind=coded, groups=groups, sample_weight=sample_weight)
     source = model.open_rows(X, y)
+    if coded:
+        source = model.coded_rows(source, sample_weight)
     if groups is None:
         source = with_known_length(source, "for the bootstrap")
     if has_unstored_missing(model, source):
@@ -285,11 +307,14 @@ def bootstrap_pieces(
     with without_warnings(LowdimWarning), np.errstate(all="ignore"):
         whole = next(pieces.fits(model, pieces.copies[None, :], None))
         fixed = clone(model)
-        if hasattr(whole, "n_components_"):
+        if hasattr(model, "coded_rows"):
+            # A sample may have fewer components, since a level may be missing; those beyond are left out below.
+            fixed.set_params(n_components=None)
+        elif hasattr(whole, "n_components_"):
             fixed.set_params(n_components=int(whole.n_components_))
-        estimates = _statistics(whole)
+        estimates = _statistics(whole, whole)
         draws = [
-            _align(_statistics(drawn), estimates, ALIGNMENTS[align])
+            _align(_statistics(drawn, whole), estimates, ALIGNMENTS[align])
             for counts in pieces.draw(n_resamples, random)
             for drawn in pieces.fits(fixed, counts, whole)
         ]
@@ -301,9 +326,25 @@ def bootstrap_pieces(
     )
 
 
-def _statistics(model: Any) -> dict[str, np.ndarray]:
-    """The statistics of a fitted model as float64 NumPy arrays."""
-    return {name: np.asarray(to_numpy(getattr(model, f"{name}_")), dtype=np.float64) for name in model.bootstrap_axes}
+def _statistics(model: Any, whole: Any) -> dict[str, np.ndarray]:
+    """The statistics of a fitted model as float64 NumPy arrays. Coded columns are in the places that they have in the
+    fit to all rows, `whole`; those that the model does not have are NaN."""
+    found = {name: np.asarray(to_numpy(getattr(model, f"{name}_")), dtype=np.float64) for name in model.bootstrap_axes}
+    if model is whole or not hasattr(model, "coding_"):
+        return found
+    places = {name: i for i, name in enumerate(_coded_names(whole))}
+    rows = [places[name] for name in _coded_names(model)]
+    for name, value in found.items():
+        if model.bootstrap_axes[name][0] == "coded columns":
+            n = len(getattr(whole, f"{name}_"))
+            found[name] = np.full((n, value.shape[1]), np.nan)
+            found[name][rows[: len(value)]] = value
+    return found
+
+
+def _coded_names(model: Any) -> list[str]:
+    """The names of coded columns of a fitted model: active ones, then supplementary ones."""
+    return [*model.coding_.names, *model.supplementary_coding_.names]
 
 
 def _align(
@@ -316,14 +357,18 @@ def _align(
     out = {}
     for name, reference in estimates.items():
         out[name] = np.full(reference.shape, np.nan)
-        out[name][tuple(slice(s) for s in draw[name].shape)] = draw[name]
+        drawn = draw[name][tuple(slice(s) for s in reference.shape)]
+        out[name][tuple(slice(s) for s in drawn.shape)] = drawn
     loadings = [name for name in estimates if name.endswith(("loadings", "structure"))]
     if loadings:
         found = {name: np.where(np.isnan(out[name]), 0.0, out[name]) for name in loadings}
         unit = max(float(np.abs(estimates[name]).max()) for name in loadings) or 1.0
         products = [(found[name] / unit).T @ (estimates[name] / unit) for name in loadings]
         turn = align(np.sum(products, axis=0))
-        out |= {name: found[name] @ turn for name in loadings}
+        for name in estimates:
+            if name in loadings or name == "coordinates":
+                gone = np.isnan(out[name]).all(axis=1, keepdims=True)
+                out[name] = np.where(gone, np.nan, np.where(np.isnan(out[name]), 0.0, out[name]) @ turn)
     return out
 
 
@@ -352,6 +397,7 @@ def _labels(model: Any, whole: Any, name: str, value: np.ndarray) -> tuple[list[
     names: dict[str, Any] = {
         "components": getattr(whole, "component_names_", None),
         "features": known(0),
+        "coded columns": _coded_names(whole)[: len(value)] if hasattr(whole, "coding_") else None,
         "targets": known(1),
     }
     stems = {"components": "component", "features": "x", "targets": "y"}
@@ -458,14 +504,18 @@ def find_pieces(
 ) -> Pieces:
     """The pieces that are drawn: rows, or blocks or groups of rows."""
     n, p = source.shape
+    coded = hasattr(model, "coded_rows")
     if n is None and groups is None:
         raise unknown_length("the bootstrap", ", or groups with the label of each row")
     if kind == "row" and n_blocks is not None:
         raise ValueError("n_blocks is a number of blocks, but kind='row' resamples rows; pass only one of them.")
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     ordered = in_order(source)
-    wide = is_wide(source) and ordered
+    # Coded columns are few, and a model is fitted to their moments.
+    wide = is_wide(source) and ordered and not coded
     like = Moments(p, widths=source.widths, wide=True)
+    if coded:
+        like.names = source.names
     if groups is None and n_blocks is None and kind != "block":
         here = source.traits.host and not source.traits.remote
         few = n is not None and float(n_resamples) * n <= _ROW_DRAWS and float(n_resamples) * n * p * p <= _ROW_WORK
@@ -485,7 +535,7 @@ def find_pieces(
             _require_two_rows(len(rows))
             ones = np.ones(len(rows), dtype=np.int64)
             return _pieces_of_sums("row", like, copies, ones, ones.astype(float), rows)
-    cells = _cells(source, kind, n_blocks, groups, weights)
+    cells = _cells(source, kind, n_blocks, groups, weights, wide)
     count = int(np.count_nonzero(cells.weights_of_cells(weights)[0]))
     if count < 2:
         raise ValueError("the bootstrap needs at least 2 blocks or groups, got 1.")
@@ -520,12 +570,13 @@ def _require_two_rows(n: int) -> None:
         raise ValueError(f"the bootstrap needs at least 2 rows of positive weight, got {n}.")
 
 
-def _cells(source: Source, kind: str, n_blocks: int | None, groups: Any, weights: Any) -> Folds:
-    """The blocks of consecutive rows, of nearly equal lengths, or the groups, as cells of rows."""
+def _cells(source: Source, kind: str, n_blocks: int | None, groups: Any, weights: Any, wide: bool) -> Folds:
+    """The blocks of consecutive rows, of nearly equal lengths, or the groups, as cells of rows. They are summed up,
+    unless the table is `wide`."""
     n, p = source.shape
     if groups is not None and (kind == "row" or n_blocks is not None):
         raise ValueError("with groups, whole groups are resampled: leave out kind='row' and n_blocks.")
-    k = _number_of_blocks(int(n or 0), p, n_blocks) if groups is None else 0
+    k = _number_of_blocks(int(n or 0), p, n_blocks, wide) if groups is None else 0
     if not in_order(source):
         return cells_without_order(source, k, groups, weights)
     if groups is None:
@@ -537,11 +588,11 @@ def _cells(source: Source, kind: str, n_blocks: int | None, groups: Any, weights
     return Folds(labels[:, None], (int(labels.max()) + 1,), ())
 
 
-def _number_of_blocks(n: int, p: int, n_blocks: int | None) -> int:
+def _number_of_blocks(n: int, p: int, n_blocks: int | None, wide: bool) -> int:
     """The number of blocks, which is checked if it is given."""
     have = memory_bytes()
     # The moments of a block have p x p numbers; wide tables are not summed up.
-    most = int(0.25 * have / (8 * p * p)) if have and p <= n else n
+    most = n if wide or not have else int(0.25 * have / (8 * p * p))
     if n_blocks is None:
         n_blocks = min(n, _BLOCKS, max(most, 1))
         if n_blocks < min(n, _FEWEST):

@@ -19,12 +19,11 @@ from .._core.types import RandomState, VectorLike
 from ..errors import (
     MissingValues,
     UndeterminedCovariance,
+    list_names,
     missing_after_reading,
-    never_observed,
-    no_variance,
     with_present_names,
 )
-from ..linalg import FLOAT32_EPS, FLOAT64_EPS, is_constant, rank_cut, require_rows, resolution
+from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolution
 from ..reading.rows import Rows
 from ..reading.summarizing import check_weights, weights_for
 from ..selection.folds import FoldsLike
@@ -35,9 +34,8 @@ from ..solvers.latent.em import EM, mean_log_density, observed_of, patterns_of, 
 from ..solvers.problem import Job, Plan, Request, Status
 from ..solvers.spectra.covariance import Covariance, Triangle
 from ..sources.base import Source
-from ..sources.beside import ColumnsSource
 from ..sources.derived import count_positive, sum_of, with_known_length
-from ..sources.opening import TableLike, by_name, open_source
+from ..sources.opening import TableLike, by_name, is_stream, named_table, open_source
 from ..summaries.latent import LatentGaussian, Observed
 from ..summaries.moments import Columns, Moments
 from .criteria import Eigenvalues, penalised_curve
@@ -46,7 +44,7 @@ from .fold_methods import HeldOutScorer, HeldOutScores
 from .folds import folds_for
 from .parallel_analysis import seed_of
 from .rules import RULES, Choices, Rule, apply_rule, rule_of
-from .scorers import MAX_TRIED, SpectralScorer
+from .scorers import MAX_TRIED, SpectralScorer, varying_rows
 
 A = TypeVar("A")
 
@@ -157,7 +155,14 @@ def choose_n_components(
         "quantile": quantile,
         "seed": seed,
     }
+    if hasattr(X, "open_rows"):
+        raise TypeError(
+            f"X is a model, {type(X).__name__}, and choose_n_components takes rows. A model applies a rule to its rows "
+            f"when it is fitted: {type(X).__name__}(n_components='parallel')."
+        )
     X, _, cv, sample_weight = by_name(X, cv=cv, sample_weight=sample_weight)
+    if not isinstance(X, Moments | summaries.Triangle):
+        X = _opened(X)
     named = not (isinstance(rules, str) and rules == "all")
     by_folds = any(rule.needs == "folds" for rule in asked)
 
@@ -180,6 +185,22 @@ def choose_n_components(
     if not center:
         raise ValueError("center=False is for complete rows: the models of rows with missing values have a mean.")
     return _choose_with_missing(rows, asked, cv, options, request)
+
+
+def _opened(X: Any) -> Source:
+    """The source of the rows; an error that says more than that of `open_source` if columns are categories."""
+    try:
+        return open_source(X)
+    except (TypeError, ValueError) as error:
+        table = None if is_stream(X) else named_table(X)
+        names = [] if table is None else [name for name in table.names if table.kind_of(name) == "category"]
+        if not names:
+            raise
+        raise ValueError(
+            f"{error} These rules are for numbers. Of a table with the categories {list_names(names)}, FAMD (MCA, if "
+            "there are no numbers) chooses the number of dimensions: FAMD(n_components='parallel').fit(X).choice_, or "
+            "another rule: 'proportion', 'kaiser', 'broken-stick', 'elbow'."
+        ) from error
 
 
 def _find_rules(rules: Any) -> list[Rule]:
@@ -242,7 +263,7 @@ def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
     narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not request.scale
 
     for kind in (summaries.Gram, summaries.GramRoot):
-        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, centre=request.center))
+        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, center=request.center))
         found = Eigenvalues.from_gram(gram, columns, request.scale, request.ddof)
         if _are_settled(found, min(request.free(n), p), FLOAT32_EPS if narrow else FLOAT64_EPS):
             break
@@ -329,21 +350,6 @@ def complete_or_missing(
             if not source.traits.rereadable:
                 raise missing_after_reading(found) from found
     return Rows(with_known_length(source, f"{purpose}, since entries are missing"), weights), None
-
-
-def varying_rows(rows: Rows, unstored: bool = False) -> tuple[Rows, np.ndarray]:
-    """The rows without the columns whose observed entries are all the same, and which columns vary."""
-    observed = observed_of(rows, unstored)[0]
-    count, squares, mean = (to_numpy(a) for a in (observed.count, observed.squares, observed.mean))
-    if not np.all(count > 0.0):
-        raise never_observed([int(j) for j in np.flatnonzero(count == 0.0)], rows.names)
-    varying = ~is_constant(np.sqrt(squares / count), mean)
-    if not varying.any():
-        raise no_variance("choosing how many components to keep")
-    if varying.all():
-        return rows, varying
-    source = ColumnsSource(rows.source, [int(j) for j in np.flatnonzero(varying)])
-    return Rows(source, rows.weights, rows.progress), varying
 
 
 def eigenvalues_with_missing(

@@ -139,7 +139,7 @@ class Eigenvalues:
         """The eigenvalues of the inner products of the rows (the squared singular values of their root, for a
         GramRoot), and the variances of the columns; both about zero if the products are."""
         _require_two_rows(columns.n_rows, columns.weight)
-        columns = columns if gram.centre else columns.about_zero()
+        columns = columns if gram.center else columns.about_zero()
         per = divisor(columns.weight, ddof)
         squares, mean = _to_float64(columns.squares), _to_float64(columns.mean)
         varying = ~is_constant(np.sqrt(squares / per), mean)
@@ -161,15 +161,22 @@ class Eigenvalues:
             matrix=None,
             scale=bool(scale),
             varying=varying,
-            center=gram.centre,
+            center=gram.center,
         )
 
     @classmethod
     def from_spectrum(
-        cls, spectrum: Spectrum, p: int, ddof: int = 1, *, variances: Any = None, varying: Any = None
+        cls,
+        spectrum: Spectrum,
+        p: int,
+        ddof: int = 1,
+        *,
+        variances: Any = None,
+        varying: Any = None,
+        scale: bool | None = None,
     ) -> Eigenvalues:
         """The eigenvalues of a spectrum with all min(n, p) eigenpairs; `variances` and `varying` are those of the
-        columns, if known."""
+        columns, if known. The columns are standardised if they are divided by anything, unless `scale` says."""
         _require_two_rows(spectrum.n_rows, spectrum.weight)
         per = divisor(spectrum.weight, ddof)
         found = cls._from_values(
@@ -180,7 +187,7 @@ class Eigenvalues:
             total=spectrum.total / per,
             variances=None if variances is None else _to_float64(variances),
             matrix=None,
-            scale=spectrum.scale is not None,
+            scale=spectrum.scale is not None if scale is None else scale,
             varying=None if varying is None else np.asarray(varying, dtype=bool),
             epsilon=spectrum.epsilon,
             center=spectrum.center,

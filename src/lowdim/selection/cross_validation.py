@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 from .._core.arrays import compute_lazy, is_sparse, to_numpy
 from .._core.schema import Anything, Entries, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Text, Whole
 from .._core.types import Estimator, VectorLike
-from ..errors import MissingValues, NeedsRowsInMemory, with_present_names
+from ..errors import MissingValues, NeedsRowsInMemory, what_instead, with_present_names
 from ..reading.summarizing import check_weights
 from ..selection.folds import FoldsLike
 from ..solvers.problem import Plan, Status, cheapest_solver, checked_plan, finer_plan
@@ -286,7 +286,7 @@ def cross_validate(
 
     Parameters
     ----------
-    estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA, or a Pipeline that ends with one of them
+    estimator : PCA, PPCA, FactorAnalysis, MCA, FAMD, MFA, PCR, PLSRegression or CCA, or a Pipeline that ends with one
         Provides the options that all fits share. It is not changed. If it has a number of components other than the
         default of its class, only this one is tried; a rule or a share of variance is refused. The steps of a Pipeline
         before the last are fitted to the training rows of each split.
@@ -315,7 +315,8 @@ def cross_validate(
     CrossValidation
         The scores are the average log-likelihood of a held-out row for PCA, PPCA and FactorAnalysis, the mean squared
         error (averaged over responses) for PCR and PLSRegression, and the sum of the correlations of the first K pairs
-        of variates for CCA.
+        of variates for CCA. For MCA, FAMD and MFA they are the squared error of the entries of a held-out row, each
+        predicted from the other columns of the row, relative to that of predictions by the mean.
 
     Notes
     -----
@@ -332,6 +333,9 @@ def cross_validate(
     deviations of the training rows, each split has its own products, from the same pass. Rows with missing values, and
     factor analysis of many columns, are fitted again for each fold. `plan` says which of these was done and why, and
     `n_passes` how often the rows were read; `lowdim.plan(estimator, X, y, cv=5)` tells beforehand.
+
+    Tables with categories are coded first, in a pass that finds the levels of all rows; folds are summed up as rows of
+    zeros and ones.
 
     With a Pipeline, each split is a cross-validation of its own: the steps before the last are fitted to the training
     rows, map these and the held-out rows, and the last step is scored as above. `X` is then an array, a sparse matrix
@@ -462,15 +466,24 @@ def _validator(
     _require_scorer(estimator)
     settings = _settings(param_grid, "n_components")
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
+    coded = hasattr(estimator, "coded_rows")
+    if coded and len(settings) > 1:
+        raise ValueError(
+            f"param_grid={param_grid!r}: options of {type(estimator).__name__} change the coded columns, whose errors "
+            "cannot be compared. Leave it out; n_components says what to try."
+        )
     scorers = [model.held_out_scorer() for model in models]
-    X, y, cv, groups, sample_weight = by_name(X, y, cv=cv, groups=groups, sample_weight=sample_weight)
+    vectors = {"cv": cv, "groups": groups, "sample_weight": sample_weight}
+    X, y, cv, groups, sample_weight = by_name(X, y, of_any_kind=coded, **vectors)
 
     def validator(source: Source, tables: tuple[Any, Any]) -> CrossValidator:
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         folds = folds_for(source, cv, groups, _classes(tables[1], source.shape[0]), weights)
-        return CrossValidator(scorers, source, folds, weights, settings, tables)
+        return CrossValidator(scorers, source, folds, weights, settings, tables, passes_before=int(coded))
 
     source = models[0].open_rows(X, y)
+    if coded:
+        source = models[0].coded_rows(source, sample_weight) if gathers else models[0].planned_rows(source)
     try:
         return validator(source, (X, y))
     except NeedsRowsInMemory:
@@ -485,8 +498,8 @@ def _require_scorer(estimator: Any) -> None:
     if not (hasattr(estimator, "open_rows") and hasattr(estimator, "held_out_scorer")):
         raise TypeError(
             f"{type(estimator).__module__}.{type(estimator).__name__} cannot be cross-validated here; lowdim's PCA, "
-            "PPCA, FactorAnalysis, PCR, PLSRegression and CCA can, and a Pipeline of scikit-learn that ends with one "
-            "of them."
+            "PPCA, FactorAnalysis, MCA, FAMD, MFA, PCR, PLSRegression and CCA can, and a Pipeline of scikit-learn that "
+            f"ends with one of them.{what_instead(estimator, 'cross_validate')}"
         )
 
 
@@ -522,6 +535,8 @@ class CrossValidator:
     weights: Any = None
     settings: list[dict[str, Any]] = field(default_factory=lambda: [{}])
     tables: tuple[Any, Any] | None = None
+    #: Passes over the rows that find the levels of categories.
+    passes_before: int = 0
     total: Any = None
 
     def run(self, n_components: Any = None, *, from_zero: bool = False) -> CrossValidation:
@@ -531,7 +546,7 @@ class CrossValidator:
         `from_zero`, a model without components is tried as well.
         """
         job, scorer = self._job(n_components, from_zero), self.scorers[0]
-        plan, passes = self._cheapest(job), 0
+        plan, passes = self._cheapest(job), self.passes_before
         finer: Plan | None = plan
         try:
             while finer is not None:
@@ -612,6 +627,9 @@ class CrossValidator:
         """The plan of least cost; an error if the summaries that are needed do not fit into memory."""
         try:
             plan: Plan = cheapest_solver(job, FOLD_METHODS).plan(job)
+            if self.passes_before:
+                why = f"{plan.why}, after a pass that finds the levels"
+                plan = replace(plan, passes=plan.passes + self.passes_before, why=why)
             return plan
         except MemoryError as error:
             if self.tables is not None:

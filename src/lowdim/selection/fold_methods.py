@@ -32,6 +32,7 @@ from .folds import Folds, dense_rows, split_summaries, summarize_by_label
 # A user's model with the methods `open_rows` and `held_out_scorer` can be cross-validated. With `fit_summary` and the
 # class attribute `bootstrap_axes` it can be bootstrapped, and with `permutation_options` it can be tested against
 # shuffled rows. If it has `start_at(fitted, near=False)`, fits to similar rows start at the solution of a fitted model.
+# If it has `coded_rows(source, sample_weight)`, these are the rows whose moments `fit_summary` takes.
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ class PermutationOptions:
     #: For one table: whether factors are tested, by the eigenvalues of the reduced correlation matrix, and not
     #: components.
     factors: bool = False
+    #: For one table: whether its rows are coded, and the model is fitted to the moments of shuffled columns.
+    coded: bool = False
 
 
 def started_copy(model: Any, fitted: Any, *, near: bool = False, **parameters: Any) -> Any:

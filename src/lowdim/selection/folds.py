@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
-from .._core.arrays import asarray_like, dense, to_numpy
+from .._core.arrays import Beside, asarray_like, dense, to_numpy
 from .._core.types import VectorLike
 from ..errors import NonFiniteBlock, bad_weights, no_order, unknown_length
 from ..reading.summarizing import summarize
@@ -201,7 +201,8 @@ def rows_and_counts(source: Source, sample_weight: Any = None) -> tuple[np.ndarr
 
 def dense_rows(source: Source) -> np.ndarray:
     """All rows of a source of known length, as one dense array."""
-    return np.concatenate([to_numpy(dense(block)) for block in source.blocks(int(source.shape[0] or 1))])
+    blocks = source.blocks(int(source.shape[0] or 1))
+    return np.concatenate([to_numpy(b.joined() if isinstance(b, Beside) else dense(b)) for b in blocks])
 
 
 def check_whole(sample_weight: Any) -> np.ndarray:

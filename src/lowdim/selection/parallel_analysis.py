@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+from scipy import linalg, optimize
 
 from .._core.arrays import Array
+from .._core.coded import Coded
 from .._core.threads import check_stop
 from ..linalg import quiet_blas
+from ..summaries.moments import Moments
 from ..summaries.patterns import Patterns
 from .criteria import Eigenvalues, Unavailable, covariance_of_varying, leading_above
 
@@ -31,6 +34,7 @@ def parallel(
     quantile: float | str = 0.95,
     seed: int = 0,
     patterns: Patterns | None = None,
+    simulate: Callable[[int, int], np.ndarray] | None = None,
 ) -> tuple[int, np.ndarray]:
     """The number of leading eigenvalues above those of independent Gaussian columns, up to the first that is not [1]_.
 
@@ -44,6 +48,9 @@ def parallel(
         the mean; 0.95 keeps fewer components [2]_.
     patterns : Patterns, optional
         The rows, if entries are missing and `e` are eigenvalues of the covariance of maximum likelihood.
+    simulate : callable, optional
+        (n_resamples, seed) -> the eigenvalues of simulated tables, one row for each, if columns are not Gaussian: those
+        of tables with categories, see `UnrelatedColumns`.
 
     The curve consists of the thresholds for k = 1, ..., min(n - 1, p); for large tables it ends soon after the first
     threshold that is not exceeded, because the others decide nothing.
@@ -69,6 +76,9 @@ def parallel(
     .. [3] Bartlett (1933), On the theory of statistical regression.
     """
     check_draws(n_resamples, quantile)
+    if simulate is not None:
+        thresholds = threshold_over(simulate(int(n_resamples), seed)[:, : len(e.values)], quantile)
+        return leading_above(e.values[: len(thresholds)], thresholds), thresholds
     if e.variances is None:
         raise Unavailable("the simulated columns need the variances of the columns, which are not known here")
     unit = float(e.variances.max())
@@ -151,6 +161,131 @@ def parallel_factors(
         noise, unique = NoiseSpectrum.of_standardized(p, free), (e.n - p) / free
         thresholds = as_far_as_needed(values, noise, int(n_resamples), seed, quantile, scale=1.0, minus=unique)
     return leading_above(values[: len(thresholds)], thresholds), thresholds
+
+
+#: Tables with categories are drawn row by row if that takes at most this many multiplications.
+_ROWS_UP_TO = 2e10
+#: Blocks of coded rows are sparse if they have at least this many columns for each column of the table.
+_SPARSE_FROM = 20
+#: With at most this many rows for each variable, the rows are drawn, and not their covariance.
+_DRAWN_UP_TO = 2
+
+
+class UnrelatedColumns:
+    """Simulated tables of numbers and categories in which no column is related to another.
+
+    The frequencies of the levels and the variances of the numbers are the same in all of them, as if each column of a
+    table was shuffled. A category is known from its frequencies, so that this is what shuffling does; numbers are not,
+    and are taken to be Gaussian.
+
+    Parameters
+    ----------
+    deviations : array
+        The standard deviations of the numbers, with divisor n.
+    shares : sequence of arrays
+        For each category the shares of its levels.
+    weight : float
+        The number of rows.
+    """
+
+    def __init__(self, deviations: np.ndarray, shares: Sequence[np.ndarray], weight: float) -> None:
+        self._deviations, self._shares, self._n = deviations, shares, _whole_rows(weight)
+        if self._n < max((np.count_nonzero(each) for each in shares), default=0):
+            raise Unavailable(_few_rows(weight))
+        self._widths = [len(each) for each in shares]
+        self._n_columns, self._p = len(deviations) + len(shares), len(deviations) + sum(self._widths)
+        self._sparse = self._n_columns * _SPARSE_FROM <= self._p
+
+    def are_quick(self, n_resamples: int) -> bool:
+        """Whether so many tables can be drawn in little time."""
+        each = _SPARSE_FROM * self._n_columns**2 if self._sparse else self._p**2
+        return n_resamples * self._n * each <= _ROWS_UP_TO
+
+    def draw(self, n_resamples: int, seed: int) -> Iterator[Moments]:
+        """The moments of the coded columns of so many tables."""
+        levels = [np.repeat(np.arange(len(p), dtype=np.int32), _frequencies(p, self._n)) for p in self._shares]
+        for random in np.random.default_rng(seed).spawn(n_resamples):
+            check_stop()
+            Z = random.standard_normal((self._n, len(self._deviations)))
+            Z -= Z.mean(axis=0)
+            Z *= self._deviations / np.sqrt(np.mean(Z * Z, axis=0))
+            codes = np.empty((self._n, len(levels)), dtype=np.int32, order="F")
+            for j, of_rows in enumerate(levels):
+                codes[:, j] = random.permutation(of_rows)
+            moments = Moments(self._p)
+            moments.update(Coded(Z, codes, self._widths))
+            yield moments
+
+
+def inertias_of_unrelated(inertias: Sequence[np.ndarray], weight: float, n_resamples: int, seed: int) -> np.ndarray:
+    """Eigenvalues, descending, of simulated tables that consist of unrelated parts; one row for each table.
+
+    Parameters
+    ----------
+    inertias : sequence of arrays
+        For each part, the eigenvalues of its own weighted covariance that are not zero: for a category of m levels
+        m - 1 of them, which are equal.
+    weight : float
+        The number of rows.
+
+    Notes
+    -----
+    Each part is replaced by as many standard normal variables, which are made uncorrelated in each table and get these
+    variances, so that the part has the same eigenvalues in all tables: as if its rows were shuffled as a whole. What
+    parts have in common by chance is then that of independent columns in the limit for large n, up to terms of the
+    order of 1 / n p_i p_j for two levels of shares p_i and p_j. With many rows, only the covariance of these variables
+    is drawn, by Bartlett's decomposition: P^3 multiplications for P variables, whatever the number of rows.
+    """
+    n, sizes = _whole_rows(weight), [len(each) for each in inertias]
+    if n <= max(sizes):
+        raise Unavailable(_few_rows(weight))
+    places = [slice(i, j) for i, j in pairwise(accumulate(sizes, initial=0))]
+    deviations, d = np.sqrt(np.concatenate(inertias)), sum(sizes)
+    found = []
+    with quiet_blas(d):
+        for random in np.random.default_rng(seed).spawn(n_resamples):
+            check_stop()
+            if n <= _DRAWN_UP_TO * d:
+                Z = random.standard_normal((n - 1, d))
+                for place in places:
+                    Z[:, place] = np.linalg.qr(Z[:, place])[0]
+                R = Z.T @ Z
+            else:
+                R = _bartlett(random, n - 1.0, np.ones(d), False)
+                for place in places:
+                    L = np.linalg.cholesky(R[place, place])
+                    R[place] = linalg.solve_triangular(L, R[place], lower=True)
+                    R[:, place] = R[place].T
+                    R[place, place] = np.eye(len(L))
+            found.append(np.clip(np.linalg.eigvalsh(R * deviations * deviations[:, None])[::-1], 0.0, None))
+    return np.array(found)
+
+
+def _whole_rows(weight: float) -> int:
+    """The number of rows of simulated tables."""
+    if round(weight) < 3:
+        raise Unavailable(_few_rows(weight))
+    return round(weight)
+
+
+def _few_rows(weight: float) -> str:
+    return (
+        f"the weights of the rows add up to {weight:g} and are taken for frequencies, and tables of so few rows cannot "
+        "be simulated"
+    )
+
+
+def _frequencies(shares: np.ndarray, n: int) -> np.ndarray:
+    """Whole numbers with the sum n and nearly these shares; each share that is not zero has one at least."""
+    exact = shares * n
+    counts = np.maximum(np.floor(exact + 1e-9), shares > 0)
+    while left := n - int(counts.sum()):
+        change = np.sign(left)
+        able = shares > 0 if left > 0 else counts > 1
+        # Those that are farthest from their exact number change first.
+        order = np.argsort(np.where(able, change * (counts - exact), np.inf))
+        counts[order[: min(abs(left), int(np.count_nonzero(able)))]] += change
+    return counts.astype(np.int64)
 
 
 def simulate_with_missing(patterns: Patterns, n_resamples: int, seed: int) -> Iterator[np.ndarray]:

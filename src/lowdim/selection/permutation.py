@@ -12,15 +12,24 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from .._core.coded import Coded
 from .._core.schema import Flag, Maybe, Numbers, Real, Sometimes, Text
-from .._core.threads import available, run_in_parallel, swap_entries
+from .._core.threads import available, check_stop, run_in_parallel, swap_entries
 from .._core.types import Estimator, RandomState, VectorLike
-from ..errors import SmallSampleWarning, only_last_step, warn_user, with_present_names
+from ..errors import (
+    LowdimWarning,
+    SmallSampleWarning,
+    warn_user,
+    what_instead,
+    with_present_names,
+    without_warnings,
+)
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
 from ..reading.summarizing import check_weights
 from ..sources.base import Source
 from ..sources.derived import with_known_length
 from ..sources.opening import TableLike, by_name
+from ..summaries.moments import Moments
 from ..table import Table, Tabular, numbered
 from .fold_methods import UsedRows
 from .folds import check_whole, is_wide, rows_and_counts
@@ -144,9 +153,9 @@ class PermutationTest(Tabular):
     Attributes
     ----------
     statistic : array of shape (n_components,)
-        For PCA, the proportion of variance. For FactorAnalysis, the k-th eigenvalue of the correlation matrix with
-        squared multiple correlations on its diagonal. For CCA, -ln of Wilks' lambda of the k-th and all later
-        correlations; with regularization, the k-th of the `singular_values_`.
+        For PCA, the proportion of variance; for MCA, FAMD and MFA, that of the inertia. For FactorAnalysis, the k-th
+        eigenvalue of the correlation matrix with squared multiple correlations on its diagonal. For CCA, -ln of Wilks'
+        lambda of the k-th and all later correlations; with regularization, the k-th of the `singular_values_`.
     null : array of shape (n_resamples, n_components)
         The same statistics for shuffled rows.
     p_values : array of shape (n_components,)
@@ -229,11 +238,12 @@ def permutation_test(
     sample_weight: VectorLike | None = None,
     random_state: RandomState = None,
 ) -> PermutationTest:
-    """Test how many components of PCA, factors of FactorAnalysis, or pairs of variates of CCA are significant.
+    """Test how many components of PCA, MCA, FAMD or MFA, factors of FactorAnalysis, or pairs of variates of CCA are
+    significant.
 
     Parameters
     ----------
-    estimator : PCA, FactorAnalysis or CCA
+    estimator : PCA, FactorAnalysis, MCA, FAMD, MFA or CCA
         Its options (scale, regularization) are used, except for n_components. It is not changed.
     X : rows
     y : rows, default=None
@@ -259,6 +269,11 @@ def permutation_test(
     FactorAnalysis: columns are shuffled in the same way. The k-th eigenvalue of the correlation matrix with squared
     multiple correlations on its diagonal is compared with that of the shuffled columns: the rule "parallel-factors"
     without the assumption that columns are Gaussian. More rows than columns are needed.
+
+    MCA and FAMD: each column of the table is shuffled independently, with all levels of a category together, so that
+    the frequencies of the levels stay what they are. The statistic is the proportion of the inertia, as for PCA. MFA:
+    each group of columns is shuffled as a whole, so that its weights stay what they are, and what is tested is whether
+    groups have dimensions in common. Each shuffle costs n P^2 multiplications for P coded columns.
 
     CCA: rows of y are shuffled against those of X. For pair k, only the parts of both tables that are orthogonal to the
     earlier pairs are shuffled, since the correlations of those pairs have been tested already [2]_. Both parts are
@@ -292,8 +307,8 @@ def permutation_test(
     """
     if not (hasattr(estimator, "open_rows") and hasattr(estimator, "permutation_options")):
         raise TypeError(
-            f"{type(estimator).__name__} has no permutation test; PCA, FactorAnalysis and CCA do."
-            f"{only_last_step(estimator, 'permutation_test')}"
+            f"{type(estimator).__name__} has no permutation test; PCA, FactorAnalysis, MCA, FAMD, MFA and CCA do."
+            f"{what_instead(estimator, 'permutation_test')}"
         )
     n_resamples = check_count("n_resamples", n_resamples)
     check_probability("alpha", alpha)
@@ -305,16 +320,24 @@ def permutation_test(
             f"alpha={alpha:g}; use at least {math.ceil(1 / alpha) - 1}."
         )
     model = clone(estimator)
-    X, y, sample_weight = by_name(X, y, sample_weight=sample_weight)
-    source = with_known_length(model.open_rows(X, y), "for the permutation test")
     options = model.permutation_options()
+    X, y, sample_weight = by_name(X, y, of_any_kind=options.coded, sample_weight=sample_weight)
+    source = model.open_rows(X, y)
     random = np.random.RandomState(seed_of(random_state))
-    members = source.members
-    tables = [
-        (_centre_coordinates if len(members) > 1 and is_wide(s) else _centre_rows)(s, scaled, sample_weight)
-        for s, scaled in zip(members, options.scaled, strict=True)
-    ]
-    if len(tables) > 1:
+    tables: list[tuple[np.ndarray, float]] = []
+    if not options.coded:
+        source = with_known_length(source, "for the permutation test")
+        members = source.members
+        tables = [
+            (_centre_coordinates if len(members) > 1 and is_wide(s) else _centre_rows)(s, scaled, sample_weight)
+            for s, scaled in zip(members, options.scaled, strict=True)
+        ]
+    if options.coded:
+        strength, null = _test_inertias(
+            model, model.coded_rows(source, sample_weight), sample_weight, n_resamples, random
+        )
+        statistic, null_strength, are_correlations = strength, null, False
+    elif len(tables) > 1:
         strength, null_strength, null = _test_correlations(
             tables, options.regularization, n_resamples, random, n_components
         )
@@ -401,6 +424,47 @@ def _test_variances(Z: np.ndarray, n_resamples: int, random: Any) -> tuple[np.nd
     generator = np.random.default_rng(seed)
     shuffled = (generator.permuted(Z, axis=0) for _ in range(n_resamples))
     return _shares(Z @ Z.T, m), np.stack([_shares(Y @ Y.T, m) for Y in shuffled])
+
+
+#: Coded rows whose products are added up at a time.
+_ROWS_AT_A_TIME = 1 << 16
+
+
+def _test_inertias(
+    model: Any, source: Source, sample_weight: Any, n_resamples: int, random: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Proportions of the inertia of a model of coded rows, and of its fits to independently shuffled columns."""
+    model.set_params(n_components=None)
+    blocks = list(source.blocks(int(source.shape[0] or 1)))
+    numbers, codes = (np.concatenate([getattr(b, name) for b in blocks]) for name in ("numbers", "codes"))
+    if sample_weight is not None:
+        counts = check_whole(check_weights(sample_weight, source))
+        numbers, codes = np.repeat(numbers, counts, axis=0), np.repeat(codes, counts, axis=0)
+    _require_three_rows(len(numbers))
+    generator = np.random.default_rng(random.randint(2**31 - 1))
+    parts = [np.array(part) for part in model.shuffled_together()]
+
+    def shares() -> np.ndarray:
+        """Those of the columns in their present order."""
+        moments = Moments(source.shape[1])
+        moments.names = source.names
+        for i in range(0, len(codes), _ROWS_AT_A_TIME):
+            part = slice(i, i + _ROWS_AT_A_TIME)
+            moments.update(Coded(numbers[part], codes[part], blocks[0].widths))
+        return np.asarray(clone(model).fit_summary(moments).explained_variance_ratio_)
+
+    with without_warnings(LowdimWarning):
+        first = shares()
+        null = np.zeros((n_resamples, len(first)))
+        for row in null:
+            check_stop()
+            for part in parts:
+                order, a = generator.permutation(len(codes)), numbers.shape[1]
+                for table, columns in ((numbers, part[part < a]), (codes, part[part >= a] - a)):
+                    table[:, columns] = table[:, columns][order]
+            found = shares()[: len(row)]
+            row[: len(found)] = found
+    return first, null
 
 
 def _test_factors(Z: np.ndarray, n_resamples: int, random: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -137,7 +137,7 @@ _RULES = (
         "variances",
         "noise columns are independent",
         "thresholds",
-        options=("n_resamples", "quantile", "seed", "patterns"),
+        options=("n_resamples", "quantile", "seed", "patterns", "simulate"),
         with_missing="covariance",
     ),
     Rule(

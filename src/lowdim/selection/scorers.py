@@ -16,11 +16,15 @@ from sklearn.base import clone
 
 from .._core.arrays import compute_lazy, dense, to_numpy
 from .._core.threads import check_stop
-from ..errors import MissingValues
+from ..errors import MissingValues, never_observed, no_variance
+from ..linalg import is_constant
+from ..reading.rows import Rows
 from ..reading.summarizing import summarize
 from ..solvers import spectra
+from ..solvers.latent.em import observed_of
 from ..solvers.problem import Request, Status
 from ..sources.base import Source
+from ..sources.beside import ColumnsSource
 from ..sources.derived import mean_of_results
 from ..sources.opening import open_source
 from ..summaries.moments import Columns, Moments
@@ -126,6 +130,21 @@ _NO_FIT_WITHOUT_COMPONENTS = (
 MAX_TRIED = 20
 
 
+def varying_rows(rows: Rows, unstored: bool = False) -> tuple[Rows, np.ndarray]:
+    """The rows without the columns whose observed entries are all the same, and which columns vary."""
+    observed = observed_of(rows, unstored)[0]
+    count, squares, mean = (to_numpy(a) for a in (observed.count, observed.squares, observed.mean))
+    if not np.all(count > 0.0):
+        raise never_observed([int(j) for j in np.flatnonzero(count == 0.0)], rows.names)
+    varying = ~is_constant(np.sqrt(squares / count), mean)
+    if not varying.any():
+        raise no_variance("choosing how many components to keep")
+    if varying.all():
+        return rows, varying
+    source = ColumnsSource(rows.source, [int(j) for j in np.flatnonzero(varying)])
+    return Rows(source, rows.weights, rows.progress), varying
+
+
 class DensityScorer(HeldOutScorer):
     """Scores by the average log-likelihood of a held-out row."""
 
@@ -146,6 +165,12 @@ class DensityScorer(HeldOutScorer):
         return check_counts(asked, 0, most, max(most - 1, 1))
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> HeldOutScores:
+        source, which = open_source(X), np.arange(len(counts))
+        if self.takes_nan and not source.traits.sparse and source.traits.rereadable:
+            # Columns that are constant in all rows have no density. With one component less than there are others, a
+            # covariance may be any, so further components change nothing.
+            X = varying_rows(Rows(source, weights + test))[0].source
+            counts, which = np.unique(np.minimum(counts, max(X.shape[1] - 1, 1)), return_inverse=True)
         scores, model = [], None
         for k in counts:
             check_stop()
@@ -154,7 +179,7 @@ class DensityScorer(HeldOutScorer):
                 continue
             model = self.copy(k, near=model).fit(X, sample_weight=weights)
             scores.append(mean_of_results(model.score_samples(X), test))
-        return HeldOutScores(np.array(scores), True)
+        return HeldOutScores(np.array(scores)[which], True)
 
     def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:
         """The score of the model without components, from rows."""
@@ -172,11 +197,16 @@ class PrincipalScorer(DensityScorer):
     def __init__(self, model: Any, ddof: int, *, center: bool = True) -> None:
         super().__init__(model)
         self.ddof, self.center, self.scaled = ddof, center, (bool(model.scale),)
+        self._weights_of = getattr(model, "_feature_weight", None)
 
     @property
     def rotates(self) -> tuple[bool, ...]:  # type: ignore[override] # a class attribute of scorers that have no choice
-        # Coordinates are those of the centred rows.
-        return (self.center,)
+        # Coordinates are those of the centred rows, whose columns have equal weights.
+        return (self.center and getattr(self.model, "feature_weight", None) is None,)
+
+    def _feature_weight(self, p: int) -> np.ndarray | None:
+        """The weights of p columns."""
+        return None if self._weights_of is None else self._weights_of(p)
 
     def in_coordinates(self, frame: Frame) -> PrincipalScorer:
         scorer = copy(self)
@@ -199,7 +229,8 @@ class PrincipalScorer(DensityScorer):
         the result is infinity if the held-out rows lie there too, up to rounding, and minus infinity if they do not.
         """
         center, frame = self.center, self.frame
-        request = Request(k=None, ddof=self.ddof, scale=self.scaled[0], center=center)
+        weights = None if frame is not None else self._feature_weight(train.n_features)
+        request = Request(k=None, ddof=self.ddof, scale=self.scaled[0], center=center, feature_weight=weights)
         spectrum = spectra.solver_for(train).solve_summary(train, request)
         held_out = HeldOutMoments(test)
         p, r = train.n_features, spectrum.rank
@@ -247,14 +278,87 @@ class PrincipalScorer(DensityScorer):
         return HeldOutScores(scores, (resolved or not held_out.squared) and not lost)
 
 
+class CodedScorer(HeldOutScorer):
+    """The scorer of tables with categories: the squared error of entries of held-out rows, each predicted from the
+    other columns of its row.
+
+    Notes
+    -----
+    Let z be a held-out row in the weighted coded columns, centred by the training rows, W the K unit components, and c
+    the coded columns of one column of the table: one for a number, all levels of a category. The scores that fit the
+    other columns best predict z_c with the error [1]_
+
+        z_c - W_c^T t = (I - W_c^T W_c)^(-1) (z - W^T W z)_c,   t = argmin |z_{-c} - W_{-c}^T t|.
+
+    So the sum of the squares of all these errors follows from the second moments of the held-out rows. It is divided by
+    the total inertia of the training rows, the value for predictions by their mean. It is infinite if some column is
+    the only one in which a component varies.
+
+    References
+    ----------
+    .. [1] Josse, Husson (2012), Selecting the number of components in principal component analysis using
+       cross-validation approximations.
+    """
+
+    what = "relative squared prediction error"
+    greater_is_better = False
+    refits = False
+    from_zero = True
+
+    def summary(self, source: Source, fine: bool) -> Any:
+        if fine:
+            return None
+        like = Moments(source.shape[1])
+        like.names = source.names
+        return like
+
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        most = min(int(n_train) - 1, self.model.most_dimensions())
+        return check_counts(asked, 0, most, min(most, MAX_TRIED))
+
+    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
+        model = self.copy(1).set_params(n_components=None).fit_summary(train)
+        S, columns = model.held_out_products(test)
+        found = []
+        for k in counts:
+            check_stop()
+            W = model.components_[:k]
+            left = S - W.T @ (W @ S)
+            left = left - (left @ W.T) @ W
+            error = 0.0
+            for c in columns:
+                values, U = np.linalg.eigh(np.eye(c.stop - c.start) - W[:, c].T @ W[:, c])
+                if values[0] <= _ALONE:
+                    error = np.inf
+                    break
+                error += float((np.einsum("ji,jk,ki->i", U, left[c, c], U) / values**2).sum())
+            # A fold may have fewer components than others.
+            found.append(error / model.total_inertia_ if k <= len(model.components_) else np.inf)
+        return HeldOutScores(np.array(found), True)
+
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> HeldOutScores:
+        raise TypeError(f"{self.estimator} is scored by summaries of the folds.")
+
+
+#: A column is the only one in which a component varies if this share of it, or less, is left without the component.
+_ALONE = 1e-9
+
+
 class SpectralScorer(PrincipalScorer):
     """The scorer of PPCA, for a cross-validation that needs only eigenvalues and no model."""
 
     estimator, model, ddof = "PPCA", None, 0
     refits = False
 
-    def __init__(self, scale: bool = False, *, center: bool = True) -> None:
-        self.scaled, self.center = (scale,), center
+    def __init__(self, scale: bool = False, *, center: bool = True, weights: np.ndarray | None = None) -> None:
+        self.scaled, self.center, self._weights = (scale,), center, weights
+
+    @property
+    def rotates(self) -> tuple[bool, ...]:  # type: ignore[override] # as that of `PrincipalScorer`
+        return (self.center and self._weights is None,)
+
+    def _feature_weight(self, p: int) -> np.ndarray | None:
+        return self._weights
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         # Zero components are a model too: the rows are then N(mean, sigma2 I).

@@ -19,8 +19,9 @@ from ..summaries.base import names_of_tables
 from ..summaries.moments import Moments
 from ..summaries.triangle import Triangle
 from ..table import Table, Tabular, numbered
-from .choose import complete_or_missing, eigenvalues_of, varying_rows
+from .choose import complete_or_missing, eigenvalues_of
 from .criteria import Eigenvalues
+from .scorers import varying_rows
 
 #: Kaiser's words for values of KMO, from their lower ends on.
 _WORDS = ((0.9, "marvelous"), (0.8, "meritorious"), (0.7, "middling"), (0.6, "mediocre"), (0.5, "miserable"))
