@@ -15,11 +15,13 @@ from lowdim.inspect import (
     contributions,
     correlations,
     cos2,
+    describe,
     diagnose,
     fit_report,
     hotelling_t2,
     q_limit,
     q_residuals,
+    supplementary,
     t2_limit,
 )
 
@@ -50,7 +52,16 @@ OF_TABLES = {
     "t2_limit": lambda model, X, w: [t2_limit(model, 0.1, new_rows=new) for new in (False, True)],
     "q_limit": lambda model, X, w: [q_limit(model, 0.1, X, new_rows=new, sample_weight=w) for new in (False, True)],
     "diagnose": lambda model, X, w: diagnose(model, X, sample_weight=w).q_limit,
+    "supplementary": lambda model, X, w: supplementary(model, beside(X), sample_weight=w).coordinates.values[:, 1:],
+    "describe": lambda model, X, w: (
+        describe(model, 1, beside(X), sample_weight=w).select(["correlation", "p_value"]).values
+    ),
 }
+
+
+def beside(X):
+    """The rows with two columns that are not of the fit."""
+    return np.hstack([X, X[:, :2] ** 2])
 
 
 @pytest.fixture(params=MODELS)
@@ -65,8 +76,8 @@ def test_every_function_of_weights_is_here():
     names = {name.split()[0] for name in (*OF_ROWS, *OF_TABLES, "fit_report")}
     functions = {name: getattr(lowdim.inspect, name) for name in lowdim.inspect.__all__ if name[0].islower()}
     weighted = {name for name, act in functions.items() if "sample_weight" in signature(act).parameters}
-    # Reports of factor analysis have tests of their own.
-    assert names >= weighted - {"fit_report"}
+    # Reports of factor analysis and descriptions of groups have tests of their own.
+    assert names >= weighted - {"fit_report", "describe_groups"}
 
 
 @pytest.mark.parametrize("what", [*OF_ROWS, *OF_TABLES])

@@ -16,8 +16,12 @@ import pandas as pd
 from sklearn.datasets import load_digits, load_wine, make_circles
 
 from lowdim import (
+    CA,
     CCA,
+    FAMD,
     ICA,
+    MCA,
+    MFA,
     PCA,
     PPCA,
     KernelPCA,
@@ -98,7 +102,9 @@ def proline() -> tuple[PLSRegression, Bootstrap]:
 
 @cache
 def draws_of(name: str) -> Bootstrap:
-    """Bootstraps of the wines and of the spectra."""
+    """Bootstraps of the wines, of their groups and of the spectra."""
+    if name == "mixed":
+        return bootstrap(*mixed(), n_resamples=50, random_state=0)
     if name == "wine":
         return bootstrap(pca(), WINE, n_resamples=50, random_state=0)
     return bootstrap(pls(), *spectra(), n_resamples=30, random_state=0)
@@ -137,6 +143,44 @@ def signals() -> tuple[ICA, np.ndarray]:
     X = np.column_stack([np.sin(2 * t), np.sign(np.sin(3 * t)), rng.laplace(size=1500)])
     X = X @ np.array([[1, 1, 1], [0.5, 2, 1], [1.5, 1, 2.0]])
     return ICA(random_state=0).fit(X), X
+
+
+@cache
+def chemistry() -> tuple[MFA, pd.DataFrame]:
+    """The wines in groups: columns of the grape, columns of the cellar, and the cultivar."""
+    X = labelled().assign(cultivar=CULTIVAR[:60])
+    named = {"acids": list(WINE.columns[1:5]), "phenols": list(WINE.columns[5:9]), "colour": list(WINE.columns[9:12])}
+    return MFA(3, groups={**named, "kind": ["cultivar"]}, supplementary=["kind"]).fit(X), X
+
+
+@cache
+def mixed() -> tuple[FAMD, pd.DataFrame]:
+    """Five numbers, their sizes as words, and the cultivar beside them."""
+    X = WINE[["alcohol", "ash", "hue", "flavanoids", "magnesium"]].assign(cultivar=CULTIVAR)
+    X["proline"] = pd.cut(WINE["proline"], 3, labels=["low", "middle", "high"])
+    X["malic acid"] = pd.cut(WINE["malic_acid"], 3, labels=["low", "middle", "high"])
+    return FAMD(3, supplementary=["cultivar", "hue"]).fit(X), X
+
+
+@cache
+def answers(n_questions: int, n_levels: int) -> tuple[MCA, pd.DataFrame]:
+    """Answers that depend on one thing, to questions with long names."""
+    rng = np.random.default_rng(5)
+    drift = rng.random(400)[:, None]
+    codes = np.clip((n_levels * (0.7 * drift + 0.5 * rng.random((400, n_questions)))).astype(int), 0, n_levels - 1)
+    words = [f"an answer with a long name, number {i}" for i in range(n_levels)]
+    names = [f"a question with a long name, number {j}" for j in range(n_questions)]
+    X = pd.DataFrame(np.array(words, dtype=object)[codes], columns=names)
+    return MCA(3).fit(X), X
+
+
+@cache
+def counts() -> tuple[CA, pd.DataFrame]:
+    """How often wines of each cultivar have an amount of proline and a hue."""
+    words = [f"{a} proline, {b} hue" for a in ("low", "middle", "high") for b in ("low", "high")]
+    code = 2 * pd.cut(WINE["proline"], 3, labels=False) + (WINE["hue"] > 0.9)
+    X = pd.crosstab(np.array(words)[code], CULTIVAR)
+    return CA(2, supplementary=["all"]).fit(X.assign(all=X.sum(axis=1))), X.assign(all=X.sum(axis=1))
 
 
 @cache
@@ -193,6 +237,21 @@ EXAMPLES = {
     "sources": lambda ax=None: signals()[0].plot.sources(signals()[1], ax=ax),
     "missing": lambda ax=None: incomplete()[0].plot.missing(incomplete()[1], ax=ax),
     "missing_in_one": lambda ax=None: incomplete()[0].plot.missing(incomplete()[1], "ash", ax=ax),
+    "contributions": lambda ax=None: pca().plot.contributions(2, ax=ax),
+    "contributions_of_levels": lambda ax=None: mixed()[0].plot.contributions(1, ax=ax),
+    "levels": lambda ax=None: mixed()[0].plot.levels(mixed()[1], ax=ax),
+    "levels_means": lambda ax=None: mixed()[0].plot.levels(mixed()[1], columns="cultivar", outline="mean", ax=ax),
+    "levels_bootstrap": lambda ax=None: mixed()[0].plot.levels(
+        columns=["cultivar", "proline"], bootstrap=draws_of("mixed"), ax=ax
+    ),
+    "levels_of_many": lambda ax=None: answers(5, 4)[0].plot.levels(answers(5, 4)[1], ax=ax),
+    "biplot_of_mixed": lambda ax=None: mixed()[0].plot.biplot(mixed()[1], hue="cultivar", ax=ax),
+    "scree_of_categories": lambda ax=None: answers(5, 4)[0].plot.scree(ax=ax),
+    "symmetric_map": lambda ax=None: counts()[0].plot.symmetric_map(counts()[1], ax=ax),
+    "groups": lambda ax=None: chemistry()[0].plot.groups(ax=ax),
+    "partial_points": lambda ax=None: chemistry()[0].plot.partial_points(
+        chemistry()[1], rows=["wine 1", "wine 40"], ax=ax
+    ),
     "convergence": lambda ax=None: incomplete()[0].plot.convergence(ax=ax),
     "convergence_gap": lambda ax=None: signals()[0].plot.convergence(gap=True, ax=ax),
 }

@@ -53,20 +53,30 @@ def test_every_plot_and_every_table(table, name):
         X = X.mask(X > 1.5) if isinstance(X, pd.DataFrame) else np.where(X > 1.5, np.nan, X)
     model = clone(MODELS[name])
     model = model.fit(X, y) if name in ("PLSRegression", "CCA") else model.fit(X)
-    needed = {"X": X, "y": y, "shape": (1, X.shape[1]), "other": model}
+    needed = {"X": X, "y": y, "image_shape": (1, X.shape[1]), "other": model}
     # Factors need missing entries for a picture of them, and tests need correlations without regularization.
     unwanted = {"canonical_tests"} if name == "PPCA" else {"canonical_tests", "missing"}
     for each in set(dir(model.plot)) - unwanted:
-        axes = answer_of(getattr(model.plot, each), needed)
+        axes = answer_of(getattr(model.plot, each), needed, {"correlation_circle"})
         axes.figure.canvas.draw()
         plt.close("all")
     for each in set(dir(model.tables)) - unwanted:
-        found = answer_of(getattr(model.tables, each), needed)
-        assert str(found) and found._repr_html_() and len(found.to_pandas()) > 0
+        beside = {"X": with_others(X)} if each in ("describe", "supplementary") else {}
+        found = answer_of(getattr(model.tables, each), needed | beside, {"cos2", "describe"})
+        assert str(found) and found._repr_html_() and (len(found.to_pandas()) > 0 or each == "describe")
 
 
-def answer_of(function, needed):
-    """What a plot or a table answers with, given what it needs."""
+def with_others(X):
+    """The rows with a number and a category that are not of the fit."""
+    if isinstance(X, pd.DataFrame):
+        return X.assign(**{"other $n$": np.arange(len(X)), "kind": ["<a>", "$b$"] * (len(X) // 2)})
+    return np.column_stack([X, np.arange(len(X))])
+
+
+def answer_of(function, needed, with_rows):
+    """What a plot or a table answers with, given what it needs. Those in `with_rows` could do without rows, but not for
+    every model."""
     takes = inspect.signature(function).parameters
-    wanted = [key for key in needed if key == "shape" or (key in takes and takes[key].default is takes[key].empty)]
+    wanted = [key for key in needed if key in takes and takes[key].default is takes[key].empty]
+    wanted += ["image_shape"] + (["X"] if function.__name__ in with_rows else [])
     return function(**{key: needed[key] for key in wanted if key in takes})

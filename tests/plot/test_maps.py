@@ -60,7 +60,7 @@ def test_groups_have_points_outlines_and_a_legend():
     hulls = PCA3.plot.scores(X, hue=GROUPS, outline="hull").patches
     corners = hulls[0].get_xy()
     assert all(any(np.allclose(corner, row) for row in Z[GROUPS == "a", :2]) for corner in corners)
-    with pytest.raises(ValueError, match="outline='box' is not one of 'ellipse', 'hull'"):
+    with pytest.raises(ValueError, match="outline='box' is not one of 'ellipse', 'mean', 'hull'"):
         PCA3.plot.scores(X, hue=GROUPS, outline="box")
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..models.output import Offer, Offers
 from . import tables as fits
+from .description import describe, describe_groups, has_tests
 from .diagnostics import (
     Diagnostics,
     diagnose,
@@ -17,15 +16,26 @@ from .diagnostics import (
     t2_limit,
 )
 from .factor_fit import FitReport, determinacy, fit_report
+from .geometry import (
+    contributions,
+    coordinates,
+    cos2,
+    eta2,
+    has_levels,
+    has_orthonormal,
+    has_points,
+    is_mixed,
+    v_tests,
+)
+from .mfa import GroupTables, groups, has_groups, partial_axes, partial_coordinates
+from .supplementary_columns import SupplementaryColumns, supplementary
 from .tables import (
     canonical_tests,
     coefficients,
     column_names,
     communalities,
     congruence,
-    contributions,
     correlations,
-    cos2,
     factor_correlations,
     has_scores,
     importance,
@@ -40,38 +50,44 @@ from .tables import (
 __all__ = [
     "Diagnostics",
     "FitReport",
+    "GroupTables",
     "ModelTables",
+    "SupplementaryColumns",
     "canonical_tests",
     "coefficients",
     "column_names",
     "communalities",
     "congruence",
     "contributions",
+    "coordinates",
     "correlations",
     "cos2",
+    "describe",
+    "describe_groups",
     "determinacy",
     "diagnose",
+    "eta2",
     "factor_correlations",
     "fit_report",
+    "groups",
     "hotelling_t2",
     "importance",
     "loadings",
     "pair_correlations",
+    "partial_axes",
+    "partial_coordinates",
     "pattern",
     "q_contributions",
     "q_limit",
     "q_residuals",
     "scores",
     "structure",
+    "supplementary",
     "t2_contributions",
     "t2_limit",
+    "v_tests",
     "vip",
 ]
-
-
-def _is_orthonormal(model: Any) -> bool:
-    """Whether squared distances are split by orthonormal components."""
-    return has_scores(model) and hasattr(model, "components_")
 
 
 class ModelTables(Offers):
@@ -103,9 +119,17 @@ class ModelTables(Offers):
     canonical_tests = Offer(canonical_tests, fits.has_canonical_tests)
     pair_correlations = Offer(pair_correlations, fits.has_pair_correlations)
     scores = Offer(scores, lambda model: True)
-    contributions = Offer(contributions, _is_orthonormal)
-    cos2 = Offer(cos2, _is_orthonormal)
-    correlations = Offer(correlations, has_scores)
+    coordinates = Offer(coordinates, has_points)
+    contributions = Offer(contributions, has_orthonormal)
+    cos2 = Offer(cos2, has_orthonormal)
+    eta2 = Offer(eta2, is_mixed)
+    v_tests = Offer(v_tests, has_levels)
+    describe = Offer(describe, has_tests)
+    supplementary = Offer(supplementary, has_scores)
+    groups = Offer(groups, has_groups)
+    partial_coordinates = Offer(partial_coordinates, has_groups)
+    partial_axes = Offer(partial_axes, has_groups)
+    correlations = Offer(correlations, fits.has_subspace)
     diagnose = Offer(diagnose, fits.has_distances)
-    t2_contributions = Offer(t2_contributions, has_scores)
-    q_contributions = Offer(q_contributions, has_scores)
+    t2_contributions = Offer(t2_contributions, fits.has_subspace)
+    q_contributions = Offer(q_contributions, fits.has_subspace)

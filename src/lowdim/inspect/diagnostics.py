@@ -17,6 +17,7 @@ from ..errors import wrong_image_shape
 from ..linalg import divisor
 from ..sources.opening import TableLike, open_source, row_labels
 from ..table import Table, Tabular
+from .geometry import squared_cosines
 from .tables import (
     check_scores,
     column_names,
@@ -25,7 +26,6 @@ from .tables import (
     row_weights,
     rows_and_weights,
     rows_of,
-    squared_cosines,
     variable_components,
 )
 
@@ -597,11 +597,12 @@ def ellipse_radius(confidence_level: float) -> float:
     return float(np.sqrt(special.chdtri(2, 1.0 - confidence_level)))
 
 
-def ellipse(points: np.ndarray, confidence_level: float) -> np.ndarray | None:
-    """The ellipse that holds the fraction `confidence_level` of a Gaussian with the mean and covariance of the points.
+def ellipse(points: np.ndarray, confidence_level: float, *, of_mean: bool = False) -> np.ndarray | None:
+    """The ellipse that holds the fraction `confidence_level` of a Gaussian with the mean and covariance of the points
+    or, with `of_mean`, of the means of as many points.
 
-    It is {x : (x - mean)^T S^{-1} (x - mean) = r^2} with r = `ellipse_radius` and S with divisor n - 1, as 100 points.
-    None for fewer than three points, or if they are on a line.
+    It is {x : (x - mean)^T S^{-1} (x - mean) = r^2} with r = `ellipse_radius` and S with divisor n - 1, for means
+    divided by n, as 100 points. None for fewer than three points, or if they are on a line.
     """
     if len(points) < 3:
         return None
@@ -609,6 +610,7 @@ def ellipse(points: np.ndarray, confidence_level: float) -> np.ndarray | None:
     if values[0] <= 1e-12 * values[1]:
         return None
     angle = np.linspace(0.0, 2.0 * np.pi, 100)
+    values = values / len(points) if of_mean else values
     circle = ellipse_radius(confidence_level) * np.vstack([np.cos(angle), np.sin(angle)])
     return np.asarray((vectors @ (np.sqrt(values)[:, None] * circle)).T + points.mean(axis=0))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -11,10 +11,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arrays import Array, compute_lazy, dense, namespace, to_numpy
+from .._core.arrays import Array, compute_lazy, dense, to_numpy
 from .._core.types import VectorLike
 from ..errors import RankWarning, choice, warn_user
-from ..linalg import column_lengths, divisor, with_zeros
+from ..linalg import column_lengths
 from ..models.output import importance_table, result_names, results
 from ..models.pairs import check_scale
 from ..reading.summarizing import check_weights
@@ -92,11 +92,35 @@ def has_attribute(model: Any, *attributes: str) -> bool:
     return any(hasattr(type(model), name) or name in vars(model) for name in attributes)
 
 
+# Which component is meant.
+
+
+def chosen_component(model: Any, component: Any) -> int:
+    """The position of one component, from 0, that is given by its number from 1 or by its name."""
+    names = model.component_names_
+    position = position_among(names, component)
+    if position is None:
+        known = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        raise ValueError(
+            f"there is no component {component!r}; they are {known}, or by their numbers 1 to {len(names)}, counted "
+            "from 1 as in their names."
+        )
+    return position
+
+
+def position_among(names: Sequence[str], given: Any) -> int | None:
+    """The position, from 0, of what is given by its name or by its number from 1; None if there is no such thing."""
+    if isinstance(given, str) and given in names:
+        return names.index(given)
+    whole = isinstance(given, numbers.Integral) and not isinstance(given, bool | np.bool_)
+    return int(given) - 1 if whole and 1 <= int(given) <= len(names) else None
+
+
 # For which fitted models each table is.
 
 
 def has_scores(model: Any) -> TypeGuard[PCA | LatentRegression]:
-    """Whether a model has scores and distances to a subspace. (`scores` of FactorAnalysis is a parameter.)"""
+    """Whether a model has scores as a method. (`scores` of FactorAnalysis is a parameter.)"""
     return callable(getattr(type(model), "scores", None))
 
 
@@ -107,7 +131,12 @@ def is_factor_analysis(model: Any) -> TypeGuard[FactorAnalysis]:
 
 def has_distances(model: Any) -> bool:
     """Whether rows have T2 and Q: those of a subspace, or those of a latent Gaussian model given observed entries."""
-    return has_scores(model) or is_latent(model)
+    return has_subspace(model) or is_latent(model)
+
+
+def has_subspace(model: Any) -> TypeGuard[PCA | LatentRegression]:
+    """Whether a model of numbers has scores, and residuals of its rows."""
+    return has_scores(model) and has_attribute(model, "reconstruction_error")
 
 
 def is_latent(model: Any) -> TypeIs[LatentModel]:
@@ -118,7 +147,7 @@ def is_latent(model: Any) -> TypeIs[LatentModel]:
 def check_scores(model: Any, what: str, latent: bool = False) -> None:
     """Refuse models without scores and distances to a subspace, and models that are not fitted; `latent` Gaussian
     models if they are not allowed."""
-    if not has_scores(model) and not (latent and is_latent(model)):
+    if not has_subspace(model) and not (latent and is_latent(model)):
         others = ", PPCA or FactorAnalysis" if latent else ""
         raise TypeError(
             f"{what} needs a fitted PCA, PCR, PLSRegression{',' if latent else ' or'} PLSCanonical{others} as its "
@@ -173,7 +202,8 @@ def loadings(model: Model, table: str | int = 0, *, sort: bool = False, blank: f
 
     Of PCA they are w_k sqrt(lambda_k), of PPCA and FactorAnalysis the matrix W or L of the model, of ICA the columns of
     `mixing_` times the standard deviations of their sources, and of models of several tables the `x_loadings_`,
-    `y_loadings_` or `loadings_` of one of them.
+    `y_loadings_` or `loadings_` of one of them. Of MCA, FAMD and MFA they are w_k sqrt(lambda_k) of the coded columns,
+    which are divided by `scale_`; see `coordinates` for numbers and levels as points.
 
     Parameters
     ----------
@@ -264,10 +294,10 @@ def congruence(model: Model, other: Model, table: str | int = 0) -> Table:
     PC1  PC1          0.9977     1
     PC2  PC2          0.9804     1
     """
-    names = column_names(model, table), column_names(other, table)
-    if names[0] != names[1]:
+    mine, others = loadings(model, table), loadings(other, table)
+    if mine.rows != others.rows:
         raise ValueError("congruence compares loadings of the same columns, and the two models have other columns.")
-    L, M = (loadings(each, table).values for each in (model, other))
+    L, M = mine.values, others.values
     lengths = column_lengths(L)[:, None] * column_lengths(M)
     cosines = L.T @ M / np.where(lengths > 0, lengths, 1.0)
     rows, partners = linear_sum_assignment(-np.abs(cosines))
@@ -319,7 +349,8 @@ def columns_by_components(model: Any, values: Any, title: str, table: int = 0) -
     """The table of a matrix with a row for each column of a table and a column for each component."""
     count = len(model._widths())
     of = "" if count == 1 else f" of {'Xy'[table] if count == 2 else f'table {table}'}"
-    names = column_names(model, table)
+    # Of categories, each level is a column.
+    names = model._row_names() if has_attribute(model, "coding_") else column_names(model, table)
     return Table.from_matrix(values, model.component_names_, names, title=title + of, row_name="column")
 
 
@@ -566,74 +597,6 @@ def scores(model: Model, X: TableLike, y: TableLike | None = None) -> Table:
     return Table.from_matrix(values, result_names(maps), labels, title="Scores")
 
 
-def contributions(model: PCA, X: TableLike | None = None, *, sample_weight: VectorLike | None = None) -> Table:
-    """Contributions of columns or rows to the variance of each component.
-
-    Without `X`, the contributions of the columns: w_kj^2, shape (p, K), which add up to 1 over the columns. With `X`,
-    those of its rows: z_ik^2 / (lambda_k (n - ddof)), shape (n, K), which add up to 1 over the rows of the fit. With
-    `sample_weight`, the contribution of a row is that of all its copies, and n is the sum of the weights of the fit.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from lowdim import PCA, inspect
-    >>> print(inspect.contributions(PCA(2).fit(load_iris(as_frame=True).data)))
-    Contributions of the columns
-    column                PC1     PC2
-    sepal length (cm)  0.1306  0.4311
-    sepal width (cm)   0.0071  0.5331
-    petal length (cm)  0.7339  0.0301
-    petal width (cm)   0.1284  0.0057
-    """
-    check_orthonormal(model, "contributions")
-    if X is None:
-        if sample_weight is not None:
-            raise ValueError("sample_weight belongs to the rows X; columns have no weights.")
-        return columns_by_components(model, model.components_.T**2, "Contributions of the columns")
-    labels = row_labels(X)
-    X, sample_weight = rows_and_weights(model, X, sample_weight)
-    Z = model.scores(X)
-    weights = row_weights(sample_weight, Z)
-    Z = Z[:, : variable_components(model)]
-    squares = model.explained_variance_[: Z.shape[1]] * divisor(model.total_weight_, model.ddof)
-    shares = Z * Z / squares[None, :]
-    if weights is not None:
-        shares = shares * weights[:, None]
-    shares = with_zeros(shares, model.n_components_ - Z.shape[1])
-    return rows_by_components(model, shares, "Contributions of the rows", labels)
-
-
-def cos2(model: PCA, X: TableLike) -> Table:
-    """The part of the squared distance of a row from the mean that lies along each component, shape (n, K).
-
-    It is z_ik^2 / |x_i - mean|^2, and zero for a row at the mean.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from lowdim import PCA, inspect
-    >>> X = load_iris().data
-    >>> print(inspect.cos2(PCA(2).fit(X), X[:3]))
-    cos2 of the rows
-          PC1     PC2
-    0  0.9859  0.0140
-    1  0.9885  0.0042
-    2  0.9974  0.0025
-    """
-    return rows_by_components(model, squared_cosines(model, X), "cos2 of the rows", row_labels(X))
-
-
-def squared_cosines(model: Any, X: Any) -> Array:
-    """`cos2` as an array."""
-    check_orthonormal(model, "cos2")
-    X = readable_again(X)
-    Z = model.scores(X)
-    xp = namespace(Z)
-    squares = Z * Z
-    whole = xp.sum(squares, axis=1) + model.reconstruction_error(X, scaled=True)
-    return squares / xp.where(whole > 0, whole, xp.ones_like(whole))[:, None]
-
-
 def correlations(
     model: PCA | LatentRegression, X: TableLike, Y: TableLike | None = None, *, sample_weight: VectorLike | None = None
 ) -> Table:
@@ -697,7 +660,9 @@ def _unit_columns(A: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
 
 def check_orthonormal(model: Any, what: str) -> None:
     """Refuse models without orthonormal components, which are needed to split squared distances."""
-    check_scores(model, what)
+    if not has_scores(model):
+        check_scores(model, what)
+    check_is_fitted(model)
     if not hasattr(model, "components_"):
         raise TypeError(
             f"{what} needs orthonormal components, as PCA and PCR have; {type(model).__name__} has none. See "
@@ -707,7 +672,7 @@ def check_orthonormal(model: Any, what: str) -> None:
 
 def variable_components(model: Any) -> int:
     """The number of components with positive variance; warns if the others have to be left out."""
-    rank: int = model.rank_
+    rank: int = getattr(model, "rank_", model.n_components_)
     if rank < model.n_components_:
         lost = model.n_components_ - rank
         warn_user(f"{lost} of {model.n_components_} components have no variance and were left out.", RankWarning)
@@ -716,7 +681,8 @@ def variable_components(model: Any) -> int:
 
 def rows_and_weights(model: Any, X: Any, sample_weight: Any) -> tuple[Any, Any]:
     """The rows and their weights, which may be the name of a column of `X`."""
-    X, _, sample_weight = by_name(X, wanted=model._wanted(), sample_weight=sample_weight)
+    mixed = has_attribute(model, "coding_")
+    X, _, sample_weight = by_name(X, wanted=model._wanted(), of_any_kind=mixed, sample_weight=sample_weight)
     return X, sample_weight
 
 

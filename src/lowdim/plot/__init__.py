@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any, Concatenate
 
 from ..models.output import Offer, Offers, P, R
-from .components import convergence, cumulative, densities, loading_bars, loadings, scree, sources
+from .categories import groups, levels, partial_points, symmetric_map
+from .components import contributions, convergence, cumulative, densities, loading_bars, loadings, scree, sources
 from .maps import biplot, contours, correlation_circle, outliers, principal_axes, scores
 from .pairs import coefficients, correlations, predictions, structure, validation, variates, vip
 from .rows import missing, reconstructions
@@ -20,15 +21,19 @@ __all__ = [
     "biplot",
     "coefficients",
     "contours",
+    "contributions",
     "convergence",
     "correlation_circle",
     "correlations",
     "cumulative",
     "densities",
+    "groups",
+    "levels",
     "loading_bars",
     "loadings",
     "missing",
     "outliers",
+    "partial_points",
     "predictions",
     "principal_axes",
     "reconstructions",
@@ -36,6 +41,7 @@ __all__ = [
     "scree",
     "sources",
     "structure",
+    "symmetric_map",
     "validation",
     "variates",
     "vip",
@@ -68,6 +74,11 @@ class ModelPlots(Offers):
     correlation_circle = _of(correlation_circle)
     loadings = _of(loadings)
     loading_bars = _of(loading_bars)
+    contributions = _of(contributions)
+    levels = _of(levels)
+    symmetric_map = _of(symmetric_map)
+    groups = _of(groups)
+    partial_points = _of(partial_points)
     reconstructions = _of(reconstructions)
     outliers = _of(outliers)
     variates = _of(variates)

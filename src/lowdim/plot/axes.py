@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache, wraps
@@ -15,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import inspect
 from .._core.arrays import Array, concat_rows, dense, to_numpy
 from ..errors import missing_extra, with_present_names
+from ..inspect.tables import chosen_component as chosen_component
+from ..inspect.tables import position_among as position_among
 from ..models.output import P, R
 from ..sources.base import Source
 from ..sources.opening import open_source
@@ -122,7 +126,10 @@ def note(ax: Any, remarks: Sequence[str], *, above: float = 0.0) -> None:
     """
     if remarks:
         pad = style("axes.titlepad") + above * style("font.size")
-        ax.set_title("; ".join(remarks), loc="right", fontsize="small", pad=pad)
+        # A small letter is about half as wide as the font is large.
+        wide = ax.get_window_extent().x1 / ax.figure.figure.dpi * 72.0 / (0.45 * style("font.size"))
+        lines = textwrap.wrap("; ".join(remarks), max(int(wide), 30))
+        ax.set_title("\n".join(lines), loc="right", fontsize="small", pad=pad)
 
 
 def point_style(n: int) -> dict[str, Any]:
@@ -148,6 +155,17 @@ def reference_line(ax: Any, value: float, *, vertical: bool = False) -> None:
     """A dashed line at a limit or a threshold."""
     draw = ax.axvline if vertical else ax.axhline
     draw(value, color=foreground(), linestyle="--", linewidth=1.0, zorder=1)
+
+
+def same_unit(ax: Any) -> None:
+    """Give both axes the same unit. Their limits are fixed then, and the shorter axis is widened to fill its place."""
+    ax.figure.figure.draw_without_rendering()
+    limits = [ax.get_xlim(), ax.get_ylim()]
+    sides = ax.get_window_extent().size
+    unit = max((high - low) / side for (low, high), side in zip(limits, sides, strict=True))
+    middle = [(low + high) / 2 for low, high in limits]
+    (x, y), (across, up) = middle, unit * sides / 2
+    ax.set(xlim=(x - across, x + across), ylim=(y - up, y + up), aspect="equal")
 
 
 def whole_ticks(axis: Any) -> None:
@@ -220,27 +238,6 @@ def chosen_components(model: Any, components: Any, default: int, allowed: str = 
     return chosen
 
 
-def chosen_component(model: Any, component: Any) -> int:
-    """The position of one component, from 0, that is given by its number from 1 or by its name."""
-    names = model.component_names_
-    position = position_among(names, component)
-    if position is None:
-        known = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        raise ValueError(
-            f"there is no component {component!r}; they are {known}, or by their numbers 1 to {len(names)}, counted "
-            "from 1 as in their names."
-        )
-    return position
-
-
-def position_among(names: Sequence[str], given: Any) -> int | None:
-    """The position, from 0, of what is given by its name or by its number from 1; None if there is no such thing."""
-    if isinstance(given, str) and given in names:
-        return names.index(given)
-    whole = isinstance(given, numbers.Integral) and not isinstance(given, bool | np.bool_)
-    return int(given) - 1 if whole and 1 <= int(given) <= len(names) else None
-
-
 def axis_label(model: Any, k: int) -> str:
     """The name of component k, with its share of the variance if that is known."""
     name = model.component_names_[k]
@@ -293,6 +290,18 @@ def label(text: Any, width: int = WIDEST) -> str:
     # Characters that join others, or choose their form, have no picture of their own.
     visible = [c for c in shown if category(c) != "Cf" and not "\ufe00" <= c <= "\ufe0f"]
     return "".join(c if ord(c) in known else f"<U+{ord(c):04X}>" for c in visible)
+
+
+def distinct(texts: Sequence[Any], width: int = WIDEST) -> list[str]:
+    """Texts cut to `width` characters. Those that would be the same then are cut in the middle instead of at the end,
+    so that the ends of long names of one beginning can be read."""
+    whole = [clean(str(text)) for text in texts]
+    short = [cut(text, width) for text in whole]
+    counts, head = Counter(short), (width - 1) // 3
+    return [
+        f"{text[:head]}…{text[head + 1 - width :]}" if counts[part] > 1 and len(text) > width else part
+        for text, part in zip(whole, short, strict=True)
+    ]
 
 
 @lru_cache(maxsize=8)
@@ -387,6 +396,8 @@ def place_labels(
     obstacles: np.ndarray | None = None,
     outward: bool = False,
     sure: bool = False,
+    slanted: Sequence[bool] | None = None,
+    halo: bool = False,
     **look: Any,
 ) -> int:
     """Write `texts` beside `points`, in the coordinates of the axes, whose limits must be final.
@@ -405,6 +416,10 @@ def place_labels(
         For names of arrows: places away from the origin are tried first.
     sure : bool
         Whether a label that covers a point, or is far from its own, is better than none; so it is for names of arrows.
+    slanted : sequence of bool, optional
+        Which labels are slanted, for what did not take part in a fit.
+    halo : bool
+        Whether labels have a rim in the colour of the background, so that they can be read over other points.
 
     Returns
     -------
@@ -427,12 +442,18 @@ def place_labels(
     on_screen, origin = ax.transData.transform(everything), ax.transData.transform((0.0, 0.0))
     inside, taken = ax.get_window_extent().extents, _occupied(ax)
     look = {"fontsize": "small", **LITERAL, **look}
+    if halo:
+        from matplotlib.patheffects import withStroke
+
+        look["path_effects"] = [withStroke(linewidth=2.0, foreground=style("axes.facecolor"))]
     placed = 0
     for i in order[:MOST_LABELS]:
         shown = label(texts[i])
         if not shown:
             continue
         text = ax.annotate(shown, points[i], xytext=(0, 0), textcoords="offset points", zorder=5, **look)
+        if slanted is not None and slanted[int(i)]:
+            text.set_style("italic")
         places = _places(on_screen[i] - origin if outward else None, _DISTANCES if sure else _DISTANCES[:-1])
         distances, directions = places[:, :1], places[:, 1:]
         size = text.get_window_extent().size

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import inspect
 from .._core.arrays import asarray_like
+from ..inspect.geometry import geometry, has_points, is_mixed, is_of_counts
 from ..inspect.tables import has_loadings
 from ..selection.bootstrapping import Bootstrap
 from ..selection.choose import choose_n_components
@@ -52,6 +53,11 @@ def scree(
     -------
     Axes
 
+    Notes
+    -----
+    Of MCA, FAMD and MFA all eigenvalues are drawn, with their average as a dashed line, which is 1/J for an MCA of J
+    columns and 1 for FAMD.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -66,7 +72,12 @@ def scree(
         choices = model
     elif choices is None:
         choices = _choices_of(model)
-    variances = axes.numbers_of(model.explained_variance_ if choices is None else choices.eigenvalues.values)
+    mixed = not isinstance(model, Choices) and is_mixed(model)
+    if choices is not None:
+        variances = axes.numbers_of(choices.eigenvalues.values)
+    else:
+        # Of tables with categories all eigenvalues are known, also those of components that are not kept.
+        variances = axes.numbers_of(model._inertias if mixed else model.explained_variance_)
     ax = make_axes(ax)
     # The numbers of components that were chosen, and by which rules.
     chosen: dict[int, list[str]] = {}
@@ -89,6 +100,9 @@ def scree(
         missing = [answer.rule for answer in choices.answers if answer.k is None]
         remarks += [f"not available: {', '.join(missing)}"] if missing else []
         axes.legend(ax, loc="upper right", title="components according to")
+    if mixed:
+        ax.axhline(variances.mean(), color=axes.foreground(), linestyle="--", linewidth=1.0, label="average of all")
+        axes.legend(ax, loc="upper right")
     ax.set(xlabel="component", ylabel=_measure(model), xlim=(0.5, shown + 0.5))
     axes.whole_ticks(ax.xaxis)
     # Few variances that differ little would otherwise touch the frame: the margin is a share of their differences.
@@ -99,7 +113,10 @@ def scree(
 
 
 def _measure(model: Any) -> str:
-    """What components explain: without centring, mean squares about zero, as in the printed table."""
+    """What components explain: inertia of categories and counts; without centring, mean squares about zero, as in the
+    printed table."""
+    if not isinstance(model, Choices) and (is_mixed(model) or is_of_counts(model)):
+        return "inertia"
     centred = model.eigenvalues.center if isinstance(model, Choices) else getattr(model, "center", True)
     return "variance" if centred else "mean square"
 
@@ -107,7 +124,10 @@ def _measure(model: Any) -> str:
 def _choices_of(model: Any) -> Choices | None:
     """The numbers of components according to all rules, from the summary that the model keeps of its rows, if any."""
     summary = getattr(model, "summary_", None)
-    if not isinstance(summary, Moments | Triangle) or len(summary.groups) != 1 or not hasattr(model, "scale"):
+    if not isinstance(summary, Moments | Triangle) or len(summary.widths) != 1 or not hasattr(model, "scale"):
+        return None
+    if is_mixed(model):
+        # It is a summary of coded columns, which the rules for numbers do not fit.
         return None
     # The rules are about centred rows.
     centred = getattr(model, "center", True)
@@ -186,8 +206,11 @@ MOST_BARS = 30
 CURVE_FROM = 40
 
 
-def sorted_bars(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> None:
-    """Horizontal bars, the largest magnitude on top, with intervals (low, high) as whiskers.
+def sorted_bars(
+    ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None, what: str = "columns"
+) -> Any:
+    """Horizontal bars, the largest magnitude on top, with intervals (low, high) as whiskers; returns the bars and the
+    positions of their values.
 
     Bars whose interval contains zero are drawn lighter and hatched.
     """
@@ -206,7 +229,8 @@ def sorted_bars(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.
     axes.zero_lines(ax, horizontal=False)
     axes.column_ticks(ax.yaxis, [names[i] for i in order])
     ax.set_ylim(len(order) - 0.4, -0.6)
-    axes.note(ax, axes.some_of(len(order), len(values), "columns, those of the largest size"))
+    axes.note(ax, axes.some_of(len(order), len(values), f"{what}, those of the largest size"))
+    return bars, order
 
 
 def draw_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interval: np.ndarray | None = None) -> bool:
@@ -357,6 +381,70 @@ def loading_bars(
     sorted_bars(ax, found.rows, found.values[:, k], interval)
     words = "" if bootstrap is None else f", with {bootstrap.confidence_level:.0%} intervals"
     ax.set_xlabel(axes.label(f"loading on {found.columns[k]}{words}", 60), **axes.LITERAL)
+    return ax
+
+
+@shows("contributions", has_points)
+def contributions(model: Any, component: int | str = 1, X: TableLike | None = None, *, ax: Axes | None = None) -> Axes:
+    """The contributions of columns, levels or rows to one component as sorted bars, with their average.
+
+    Parameters
+    ----------
+    model : fitted PCA, CA, MCA, FAMD or MFA
+    component : int or str, default=1
+        Its number from 1, or its name.
+    X : rows, default=None
+        By default the contributions are those of the columns and levels that took part in the fit.
+    ax : Axes, default=None
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    A contribution is the share in the variance of the component. The dashed line is the share that each would have if
+    all had the same. The colours say on which side of zero a column, level or row is. Of more than 30, those of the
+    largest contributions are shown.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, scale=True).fit(wine.data)
+    >>> ax = pca.plot.contributions("PC2")
+    >>> [tick.get_text() for tick in ax.get_yticklabels()[:3]]
+    ['color_intensity', 'alcohol', 'proline']
+    """
+    k = axes.chosen_component(model, component)
+    name = model.component_names_[k]
+    if X is None:
+        g = geometry(model)
+        active = np.flatnonzero(g.active)
+        shares, places = g.contributions[active, k], g.coordinates[active, k]
+        names, what = [g.names[i] for i in active], "columns and levels" if is_mixed(model) else "columns"
+    else:
+        found = inspect.contributions(model, X)
+        shares, places = found[name], axes.scores_of(model, X)[:, k]
+        names, what = found.rows, "rows"
+    ax = make_axes(ax)
+    bars, order = sorted_bars(ax, names, shares, what=what)
+    sides: dict[str, Any] = {}
+    for bar, i in zip(bars, order, strict=True):
+        below = places[i] < 0
+        if below:
+            bar.set(facecolor="C1", edgecolor=axes.foreground(), **axes.HATCHED)
+        sides.setdefault("below zero" if below else "above zero", bar)
+    average = 1.0 / len(shares)
+    axes.reference_line(ax, average, vertical=True)
+    for side, bar in sorted(sides.items()):
+        bar.set_label(side)
+    axes.legend(ax, loc="lower right", title=f"coordinate on {axes.label(name)}")
+    ax.set_xlabel(
+        axes.label(f"contribution to {axes.axis_label(model, k)}; average: {average:.1%}", 60), **axes.LITERAL
+    )
+    ax.xaxis.set_major_formatter("{x:.0%}" if shares.max() >= 0.05 else "{x:.1%}")
     return ax
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -13,7 +14,8 @@ from .._core.arrays import asarray_like
 from .._core.types import VectorLike
 from ..errors import choice, not_one_for_each_row
 from ..inspect.diagnostics import categories, diagnose, ellipse, hull
-from ..inspect.tables import has_loadings, has_scores, is_latent
+from ..inspect.geometry import Geometry, geometry, has_points, is_mixed, is_of_counts, known_correlations
+from ..inspect.tables import has_loadings, has_subspace, is_latent
 from ..selection.parallel_analysis import check_probability
 from ..sources.opening import TableLike, by_name, row_labels
 from ..table import Table
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 
 #: What may be drawn around the points of a group.
-OUTLINES = ("ellipse", "hull")
+OUTLINES = ("ellipse", "mean", "hull")
 #: With more groups than this, their outlines are thin and not filled; with more strips than this, some have no name.
 _MANY, _MANY_STRIPS = 30, 40
 
@@ -74,9 +76,12 @@ class RowsShown:
     ) -> None:
         index = row_labels(X)
         #: What the model reads: the rows, the second table and the weights, if there are any.
-        self.X, self.y, hue, labels, self.sample_weight = by_name(
-            X, y, wanted=model._wanted(), hue=hue, labels=labels, sample_weight=sample_weight
+        mixed = is_mixed(model)
+        rows, self.y, hue, labels, self.sample_weight = by_name(
+            X, y, wanted=model._wanted(), of_any_kind=mixed, hue=hue, labels=labels, sample_weight=sample_weight
         )
+        # A model of categories takes its own columns by name, and a column that gives colours may be one of them.
+        self.X = X if mixed and hasattr(model, "feature_names_in_") else rows
         #: Whether the labels are row numbers.
         self._counted = labels is True and index is None
         if labels is None or isinstance(labels, bool):
@@ -107,7 +112,9 @@ class RowsShown:
         """An ellipse or a hull around the points of each group that has one, if there are groups."""
         for group in self.groups if self.grouped and outline is not None else ():
             points = self.points[group.rows]
-            corners = ellipse(points, confidence_level) if outline == "ellipse" else hull(points)
+            corners = (
+                hull(points) if outline == "hull" else ellipse(points, confidence_level, of_mean=outline == "mean")
+            )
             if corners is not None and len(self.groups) <= _MANY:
                 ax.fill(*corners.T, facecolor=group.look["color"], alpha=0.12, linewidth=0, zorder=0)
             if corners is not None:
@@ -129,8 +136,6 @@ class RowsShown:
             small = {"fontsize": "x-small", "labelspacing": 0.2, "bbox_to_anchor": (-0.3, 1.12)} if many else {}
             axes.legend(ax, _MANY, **(look | small))
             return
-        from matplotlib.patheffects import withStroke
-
         names = [group.name for group in self.groups]
         means = np.array([self.points[group.rows].mean(axis=0) for group in self.groups])
         for group, mean in zip(self.groups, means, strict=True):
@@ -141,8 +146,7 @@ class RowsShown:
             ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
             # The names of large groups come first.
             order = np.argsort([-len(group.rows) for group in self.groups], kind="stable")
-            halo = [withStroke(linewidth=2.0, foreground=axes.style("axes.facecolor"))]
-            placed = axes.place_labels(ax, means, names, order=order, sure=True, path_effects=halo)
+            placed = axes.place_labels(ax, means, names, order=order, sure=True, halo=True)
         self.remarks = axes.some_of(placed, len(names), "names of groups fit")
 
     def draw_labels(self, ax: Any) -> None:
@@ -195,7 +199,7 @@ def scores(
     *,
     hue: VectorLike | None = None,
     labels: VectorLike | bool | None = None,
-    outline: Literal["ellipse", "hull"] | None = "ellipse",
+    outline: Literal["ellipse", "mean", "hull"] | None = "ellipse",
     confidence_level: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
@@ -213,10 +217,11 @@ def scores(
     labels : sequence, str or bool, default=None
         The label of each row, or the name of a column of X. By default the labels of a pandas index that does not just
         count the rows; True takes these or row numbers, False none. Labels that find no place are left out.
-    outline : "ellipse", "hull" or None, default="ellipse"
-        What is drawn around each group of two components.
+    outline : "ellipse", "mean", "hull" or None, default="ellipse"
+        What is drawn around each group of two components: an ellipse that holds most of the group, the confidence
+        ellipse of its mean, or its hull.
     confidence_level : float, default=0.95
-        The fraction of a Gaussian group that its ellipse holds.
+        The fraction of a Gaussian group, or of the means of such groups, that its ellipse holds.
     ax : Axes, default=None
 
     Returns
@@ -291,7 +296,11 @@ _LEVELS = 12
 
 @shows(
     "scores over the plane of two columns",
-    lambda model: getattr(model, "n_features_in_", None) == 2 and _has_scores(model),
+    lambda model: (
+        getattr(model, "n_features_in_", None) == 2
+        and _has_scores(model)
+        and not (is_mixed(model) or is_of_counts(model))
+    ),
 )
 def contours(
     model: Any, X: TableLike, component: int | str = 1, *, hue: VectorLike | None = None, ax: Axes | None = None
@@ -362,7 +371,7 @@ _ARROW, _CORNER = 2.0, 0.025
 @shows(
     "principal axes in the plane of two columns",
     lambda model: (
-        has("components_", "mean_", "explained_variance_")(model) and has_scores(model) and model.n_features_in_ == 2
+        has("components_", "mean_", "explained_variance_")(model) and has_subspace(model) and model.n_features_in_ == 2
     ),
 )
 def principal_axes(
@@ -411,7 +420,7 @@ def principal_axes(
     centred = points - mean
     z = centred @ W[0]
     distances = np.linalg.norm(centred - z[:, None] * W[0], axis=1)
-    i = int((np.abs(z) * distances).argmax()) if row is None else _position_of_row(row, shown.labels, len(points))
+    i = int((np.abs(z) * distances).argmax()) if row is None else position_of_row(row, shown.labels, len(points))
     shown.rows, foot = axes.thinned(len(points), [i]), mean + z[i] * W[0]
     ax = make_axes(ax)
     shown.draw(ax, alpha=0.5)
@@ -445,7 +454,7 @@ def principal_axes(
     return ax
 
 
-def _position_of_row(row: Any, labels: np.ndarray | None, n: int) -> int:
+def position_of_row(row: Any, labels: np.ndarray | None, n: int) -> int:
     """The position of a row that is given by its label or by its position, from 0."""
     if labels is not None and row in labels.tolist():
         return labels.tolist().index(row)
@@ -554,7 +563,15 @@ def _limit(limit: float, unit: str) -> str:
 MOST_ARROWS = 25
 
 
-@shows("loadings of two components", lambda model: has_loadings(model) and model.n_components_ > 1)
+def _has_numbers(model: Any) -> bool:
+    """Whether a model of coded columns has numbers, active or supplementary."""
+    return is_mixed(model) and bool(model.coding_.numbers or model.supplementary_coding_.numbers)
+
+
+@shows(
+    "loadings of two components",
+    lambda model: (_has_numbers(model) if is_mixed(model) else has_loadings(model)) and model.n_components_ > 1,
+)
 def biplot(
     model: Any,
     X: TableLike,
@@ -562,7 +579,7 @@ def biplot(
     *,
     hue: VectorLike | None = None,
     labels: VectorLike | bool | None = None,
-    outline: Literal["ellipse", "hull"] | None = None,
+    outline: Literal["ellipse", "mean", "hull"] | None = None,
     confidence_level: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
@@ -578,7 +595,7 @@ def biplot(
         As for `scores`.
     labels : sequence, str or bool, default=None
         As for `scores`.
-    outline : "ellipse", "hull" or None, default=None
+    outline : "ellipse", "mean", "hull" or None, default=None
         As for `scores`.
     confidence_level : float, default=0.95
         As for `scores`.
@@ -595,6 +612,10 @@ def biplot(
     two columns, and the projection of a point on an arrow tells the entry of that row in that column, as far as two
     components represent them. Of more than 25 columns, those of the longest arrows are drawn.
 
+    Of MCA, FAMD and MFA, the points are scores, levels of categories are where the means of their rows are, and the
+    arrows are correlations: a circle shows how long an arrow is that stands for a correlation of one. Supplementary
+    columns and levels have dashed arrows, open markers and slanted names.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -609,6 +630,8 @@ def biplot(
     chosen = axes.chosen_components(model, components, 2, "two")
     shown = RowsShown(model, X, hue, labels)
     Z = axes.scores_of(model, shown.X)
+    if is_mixed(model):
+        return _biplot_of_mixed(model, shown, Z[:, chosen], chosen, outline, confidence_level, ax)
     deviations = Z.std(axis=0)
     found = inspect.loadings(model)
     # The loadings of PLS and PCR belong to the scores as they are, those of others to scores of variance one.
@@ -640,10 +663,101 @@ def biplot(
     return ax
 
 
-@shows("correlations of columns with two components", lambda model: has_scores(model) and model.n_components_ > 1)
+def _biplot_of_mixed(
+    model: Any,
+    shown: RowsShown,
+    Z: np.ndarray,
+    chosen: list[int],
+    outline: Any,
+    confidence_level: float,
+    ax: Any,
+) -> Any:
+    """The biplot of tables with categories: scores, levels where the means of their rows are, and correlations of
+    numbers as arrows."""
+    from matplotlib.patches import Circle
+
+    g, Z = geometry(model), shown.place(Z)
+    levels = np.flatnonzero(g.is_level)
+    points = (g.means[levels] * np.sqrt(model.explained_variance_))[:, chosen]
+    reach = np.sqrt(max(float((part**2).sum(axis=1).max(initial=0.0)) for part in (Z, points)))
+    radius = 0.7 * (reach or 1.0)
+    ax = make_axes(ax)
+    shown.draw(ax, alpha=0.4)
+    shown.draw_outlines(ax, outline, confidence_level)
+    axes.zero_lines(ax)
+    axes.name_axes(ax, [axes.axis_label(model, k) for k in chosen])
+    ax.add_patch(Circle((0.0, 0.0), radius, fill=False, edgecolor=axes.foreground(), linewidth=0.8, linestyle=":"))
+    ax.update_datalim(radius * np.array([[-1.0, -1.0], [1.0, 1.0]]))
+    ends, names, slanted, remarks = [], [], [], []
+    for active, line in ((True, "-"), (False, "--")):
+        where = np.flatnonzero(~g.is_level & (g.active == active))
+        if len(where):
+            arrows = radius * g.correlations[where][:, chosen]
+            longest = _draw_arrows(ax, arrows, linestyle=line)
+            remarks += axes.some_of(len(longest), len(where), "columns, the longest arrows")
+            ends.append(arrows[longest])
+            names += [g.names[i] for i in where[longest]]
+            slanted += [not active] * len(longest)
+    draw_levels(ax, g, levels, points, [{"color": axes.foreground(), "marker": "D"}] * len(levels))
+    ax.margins(0.12, 0.1)
+    ax.autoscale_view()
+    shown.draw_legend(ax, ncols=1 + len(shown.groups) // 12)
+    remarks = ["circle: correlation 1", *axes.some_of(len(shown.rows), len(Z)), *remarks, *shown.remarks]
+    axes.note(ax, remarks)
+    axes.same_unit(ax)
+    tips = np.vstack(ends)
+    texts, spots = [*names, *level_labels(g, levels)], np.vstack([tips, points])
+    slanted += (~g.active[levels]).tolist()
+    placed = axes.place_labels(ax, spots, texts, sure=True, obstacles=_along(tips), slanted=slanted, halo=True)
+    remarks += axes.some_of(placed, len(texts), "names fit")
+    if shown.labels is not None:
+        rows = shown.rows
+        found = axes.place_labels(ax, Z[rows], shown.labels[rows], obstacles=spots, alpha=0.8)
+        remarks += axes.some_of(found, len(rows), "labels of rows fit")
+    axes.note(ax, remarks)
+    return ax
+
+
+def draw_levels(ax: Any, g: Geometry, levels: np.ndarray, points: np.ndarray, looks: list[dict[str, Any]]) -> None:
+    """Markers of levels with these colours and shapes; those of supplementary levels are open."""
+    kinds = [(look["color"], look["marker"], bool(g.active[i])) for i, look in zip(levels, looks, strict=True)]
+    for color, marker, active in dict.fromkeys(kinds):
+        where = [kind == (color, marker, active) for kind in kinds]
+        ax.scatter(*points[where].T, zorder=4, **level_style({"color": color, "marker": marker}, active))
+
+
+def level_style(look: dict[str, Any], active: bool) -> dict[str, Any]:
+    """How the marker of a level is drawn."""
+    color = look["color"]
+    face = color if active else "none"
+    return {"marker": look["marker"], "s": 28, "facecolors": face, "edgecolors": color, "linewidths": 1.0}
+
+
+#: A level has at most so many characters beside the name of its column.
+_LEVEL_WIDTH = 14
+
+
+def level_labels(g: Geometry, levels: np.ndarray, *, always: bool = False) -> list[str]:
+    """Short names of levels: the level, with its column if other columns have a level of this name, or `always`."""
+    counts = Counter(g.levels[i] for i in levels)
+    names = list(dict.fromkeys(g.variables[i] for i in levels))
+    columns = dict(zip(names, axes.distinct(names, axes.WIDEST - _LEVEL_WIDTH - 1), strict=True))
+    found = []
+    for name in names:
+        own = [i for i in levels if g.variables[i] == name]
+        narrow = axes.distinct([g.levels[i] for i in own], _LEVEL_WIDTH)
+        for i, wide, text in zip(own, axes.distinct([g.levels[i] for i in own], axes.WIDEST), narrow, strict=True):
+            found.append((i, f"{columns[name]}={text}" if always or counts[g.levels[i]] > 1 else wide))
+    return [text for _, text in sorted(found)]
+
+
+@shows(
+    "correlations of columns with two components",
+    lambda model: (has_subspace(model) or _has_numbers(model)) and model.n_components_ > 1,
+)
 def correlation_circle(
     model: Any,
-    X: TableLike,
+    X: TableLike | None = None,
     Y: TableLike | None = None,
     components: int | str | Iterable[int | str] | None = None,
     *,
@@ -653,10 +767,13 @@ def correlation_circle(
 
     Parameters
     ----------
-    model : fitted PCA, PCR or PLS
-    X : the rows of the fit
+    model : fitted PCA, PCR, PLS, MCA, FAMD or MFA
+    X : the rows of the fit, default=None
+        PCR and PLS need them, and PCA does if it does not keep the variances of its columns. Models with categories
+        take none.
     Y : further columns of the same rows, default=None
-        Supplementary columns, which were not part of the fit; their arrows are dashed.
+        Supplementary columns, which were not part of the fit; their arrows are dashed, as are those of columns that
+        were supplementary in the fit.
     components : pair of int or str, default=None
         Numbers from 1 or names; by default the first two.
     ax : Axes, default=None
@@ -681,9 +798,29 @@ def correlation_circle(
     1.0
     """
     chosen = axes.chosen_components(model, components, 2, "two")
-    tables: list[tuple[Table, dict[str, Any]]] = [(inspect.correlations(model, X), {"linestyle": "-", "color": "C0"})]
-    if Y is not None:
-        tables.append((inspect.correlations(model, X, Y), {"linestyle": "--", "color": "C1"}))
+    solid, dashed = {"linestyle": "-", "color": "C0"}, {"linestyle": "--", "color": "C1"}
+    tables: list[tuple[Table, dict[str, Any]]] = []
+    if X is not None and not is_mixed(model):
+        tables.append((inspect.correlations(model, X), solid))
+        if Y is not None:
+            tables.append((inspect.correlations(model, X, Y), dashed))
+    elif X is not None or Y is not None:
+        raise ValueError(
+            f"{type(model).__name__} knows the correlations of its numbers; leave out X and Y. Further columns can be "
+            "supplementary in the fit; see also inspect.supplementary."
+            if is_mixed(model)
+            else "Y needs the rows X of the fit, whose further columns it holds."
+        )
+    elif not has_points(model):
+        raise ValueError(f"{type(model).__name__} keeps no correlations of its columns; pass the rows of the fit as X.")
+    else:
+        g = geometry(model)
+        values = g.correlations if is_mixed(model) else known_correlations(model, g)
+        for active, look in ((True, solid), (False, dashed)):
+            where = np.flatnonzero(~g.is_level & (g.active == active))
+            if len(where):
+                of_columns = Table.from_matrix(values[where], model.component_names_, [g.names[i] for i in where])
+                tables.append((of_columns, look))
     ax = make_axes(ax)
     unit_circle(ax)
     ends, names, remarks = [], [], []

@@ -15,6 +15,7 @@ from .. import inspect
 from .._core.arrays import asarray_like
 from ..errors import wrong_image_shape
 from ..inspect.diagnostics import checked_image_shape
+from ..inspect.geometry import is_of_counts
 from ..selection.parallel_analysis import check_probability
 from ..sources.opening import TableLike, row_labels
 from . import axes
@@ -35,7 +36,7 @@ _GAP = 0.08
 def _adds_up(model: Any) -> bool:
     """Whether rows are the mean plus a sum over components, in the space of the columns."""
     needed = has("inverse_transform", "components_", "mean_", "explained_variance_ratio_")
-    return needed(model) and model.mean_.shape[0] == model.n_features_in_
+    return needed(model) and model.mean_.shape[0] == model.n_features_in_ and not is_of_counts(model)
 
 
 @shows("reconstructions from components", _adds_up)
