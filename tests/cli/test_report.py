@@ -38,13 +38,15 @@ def test_the_options_are_the_arguments_of_the_function(files, tmp_path, monkeypa
     command = (
         "lowdim report wine.csv --output r.html --columns numeric --exclude hue --hue class --hue ash --labels class "
         "--sample-weight proline --supplementary wine.csv --supplementary-columns magnesium --y alcohol --Y left.csv "
-        f"--model {tmp_path}/p.model --n-components 3 --no-scale --image-shape 2,5 --random-state 4 --brief"
+        f"--model {tmp_path}/p.model --n-components 3 --no-scale --image-shape 2,5 --random-state 4 --brief "
+        "--categorical ash --categorical hue --min-frequency 0.02"
     )
     run(*shlex.split(command)[1:], folder=files)
     assert seen["chosen"] == [c for c in pd.read_csv(files / "wine.csv") if c not in ("hue", "class")]
     assert (seen["hue"], seen["labels"], seen["y"]) == (["class", "ash"], "class", "alcohol")
     assert (seen["n_components"], seen["scale"], seen["random_state"], seen["brief"]) == (3, False, 4, True)
     assert seen["supplementary_columns"] == ["magnesium"]
+    assert seen["categorical_features"] == ["ash", "hue"] and seen["min_frequency"] == 0.02
     assert seen["image_shape"] == (2, 5) and seen["sample_weight"] == "proline" and seen["path"] == "r.html"
     assert isinstance(seen["model"], lowdim.PCA) and seen["model"].n_components_ == 2
     assert seen["Y"].columns == list(pd.read_csv(files / "left.csv"))
@@ -93,7 +95,10 @@ def test_former_options_name_the_present_ones(files, arguments, present):
         (("wine.csv", "--hue", "clas", "-o", "r.html"), "Did you mean 'class'?"),
         (("wine.csv", "--hue", "clas", "--hue", "hues", "-o", "r.html"), "has no column 'clas'"),
         (("wine.csv", "-k", "0", "-o", "r.html"), "n_components=0"),
-        (("wine.csv", "-k", "14", "-o", "r.html"), "n_components=14"),
+        (("wine.csv", "-c", "numeric", "-k", "14", "-o", "r.html"), "n_components=14"),
+        (("wine.csv", "-k", "16", "-o", "r.html"), "n_components=16"),
+        (("wine.csv", "--categorical", "clas", "-o", "r.html"), "--categorical: there is no column 'clas'"),
+        (("wine.csv", "--y", "ash", "--min-frequency", "3", "-o", "r.html"), "y makes one about numbers only"),
         (("wine.csv", "--image-shape", "8", "-o", "r.html"), "as in 8,8"),
         (("wine.csv", "--model", "wine.csv", "-o", "r.html"), "not a file with a model"),
         (("wine.csv", "-c", "ash", "-o", "r.html"), "at least 2 columns"),
@@ -121,6 +126,10 @@ def test_decimal_commas_and_columns_left_out_are_told_first(files, tmp_path):
     assert again.stderr == "" and "commas" not in again.stdout
     assert "--decimal ," in (tmp_path / "report.html").read_text(encoding="utf-8")
     wine["share"] = [f"{i}%" for i in range(len(wine))]
+    wine.to_csv(tmp_path / "percent.csv", index=False)
+    done = run("report", "percent.csv", "-f", folder=tmp_path)
+    assert "'share' ('0%' in line 2 is 0)" in done.stdout.splitlines()[0] and "--decimal ." in done.stderr
+    wine.loc[1, "share"] = "1"
     wine.to_csv(tmp_path / "percent.csv", index=False)
     first = run("report", "percent.csv", "-f", folder=tmp_path).stdout.splitlines()[0]
     assert f"1 of {wine.shape[1]} columns is not analysed: share" in first and "'0%' in line 2" in first

@@ -299,3 +299,83 @@ def test_closed_streams(files, pca, monkeypatch):
     monkeypatch.setattr("sys.stdout", None)
     with pytest.raises(ValueError, match="the standard output is closed"):
         pca.transform_to(lowdim.scan(files / "wine.csv", "numeric"), "-")
+
+
+# Tables with categories.
+
+
+def test_famd_with_columns_by_name(files):
+    people = pd.read_csv(files / "people.csv")
+    command = "fit famd people.csv -k 2 --categorical children --supplementary smokes --supplementary age -o f.model -f"
+    done = run(*command.split(), "--json", folder=files)
+    expected = lowdim.FAMD(2, categorical_features=["children"], supplementary=["smokes", "age"]).fit(people)
+    values = json.loads(done.stdout)
+    assert values["columns"] == list(expected.coding_.columns) and values["levels"] == expected.levels_
+    assert np.allclose(values["importance"]["columns"]["inertia"], expected.explained_variance_)
+    fitted = lowdim.load(files / "f.model")
+    assert fitted.supplementary_coding_.names == expected.supplementary_coding_.names
+    scores = run("transform", "f.model", "people.csv", "--keep", "smokes", "--keep", "hair", folder=files)
+    table = read_csv(scores.stdout)
+    assert table["hair"].tolist() == people["hair"].tolist()
+    assert np.allclose(table[["dim1", "dim2"]], expected.transform(people))
+    (files / "f.csv").write_text(scores.stdout)
+    done = run("inverse", "f.model", "f.csv", "--keep", "smokes", "--keep", "hair", folder=files)
+    rebuilt = read_csv(done.stdout)
+    assert rebuilt.pop("hair").tolist() == people["hair"].tolist() and "smokes" in rebuilt
+    assert list(rebuilt.columns)[1:] == expected.coding_.names
+    assert np.allclose(rebuilt[expected.coding_.names], expected.inverse_transform(expected.transform(people)))
+
+
+def test_mca_pools_and_leaves_out(files):
+    done = run("fit", "mca", "people.csv", "-x", "age", "--min-frequency", "0.4", "--missing", "passive", folder=files)
+    expected = lowdim.MCA(min_frequency=0.4, missing="passive").fit(
+        pd.read_csv(files / "people.csv").drop(columns="age")
+    )
+    assert done.stdout.splitlines()[0] == str(expected).splitlines()[0]
+
+
+@pytest.mark.parametrize("groups", ["groups.json", "groups.csv"])
+def test_mfa_reads_groups_of_columns(files, groups):
+    run("fit", "mfa", "people.csv", "--groups", groups, "-k", "2", "-o", "m.model", "-f", folder=files)
+    fitted = lowdim.load(files / "m.model")
+    assert sorted(fitted.group_names_) == ["life", "looks"]
+    assert fitted.groups == {"looks": ["hair", "eyes"], "life": ["age", "children", "smokes"]}
+
+
+def test_mfa_by_a_separator_and_groups_that_are_wrong(files):
+    people = pd.read_csv(files / "people.csv")
+    people.rename(columns=lambda name: f"{'looks' if name in ('hair', 'eyes') else 'life'}_{name}").to_csv(
+        files / "named.csv", index=False
+    )
+    done = run("fit", "mfa", "named.csv", "--groups", "_", "-k", "1", "--json", folder=files)
+    assert json.loads(done.stdout)["n_components"] == 1
+    (files / "bad.json").write_text("[1]")
+    (files / "bad.csv").write_text("a,b\n1,2\n")
+    for name, said in (
+        ("bad.json", "must hold"),
+        ("bad.csv", "columns column and group"),
+        ("none.json", "there is no file"),
+        (".", "no such separator"),
+    ):
+        failed = run("fit", "mfa", "people.csv", "--groups", name, folder=files, check=False)
+        assert failed.returncode == 1 and said in failed.stderr
+
+
+def test_ca_of_counts_and_of_two_columns(files):
+    counts = pd.read_csv(files / "counts.csv").drop(columns="task")
+    done = run("fit", "ca", "counts.csv", "-x", "task", "--json", folder=files)
+    values = json.loads(done.stdout)["importance"]["columns"]["inertia"]
+    assert np.allclose(values, lowdim.CA().fit(counts).explained_variance_)
+    done = run("fit", "ca", "people.csv", "-c", "hair", "-c", "eyes", "--json", folder=files)
+    expected = lowdim.CA().fit(pd.read_csv(files / "people.csv")[["hair", "eyes"]])
+    assert np.allclose(json.loads(done.stdout)["importance"]["columns"]["inertia"], expected.explained_variance_)
+
+
+def test_reports_of_people(files, tmp_path):
+    done = run("report", "people.csv", "--categorical", "children", "-o", tmp_path / "r.html", "--json", folder=files)
+    values = json.loads(done.stdout)
+    assert {"data", "how-many", "map", "meaning"} <= set(values["sections"])
+    assert "1 column of numbers and 4 categories" in values["summary"][0]
+    run("fit", "mca", "people.csv", "-x", "age", "-k", "2", "-o", "p.mca", "-f", folder=files)
+    again = run("report", "people.csv", "--model", "p.mca", "-o", tmp_path / "s.html", "--json", folder=files)
+    assert "age (MCA is about categories" in json.loads(again.stdout)["summary"][0]

@@ -22,7 +22,9 @@ from lowdim.reporting.columns import OpenedTable
 def only(*keys):
     """Reports have only the sections with these keys, and the last one, which takes most of their time away."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "SECTIONS", {key: build.SECTIONS[key] for key in keys})
+        for name in ("SECTIONS", "MIXED_SECTIONS"):
+            every = getattr(build, name)
+            patch.setattr(build, name, {key: every[key] for key in keys if key in every})
         yield
 
 

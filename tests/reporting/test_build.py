@@ -148,10 +148,12 @@ def test_arguments_that_are_wrong_for_any_table(unread, tmp_path, options, error
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (NAMED, {"n_components": 5}, "n_components=5"),
+        (IRIS.data, {"n_components": 5}, "n_components=5"),
+        (NAMED, {"n_components": 7}, "n_components=7"),
         (NAMED.head(2), {}, "at least 3 rows, and the table has 2"),
-        (NAMED[["species", "sepal length (cm)"]], {}, "at least 2 columns"),
-        (NAMED.assign(**dict.fromkeys(IRIS.data.columns[1:], 1.0)), {}, "at least 2 columns"),
+        (NAMED[["sepal length (cm)"]], {}, "at least 2 columns of numbers"),
+        (NAMED[["species"]], {}, "at least 2 columns that vary, and the table has only species"),
+        (NAMED.assign(**dict.fromkeys(IRIS.data.columns, 1.0)), {}, "at least 2 columns"),
         (NAMED, {"hue": "specie"}, "Did you mean 'species'"),
         (NAMED, {"hue": np.arange(9)}, "hue has 9 entries, X has 150 rows"),
         (NAMED, {"labels": np.arange(9)}, "labels has 9 entries"),

@@ -49,6 +49,18 @@ def _parameter(kind: Any, default: Any, about: Any) -> inspect.Parameter:
 
 _DATA = "Files of one table: CSV, Parquet, Arrow, NPY, Zarr or HDF5; a directory; or - for the standard input."
 
+_SUPPLEMENTARY = _option(
+    "--supplementary",
+    "A column that does not take part in the fit, and gets coordinates all the same; repeatable.",
+    "NAME",
+    ROWS,
+    _LIST,
+)
+_COLUMN_GROUPS = (
+    'The groups of columns: the separator after the name of the group in the names of the columns, such as "_"; or a '
+    'file: .json with {"group": ["column", ...]}, or .csv with the columns column and group.'
+)
+
 #: Arguments and options of the verbs by their names. "report y" is `y` of the verb `report` only.
 OPTIONS = {
     "data": _argument(_DATA, "DATA"),
@@ -77,6 +89,27 @@ OPTIONS = {
     "supplementary": _option("--supplementary", "Rows that are shown and not fitted; repeatable.", "FILE", ROWS, _LIST),
     "supplementary_columns": _option(
         "--supplementary-columns", "A column that is shown and not fitted; repeatable.", "NAME", ROWS, _LIST
+    ),
+    "categorical_features": _option(
+        "--categorical",
+        "A column of numbers whose entries are codes of categories, such as classes 1 to 3; repeatable.",
+        "NAME",
+        ROWS,
+        _LIST,
+    ),
+    "fit supplementary": _SUPPLEMENTARY,
+    "validate supplementary": _SUPPLEMENTARY,
+    "fit column_groups": _option(
+        "--groups --column-groups",
+        _COLUMN_GROUPS,
+        "SEPARATOR|FILE",
+        ROWS,
+    ),
+    "column_groups": _option(
+        "--column-groups",
+        _COLUMN_GROUPS,
+        "SEPARATOR|FILE",
+        ROWS,
     ),
     # What is written.
     "output": _option("--output -o", "The file to write; - is the standard output.", "FILE", RESULT),
@@ -109,7 +142,12 @@ OPTIONS = {
     "Y": _option(
         "--Y", "A second table of the same rows, for CCA: columns, or files; repeatable.", "NAME", ANALYSIS, _LIST
     ),
-    "report model": _option("--model", "A file that lowdim fit wrote; the default is PCA.", "FILE", ANALYSIS),
+    "report model": _option(
+        "--model",
+        "A file that lowdim fit wrote; the default is FAMD, MCA or PCA, by what the columns hold.",
+        "FILE",
+        ANALYSIS,
+    ),
     "report n_components": _option(
         "--n-components -k", "The number of components; the default is chosen by a rule.", None, ANALYSIS, int | None
     ),
@@ -119,6 +157,12 @@ OPTIONS = {
         None,
         ANALYSIS,
         bool | None,
+    ),
+    "min_frequency": _option(
+        "--min-frequency",
+        "Pool levels of categories with fewer rows than this, or with a smaller share of the rows, such as 0.02.",
+        "NUMBER",
+        ANALYSIS,
     ),
     "image_shape": _option("--image-shape", "The picture in each row, as in 8,8; or none.", "SHAPE", ANALYSIS),
     "random_state": _option("--random-state", "The seed of what is drawn at random.", None, ANALYSIS, int | None),

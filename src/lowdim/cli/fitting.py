@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import inspect
+import json
 import os
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -28,7 +32,25 @@ from .terminal import STANDARD, Call, saved_kind
 _FIT_EXAMPLES = {
     "Whitening": "wine.csv --columns numeric --exclude class --kind zca -o wine.model",
     "KernelPCA": "wine.csv -c numeric -x class -k 2 --kernel rbf -o wine.model",
+    "CA": "counts.csv --exclude task -k 2 -o counts.model",
+    "MCA": "people.csv --exclude age -k 2 --min-frequency 5 -o people.model",
+    "FAMD": "people.csv --categorical children -k 2 -o people.model",
+    "MFA": "people.csv --groups groups.csv -k 2 -o people.model",
     "GCCA": "left.csv right.csv third.csv -k 2 -o tables.model",
+}
+
+
+#: How models of categories are cross-validated in the example of their help.
+_VALIDATION_EXAMPLES = {
+    "MCA": "people.csv --exclude age --cv 5",
+    "FAMD": "people.csv --categorical children --cv 5",
+    "MFA": "people.csv --column-groups groups.csv --cv 5",
+}
+#: Parameters of models that name columns of the table, by the names of the options; groups of rows are others.
+_COLUMNS = {
+    "categorical_features": "categorical_features",
+    "column_groups": "groups",
+    "supplementary": "supplementary",
 }
 
 
@@ -43,11 +65,14 @@ def add_to(app: typer.Typer) -> None:
         rows = f"columns exclude decimal {'y y_data' if is_pair else ''} sample_weight"
         wine = f"wine.csv --columns numeric {'--y hue --y proline' if is_pair else '--exclude class'}"
         help = with_example(cls, f"lowdim fit {command} {_FIT_EXAMPLES.get(name, f'{wine} -k 2 -o wine.model')}")
-        options = f"data output overwrite {rows} checkpoint"
-        add(fits, command, partial(fit, cls), options, Parameters(cls, heading=heading), help)
+        named = {key: own for key, own in _COLUMNS.items() if own in inspect.signature(cls).parameters}
+        rows += f" {' '.join(named)}"
+        parameters = Parameters(cls, skip=named.values(), heading=heading)
+        add(fits, command, partial(fit, cls), f"data output overwrite {rows} checkpoint", parameters, help)
         if hasattr(cls, "held_out_scorer"):
-            help = with_example(cls, f"lowdim cross-validate {command} {wine} --cv 5")
-            parameters = Parameters(cls, skip=["n_components"], heading=heading)
+            example = _VALIDATION_EXAMPLES.get(name, f"{wine} --cv 5")
+            help = with_example(cls, f"lowdim cross-validate {command} {example}")
+            parameters = Parameters(cls, skip=["n_components", *named.values()], heading=heading)
             add(validations, command, partial(validate, cls), f"data {rows} cv n_components groups", parameters, help)
     app.add_typer(fits, name="fit")
     app.add_typer(validations, name="cross-validate")
@@ -72,7 +97,7 @@ def add_to(app: typer.Typer) -> None:
 
 def fit(cls: Any, call: Call, **parameters: Any) -> None:
     """Fit a model of a class; `parameters` are those of the class."""
-    model = cls(**parameters)
+    model = cls(**parameters, **_named_columns(call))
     if call.output is not None:
         call.require_absent()
     with call.reading() as paths:
@@ -89,6 +114,40 @@ def fit(cls: Any, call: Call, **parameters: Any) -> None:
     call.answer(text, values)
 
 
+def _named_columns(call: Call) -> dict[str, Any]:
+    """The parameters of a model that name columns of the table, as far as they are given."""
+    given = {own: value for key, own in _COLUMNS.items() if (value := vars(call).get(key)) is not None}
+    if "groups" in given:
+        given["groups"] = _groups(given["groups"])
+    return given
+
+
+def _groups(text: str) -> str | dict[str, list[str]]:
+    """The groups of columns that a separator or a file gives."""
+    path, kind = Path(local_path(text)), Path(text).suffix.lower()
+    if kind not in (".json", ".csv") or not path.is_file():
+        if kind in (".json", ".csv"):
+            raise FileNotFoundError(f"--groups: there is no file {text}.")
+        return text
+    if kind == ".json":
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"--groups: {text} is not a JSON file: {error}.") from error
+        lists = isinstance(found, dict) and all(isinstance(columns, list | str) for columns in found.values())
+        if not lists:
+            raise ValueError(f'--groups: {text} must hold {{"group": ["column", ...], ...}}.')
+        return dict(found)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    if not lines or not {"column", "group"} <= set(lines[0]):
+        raise ValueError(f"--groups: {text} must have the columns column and group, with a line for each column.")
+    groups: dict[str, list[str]] = {}
+    for line in lines:
+        groups.setdefault(line["group"], []).append(line["column"])
+    return groups
+
+
 def _size(path: str) -> str:
     n = os.path.getsize(local_path(path))
     return f"{n} bytes" if n < 10_000 else f"{n / 1000:.0f} kB" if n < 10_000_000 else f"{n / 1e6:.0f} MB"
@@ -100,8 +159,9 @@ def model_values(model: Any) -> dict[str, Any]:
         "model": type(model).__name__,
         "rows": int(model.n_samples_),
         "n_features": int(model.n_features_in_),
-        "columns": model._wanted(),
+        "columns": list(model.coding_.columns) if hasattr(model, "coding_") else model._wanted(),
         "n_components": int(model.n_components_),
+        **({"levels": model.levels_} if hasattr(model, "levels_") else {}),
         "importance": importance(model).to_dict(),
         "plan": str(model.plan_),
     }
@@ -109,7 +169,7 @@ def model_values(model: Any) -> dict[str, Any]:
 
 def validate(cls: Any, call: Call, **parameters: Any) -> None:
     """Cross-validate a model of a class; `parameters` are those of the class."""
-    model = cls(**parameters)
+    model = cls(**parameters, **_named_columns(call))
     tried = None if call.n_components is None else _counts(call.n_components)
     given = {"n_components": tried, "groups": call.groups, "sample_weight": call.sample_weight}
     with call.reading() as paths:
@@ -248,7 +308,7 @@ def summarize(call: Call) -> None:
         if call.y:
             last = [*call.y, *([weight] if weight else [])]
             first = rows.without(last)
-            more["groups"] = (len(first.chosen), len(call.y))
+            more["widths"] = (len(first.chosen), len(call.y))
             rows = rows.select([*first.chosen, *last])
         width = len(rows.chosen) - (weight is not None and weight in rows.chosen)
         summary = summarize_rows(rows, _KINDS[call.kind](width, **more), weights=weight, checkpoint=call.checkpoint)

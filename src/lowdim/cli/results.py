@@ -38,8 +38,8 @@ from .terminal import Call, paths_of, saved_kind
 def add_to(app: typer.Typer) -> None:
     """Add the verbs to the application."""
     add(app, "inspect", inspect_file, "file data decimal which max_rows")
-    rows = "columns exclude decimal hue labels sample_weight supplementary supplementary_columns"
-    analysis = "y Y model n_components scale image_shape random_state"
+    rows = "columns exclude decimal hue labels categorical_features sample_weight supplementary supplementary_columns"
+    analysis = "y Y model n_components scale min_frequency image_shape random_state"
     add(app, "report", report, f"data output brief overwrite title {rows} {analysis}")
     plots = group("Draw a fitted model.")
     for name, offer in PLOTS.items():
@@ -247,6 +247,11 @@ _EXAMPLES = {
     "densities sources": "ica.model wine.csv",
     "missing": "ppca.model incomplete.csv",
     "convergence": "ica.model",
+    "contributions": "famd.model",
+    "levels": "famd.model people.csv",
+    "symmetric_map": "ca.model counts.csv",
+    "groups": "mfa.model",
+    "partial_points": "mfa.model people.csv",
     "": "pca.model",
 }
 
@@ -286,7 +291,8 @@ def draw(name: str, call: Call, **options: Any) -> None:
 def report(call: Call) -> None:
     """Write a page that shows what is in a table: one HTML file.
 
-    It needs no network, opens from disk, and can be sent and printed.
+    It is about all columns of numbers and of categories. It needs no network, opens from disk, and can be sent and
+    printed.
 
     Example:
 
@@ -312,6 +318,8 @@ def report(call: Call) -> None:
             Y=call.Y if set(call.Y or ()) <= set(rows.columns) else call.table(call.Y),
             supplementary=None if call.supplementary is None else call.table(call.supplementary),
             supplementary_columns=call.supplementary_columns,
+            categorical_features=call.categorical_features,
+            min_frequency=None if call.min_frequency is None else value_of(call.min_frequency, "int or float"),
             image_shape=_shape(call.image_shape),
             sample_weight=call.sample_weight,
             title=call.title,
@@ -328,11 +336,15 @@ def report(call: Call) -> None:
     call.answer(str(made), values)
 
 
+#: Options that are not called as the arguments of the function.
+_FLAGS = {"categorical_features": "--categorical"}
+
+
 def command_of(given: Mapping[str, Any]) -> str:
     """The command with these files and options; what was not given is left out."""
     words = ["lowdim", "report", *given["data"]]
     for name, value in given.items():
-        flag = f"--{name.replace('_', '-')}"
+        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         if name in ("data", "overwrite", *COMMON):
             continue
         if isinstance(value, bool):

@@ -47,6 +47,10 @@ _PHRASES = {
         "lowdim fit ppca --scale of all columns, then lowdim impute"
     ),
     "scale=True": "--scale",
+    "categorical_features": "--categorical",
+    "min_frequency=": "--min-frequency ",
+    "missing='level'": "--missing level",
+    "supplementary_columns": "--supplementary-columns",
 }
 
 

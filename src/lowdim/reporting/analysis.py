@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,6 +53,9 @@ class ReportOptions:
     scale: bool | None = None
     #: The shape of the image in each row; None to find out, False for none.
     image_shape: Any = None
+    #: Columns of numbers that are categories, and how frequent levels are that are not pooled.
+    categorical_features: Sequence[str] = ()
+    min_frequency: float | int | None = None
     random_state: int = 0
     #: The call or command that makes the same report.
     command: str = ""
@@ -101,6 +104,16 @@ class Analysis:
     def p(self) -> int:
         """The number of columns that are analysed."""
         return len(self.used)
+
+    @property
+    def varying(self) -> list[str]:
+        """The names of the columns that are analysed and vary in this table."""
+        return [name for name, deviation in zip(self.names, self.deviation, strict=True) if deviation > 0]
+
+    @property
+    def measured(self) -> list[str]:
+        """The names of the columns of numbers that are analysed, by which rows can be coloured."""
+        return self.names
 
     @cached_property
     def left_out(self) -> dict[str, str]:
@@ -291,6 +304,11 @@ class Analysis:
         found = min(_TOLD, self.n_mapped, int(getattr(self.model, "n_components_", _TOLD)))
         return 0 if answer is not None and answer.k == 0 else found
 
+    @property
+    def n_compared(self) -> int:
+        """The number of groupings, from the first one, of which sentences say along which component they differ."""
+        return 3
+
     @cached_property
     def groupings(self) -> list[Grouping]:
         """The groups of the rows."""
@@ -316,6 +334,11 @@ class Analysis:
         # Rows that are too far away are refused with an error that names the entry.
         with np.errstate(over="ignore", invalid="ignore"):
             return self.scoring(X[complete], complete) if len(complete) else None
+
+    @property
+    def n_supplementary(self) -> int | None:
+        """The number of supplementary rows, if it is known."""
+        return None if self.opened.supplementary is None else self.opened.supplementary.shape[0]
 
     #: What the columns have to do with the first components.
     meaning = cached_property(Meaning)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from inspect import Parameter, Signature, signature
 from os import PathLike
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy
@@ -20,6 +20,8 @@ import sklearn
 
 from .._core import __version__
 from .._core.paths import local_path, moved_when_whole, require_free
+from .._core.types import RandomState, VectorLike
+from ..coding import check_min_frequency
 from ..errors import (
     HoldsRowsWarning,
     LowdimWarning,
@@ -29,16 +31,20 @@ from ..errors import (
     without_warnings,
 )
 from ..files import header, save
+from ..models.base import Model
 from ..models.factor_analysis import FactorAnalysis
+from ..models.mixed import MixedModel
 from ..models.pca import PCA
 from ..selection.parallel_analysis import seed_of
+from ..sources.opening import TableLike
 from ..sources.scan import Scan
 from ..table import Table
-from . import choosing_k, data, factors, loadings, missing, nonlinear, outliers, reconstruction, two_tables
+from . import choosing_k, data, factors, levels, loadings, missing, nonlinear, outliers, reconstruction, two_tables
 from . import map as map_section
 from .analysis import Analysis, ReportOptions
 from .blocks import Block, Document, Download, Listing, Prose, Section, Widget, count, listed, number, prose
 from .columns import OpenedTable, check_model, is_fitted
+from .mixed import MixedAnalysis
 from .page import in_notebook, plotly_js_version, render, require_packages
 
 # The call of `report` that makes the same page, as text.
@@ -104,18 +110,56 @@ def check_request(request: ReportOptions) -> None:
         raise ValueError(f"scale={request.scale!r} must be True, False, or None to decide by the columns.")
 
 
+def _categories_asked(
+    model: Any, scale: Any, y: Any, Y: Any, image_shape: Any, categorical_features: Any, min_frequency: Any
+) -> tuple[bool, list[str]]:
+    """Whether categories are analysed, and the columns of numbers that are declared as such."""
+    declared = [categorical_features] if isinstance(categorical_features, str) else list(categorical_features or [])
+    check_min_frequency(min_frequency)
+    numbers_only = [
+        name for name, given in (("y", y), ("Y", Y), ("image_shape", image_shape or None)) if given is not None
+    ]
+    if scale is False:
+        numbers_only.append("scale=False")
+    if model is not None and not isinstance(model, MixedModel):
+        numbers_only.append(f"model={type(model).__name__}")
+    if numbers_only and (declared or min_frequency is not None):
+        what = "categorical_features" if declared else "min_frequency"
+        raise ValueError(
+            f"{what} is for a report about categories, and {numbers_only[0]} makes one about numbers only: leave one "
+            "of them out."
+        )
+    if model is not None and min_frequency is not None:
+        raise ValueError(
+            f"min_frequency={min_frequency!r} is for the model that the report fits, and model is given: set it in the "
+            "model."
+        )
+    if isinstance(model, MixedModel) and not is_fitted(model):
+        own = getattr(model, "categorical_features", None) or []
+        declared += [name for name in ([own] if isinstance(own, str) else own) if name not in declared]
+    return not numbers_only, declared
+
+
+def _check_categories(a: Analysis) -> None:
+    """Refuse what does not go with categories, or without them."""
+    request = a.request
+    if isinstance(a, MixedAnalysis):
+        a.check_supplementary()
+    elif request.min_frequency is not None:
+        raise ValueError(f"min_frequency={request.min_frequency!r} is for categories, and the table has none.")
+
+
 def check_table(a: Analysis) -> None:
     """Refuse tables that are too small for a report, and what does not go with them."""
     if a.n < _ROWS:
         raise ValueError(f"a report is about at least {_ROWS} rows, and the table has {a.n}.")
     # Columns of a model that is fitted need not vary in this table.
-    varying = [name for name, deviation in zip(a.names, a.deviation, strict=True) if deviation > 0]
+    varying = a.varying
     if len(varying) < _COLUMNS:
         have = f"only {listed(varying)}" if varying else "none"
         why = "".join(f"; {name}: {why}" for name, why in list(a.left_out.items())[:5])
-        raise ValueError(
-            f"a report is about at least {_COLUMNS} columns of numbers that vary, and the table has {have}{why}."
-        )
+        what = "columns" if isinstance(a, MixedAnalysis) else "columns of numbers"
+        raise ValueError(f"a report is about at least {_COLUMNS} {what} that vary, and the table has {have}{why}.")
     a.opened.check_lengths(a.n)
     for name, table in (("y", a.opened.y), ("Y", a.opened.Y)):
         if table is not None and table.shape[0] not in (None, a.n):
@@ -132,6 +176,12 @@ def check_table(a: Analysis) -> None:
 #: is about, by the name of its class.
 REFERENCES: dict[str, list[str]] = {
     "PCA": ["Principal components: Jolliffe (2002), Principal component analysis, 2nd edition."],
+    "MCA": [
+        "Multiple correspondence analysis: Greenacre (2017), Correspondence analysis in practice, 3rd edition.",
+        "Adjusted inertias: Benzecri (1979), Sur le calcul des taux d'inertie dans l'analyse d'un questionnaire.",
+    ],
+    "FAMD": ["Factor analysis of mixed data: Pages (2004), Analyse factorielle de donnees mixtes."],
+    "MFA": ["Multiple factor analysis: Pages (2014), Multiple factor analysis by example using R."],
     "PPCA": ["Probabilistic PCA: Tipping, Bishop (1999), Probabilistic principal component analysis."],
     "FactorAnalysis": ["Factor analysis: Joreskog (1967), Some contributions to maximum likelihood factor analysis."],
     "ICA": ["Independent components: Hyvarinen, Karhunen, Oja (2001), Independent component analysis."],
@@ -192,7 +242,7 @@ def computed_section(a: Analysis, others: Sequence[Section], seconds: Mapping[st
     taken = {"seconds": [round(value, 3) for value in seconds.values()]}
     notes = ["What several sections need is counted where it is first needed."]
     times = Table(taken, list(seconds), title="How long the parts took", notes=notes, row_name="part")
-    keys = [*(other.key for other in others), *a.pairs]
+    keys = ["how-many"] if isinstance(a, MixedAnalysis) else [*(other.key for other in others), *a.pairs]
     blocks: list[Block] = [
         *prose(_solved(a)),
         Listing(_facts(a), shown=20),
@@ -218,6 +268,11 @@ def _solved(a: Analysis) -> Iterator[str]:
     k = count(int(model.n_components_), thing)
     units = " divided by their standard deviations" if a.scale else ""
     yield f"The report is about {kind} with {k}, of {count(a.p, 'column')}{units}."
+    if isinstance(a, MixedAnalysis):
+        yield (
+            "What a report says of tables of numbers only is left out: rows that do not fit, rebuilding, bootstrap "
+            'intervals and nonlinear maps. columns="numeric", or --columns numeric, makes such a report of the numbers.'
+        )
     plan = getattr(model, "plan_", None)
     if plan is not None:
         solver, _, how = str(plan).partition(": ")
@@ -320,6 +375,20 @@ SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
 }
 
 
+#: The sections of a report about a table with categories.
+MIXED_SECTIONS: dict[str, Callable[[Any], Section | None]] = {
+    "data": levels.data_section,
+    "how-many": levels.how_many_section,
+    "map": map_section.section,
+    "meaning": levels.meaning_section,
+    "missing": levels.missing_section,
+}
+
+
+def _sections_of(a: Analysis) -> dict[str, Callable[[Any], Section | None]]:
+    return MIXED_SECTIONS if isinstance(a, MixedAnalysis) else SECTIONS
+
+
 #: At most so many sections have a sentence at the top of the page; if there are more, the first ones of this order.
 _MOST_SENTENCES = 6
 _IMPORTANCE = (
@@ -374,34 +443,38 @@ class Report:
 
 @with_present_names
 def report(
-    X: Any,
+    X: TableLike,
     path: str | PathLike[str] = "report.html",
     *,
     columns: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
-    hue: Any = None,
-    labels: Any = None,
-    model: Any = None,
+    hue: VectorLike | None = None,
+    labels: VectorLike | None = None,
+    model: Model | None = None,
     n_components: int | None = None,
     scale: bool | None = None,
-    y: Any = None,
-    Y: Any = None,
-    supplementary: Any = None,
+    y: TableLike | VectorLike | None = None,
+    Y: TableLike | VectorLike | None = None,
+    supplementary: TableLike | None = None,
     supplementary_columns: str | Sequence[str] | None = None,
-    image_shape: Any = None,
-    sample_weight: Any = None,
+    categorical_features: str | Sequence[str] | None = None,
+    min_frequency: int | float | None = None,
+    image_shape: Sequence[int] | Literal[False] | None = None,
+    sample_weight: VectorLike | None = None,
     title: str | None = None,
     brief: bool = False,
     overwrite: bool = False,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Report:
     """Write a page that shows what is in a table: one HTML file, which needs no network and opens from disk.
 
     Parameters
     ----------
     X : array, data frame, scan of files, path, or anything else that `open_source` reads
-        The table. Columns that are not numbers are left out of the analysis; those with few different entries can
-        colour the rows of the map. Missing entries are NaN (or null), and are filled in by PPCA.
+        The table. If it has categories (columns of text, truth values or categoricals), the report is about FAMD of
+        numbers and categories, or about MCA if there are no numbers; otherwise about PCA. Columns that identify rows,
+        dates and free text are left out, and the page says so. Missing entries of categories are a level of their own.
+        Those of numbers (NaN or null) are filled in: by PPCA, or by the EM of FAMD beside categories.
     path : str or path
         The file to write; it ends with .html.
     columns, exclude : str or list of str, default=None
@@ -412,12 +485,14 @@ def report(
     labels : vector or str, default=None
         What each row is called: a vector, or the name of a column of `X`.
     model : model of lowdim, default=None
-        The model that the report is about, fitted or not. None is PCA, of the columns divided by their standard
-        deviations if these differ much.
+        The model that the report is about, fitted or not. None is FAMD, MCA, or PCA, of the columns divided by their
+        standard deviations if these differ much. A model of numbers, and so `y`, `Y` and `image_shape`, make a report
+        about the numbers of the table.
     n_components : int, default=None
         The number of components of that model; None lets parallel analysis choose it.
     scale : bool, default=None
-        Whether to divide the columns by their standard deviations; None decides by how much these differ.
+        Whether to divide the columns by their standard deviations; None decides by how much these differ. Beside
+        categories numbers always are, and False makes a report about the numbers of the table.
     y : table, vector, str, or list of str, default=None
         Responses to predict, one row for each row of `X`, or the names of columns of `X`.
     Y : table, str, or list of str, default=None
@@ -425,8 +500,12 @@ def report(
     supplementary : rows, default=None
         Further rows with the same columns. They are shown on the map, and not used in any fit.
     supplementary_columns : str or list of str, default=None
-        Columns of `X`, by names or patterns, whose correlations with the components are shown, and which are not used
-        in any fit.
+        Columns of `X`, by names or patterns, whose correlations with the components (or whose levels) are shown, and
+        which are not used in any fit.
+    categorical_features : str or list of str, default=None
+        Columns of numbers whose entries are codes of categories, such as classes 1 to 3.
+    min_frequency : int or float, default=None
+        Levels of categories with fewer rows, or with a smaller share of the rows, are pooled in one level, "(rare)".
     image_shape : (height, width), (height, width, 3) or False, default=None
         The shape of the picture that each row holds; None finds out, and False means that there are none.
     sample_weight : vector or str, default=None
@@ -473,8 +552,11 @@ def report(
     where = _checked_path(path, overwrite)
     require_packages()
     given = {key: value for key, value in locals().items() if key in _WRITTEN}
+    with_categories, declared = _categories_asked(model, scale, y, Y, image_shape, categorical_features, min_frequency)
     request = ReportOptions(
         model=model,
+        categorical_features=declared,
+        min_frequency=min_frequency,
         n_components=n_components,
         scale=scale,
         image_shape=image_shape,
@@ -496,8 +578,14 @@ def report(
             Y=Y,
             supplementary=supplementary,
             supplementary_columns=supplementary_columns,
+            categorical_features=declared,
+            of_model=model.coding_.categories if isinstance(model, MixedModel) and is_fitted(model) else (),
+            min_frequency=min_frequency,
+            with_categories=with_categories,
+            always=isinstance(model, MixedModel),
         )
-        a = Analysis(opened, request)
+        a = Analysis(opened, request) if opened.mixed is None else MixedAnalysis(opened, request)
+        _check_categories(a)
         check_table(a)
         title = title or opened.label
         if brief:
@@ -558,7 +646,7 @@ def _checked_path(path: Any, overwrite: bool) -> Any:
 def _not_covered(a: Analysis, sections: Sequence[Section]) -> str:
     """Which sections are not about the model that was given, and what of it is not shown."""
     model = a.model
-    if isinstance(model, PCA):
+    if isinstance(model, PCA | MixedModel):
         return ""
     of_pca = [section.title for section in sections if section.key in ("how-many", "misfits", "rebuilding", "beyond")]
     text = f"The model is {type(model).__name__}"
@@ -589,7 +677,9 @@ _BRIEF_MAP = 470
 
 def _brief_document(a: Analysis, title: str) -> Document:
     """One page: what each section gives to the top, and the map without its controls."""
-    sections = [found for key, make in SECTIONS.items() if key not in _NOT_IN_BRIEF and (found := make(a)) is not None]
+    sections = [
+        found for key, make in _sections_of(a).items() if key not in _NOT_IN_BRIEF and (found := make(a)) is not None
+    ]
     shown = []
     for section in sections:
         if section.key == "map":
@@ -615,7 +705,7 @@ def _document(a: Analysis, title: str, seconds: dict[str, float]) -> Document:
     """The sections that have something to say, and what each of them gives to the top of the page."""
     sections = []
     last = perf_counter()
-    for make in SECTIONS.values():
+    for make in _sections_of(a).values():
         section = make(a)
         if section is not None:
             now = perf_counter()

@@ -6,15 +6,18 @@ import os
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
+import narwhals as nw
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from .._core.arrays import dense, to_numpy
 from .._core.threads import memory_bytes
+from ..coding import MISSING
 from ..errors import (
     duplicate_columns,
     names_difference,
@@ -25,16 +28,28 @@ from ..errors import (
 )
 from ..inspect.diagnostics import categories, missing_labels
 from ..models.base import Model
+from ..models.ca import CA
 from ..models.gcca import GCCA
 from ..models.kernel_cca import KernelCCA
 from ..reading.summarizing import check_weights
 from ..sources.array import ArraySource
 from ..sources.base import Source
+from ..sources.categories import CategorySource, category_table
+from ..sources.csv import is_number
 from ..sources.derived import gather, with_known_length
 from ..sources.frame import is_table
-from ..sources.opening import SourceTable, can_be_read_once, named_table, open_source, open_target, row_labels
-from ..sources.scan import ColumnChoice, Scan, names_file, scan
+from ..sources.opening import (
+    SourceTable,
+    can_be_read_once,
+    is_stream,
+    named_table,
+    open_source,
+    open_target,
+    row_labels,
+)
+from ..sources.scan import ColumnChoice, Contents, Scan, names_file, scan
 from .blocks import brief, listed
+from .categories import MixedRows, check_declared, why_no_category
 
 #: Tables up to this size are held in memory as float64.
 _HELD_BYTES = 1 << 30
@@ -66,6 +81,17 @@ class OpenedTable:
         Rows with the same columns, which are shown but not fitted.
     supplementary_columns : str or list of str, optional
         Names or patterns of columns of `X` that are shown but not fitted.
+    categorical_features : str or list of str, optional
+        Columns of numbers that are categories.
+    of_model : sequence of str
+        The categories of a fitted model, which are analysed whatever they hold.
+    min_frequency : int or float, optional
+        Levels of fewer rows, or of a smaller share of the rows, are pooled.
+    with_categories : bool
+        Whether columns of text, of truth values and of categoricals are analysed. They are if one of them is not made
+        of numbers.
+    always : bool
+        Whether the analysis is one of numbers and categories also if there are only numbers.
     """
 
     def __init__(
@@ -81,6 +107,11 @@ class OpenedTable:
         Y: Any = None,
         supplementary: Any = None,
         supplementary_columns: Any = None,
+        categorical_features: Any = None,
+        of_model: Sequence[str] = (),
+        min_frequency: float | int | None = None,
+        with_categories: bool = False,
+        always: bool = False,
     ) -> None:
         for what, given in (("X", X), ("y", y), ("Y", Y), ("supplementary", supplementary)):
             if is_table(given):
@@ -90,11 +121,13 @@ class OpenedTable:
                     raise duplicate_columns(what, twice, can_leave_out=False)
         #: What the table is called, such as the name of its file.
         self.label = _label_of(X)
+        if with_categories and is_stream(X):
+            X = _joined_frames(X)
         index = row_labels(X)
         if can_be_read_once(X):
             # Labels and names are read beside the rows, which must be there for more than one reading.
             X = gather(open_source(X), "for a report")
-        table = named_table(X)
+        table = category_table(X)[0] if with_categories and _holds_text(X) else named_table(X)
         if table is not None and not table.names:
             table = None
         choice = ColumnChoice.of(columns, exclude)
@@ -105,9 +138,30 @@ class OpenedTable:
         y, Y = _or_file(y, table), _or_file(Y, table)
         beside = None
         if supplementary_columns is not None:
-            beside = ColumnChoice.of(supplementary_columns, None).named_among(table)
+            beside = ColumnChoice.of(supplementary_columns, None).named_among(cast(Contents, table))
         #: The names of the columns that are numbers, and the columns that are left out, each with the reason.
-        source, self.names, self.left_out = _columns(X, table, choice, (hue, labels, sample_weight, y, Y, beside))
+        named_elsewhere = (hue, labels, sample_weight, y, Y, beside)
+        #: The rows of the numbers and the categories, if there are categories that are analysed; their names, and those
+        #: of all columns that are supplementary in such an analysis.
+        self.mixed: MixedRows | None = None
+        self.categories: list[str] = []
+        self.aside: list[str] = []
+        declared = [categorical_features] if isinstance(categorical_features, str) else list(categorical_features or [])
+        found = None
+        if with_categories and table is not None:
+            roles = (named_elsewhere, beside or [], declared, of_model)
+            found = _mixed_columns(table, choice, *roles, min_frequency, always=always)
+        elif declared:
+            raise ValueError(
+                f"categorical_features={declared!r} names columns, and the columns of X have no names; they are called "
+                "x1, x2, ... if it is an array of objects."
+            )
+        if found is None or not (found.categories or always):
+            source, self.names, self.left_out = _columns(X, table, choice, named_elsewhere)
+            self.left_out |= {} if found is None else found.left_out
+        else:
+            source, self.names, self.left_out = found.source, found.numbers, found.left_out
+            self.mixed, self.categories, self.aside = found.rows, found.categories, list(beside or [])
         #: The columns of the table that are named for another purpose, by the name of the argument.
         self.roles: dict[str, list[str]] = {}
         if table is not None:
@@ -118,28 +172,38 @@ class OpenedTable:
         self.how_read = "" if table is None else table.how_read
         #: The number of all columns of the table.
         self.n_columns = len(self.names) if table is None else len(table.names)
-        #: The rows of all columns that are numbers, which can be read again and may hold NaN; and whether they are in
-        #: memory.
-        self.rows, self.held = _readable(source)
-        if self.held:
+        #: The rows of all columns that are numbers, which can be read again and may hold NaN, None if there are only
+        #: categories; and whether they are in memory.
+        if self.mixed is not None:
+            self.rows, self.held = source, self.mixed.held
+        else:
+            self.rows, self.held = _readable(source)
+        if self.held and self.rows is not None:
             self.rows.names = self.names
+        n = self.mixed.n if self.mixed is not None else self.rows.shape[0]
         #: Columns whose entries are categories, which can colour the rows.
         self.groups = _groups(hue, table)
         named: Any = index if labels is None else _vector(labels, table, "labels")
         if self.held and table is not None:
-            found = []
-            for name in self.left_out:
-                entries = _entries(table.column(name))
+            able: list[tuple[bool, str, np.ndarray]] = []
+            for name in [*self.categories, *self.left_out]:
+                rows = self.mixed
+                in_rows = rows is not None and name in rows.categories
+                entries = rows.labels_of(name) if rows is not None and in_rows else _entries(table.column(name))
+                if name in self.categories:
+                    entries = np.where(entries == None, MISSING, entries)  # noqa: E711 # of each entry
                 try:
                     levels = len(set(entries.tolist()) - {None})
                 except TypeError:
                     # Lists and the like are no categories.
                     continue
                 if 2 <= levels <= min(_MOST_LEVELS, len(entries) // 2):
-                    found.append((levels > _FEW_LEVELS, name, entries))
+                    able.append((levels > _FEW_LEVELS, name, entries))
+                elif self.left_out.get(name, "").startswith("its entries are dates"):
+                    continue
                 elif named is None and len(set(entries.tolist())) == len(entries):
                     named = entries
-            for _, name, entries in sorted(found, key=lambda each: each[0]):
+            for _, name, entries in sorted(able, key=lambda each: each[0]):
                 self.groups.setdefault(name, entries)
         #: The name of each row, its number where it has none; None if no row has a name.
         self.labels = None if named is None else _labels(named, "labels")
@@ -147,18 +211,21 @@ class OpenedTable:
             for i in np.flatnonzero(missing_labels(self.labels)):
                 self.labels[i] = f"row {i + 1}"
         self.weights = None if sample_weight is None else to_numpy(_vector(sample_weight, table, "sample_weight"))
-        if self.rows.shape[0] is not None:
-            self.check_lengths(self.rows.shape[0])
+        if n is not None:
+            self.check_lengths(n)
         if self.weights is not None:
-            check_weights(self.weights, self.rows)
+            check_weights(self.weights, self.rows if self.mixed is None else self.mixed.source)
             self.weights = self.weights.astype(np.float64)
         #: Responses, a second table, and columns and rows that are shown but not fitted.
         self.y = _second(y, table, "y", "the response")
         self.Y = _second(Y, table, "Y", "the second table")
-        self.supplementary_columns = _second(beside, table, "supplementary_columns", "the supplementary columns")
-        self.supplementary = None
-        if supplementary is not None:
+        self.supplementary_columns, self.supplementary = None, None
+        if self.mixed is None:
+            self.supplementary_columns = _second(beside, table, "supplementary_columns", "the supplementary columns")
+        if supplementary is not None and self.mixed is None:
             self.supplementary = _supplementary(supplementary, self.names, table is not None)
+        #: Supplementary rows as they are, if there are categories.
+        self.further = supplementary if self.mixed is not None else None
 
     def check_lengths(self, n: int) -> None:
         """Refuse vectors that do not have an entry for each of the n rows."""
@@ -201,6 +268,126 @@ def _columns(
     return open_source(table.rows(names)), names, left_out
 
 
+@dataclass(frozen=True)
+class MixedColumns:
+    """The columns of a table with categories: those that are analysed or supplementary, and the others."""
+
+    #: The columns of numbers with their rows, and the categories that are analysed.
+    numbers: list[str]
+    source: Any
+    categories: list[str]
+    #: The columns that are left out, each with the reason.
+    left_out: dict[str, str]
+    rows: MixedRows
+
+
+def _mixed_columns(
+    table: Any,
+    choice: ColumnChoice,
+    named: Sequence[Any],
+    aside: Sequence[str],
+    declared: list[str],
+    of_model: Sequence[str],
+    min_frequency: float | int | None,
+    always: bool,
+) -> MixedColumns | None:
+    """The columns of a table that has categories; None if all of its columns are numbers."""
+    special = [name for given in named for name in _names(given, table)]
+    for name in special:
+        if name not in table.names:
+            raise unknown_column(table.label, name, list(table.names))
+    chosen = [name for name in _asked(table, choice) if name not in special]
+    check_declared(declared, [*chosen, *aside])
+    declared = [*declared, *(name for name in of_model if name in chosen)]
+    numeric, kinds = set(table.numeric), {name: table.kind_of(name) for name in (*chosen, *aside)}
+    if not always and not any(
+        name in declared or (kind == "category" and name not in numeric) for name, kind in kinds.items()
+    ):
+        return None
+    numbers, labels, left_out = [], [], {}
+    for name, kind in kinds.items():
+        if name in declared or kind == "category":
+            labels.append(name)
+        elif kind == "number":
+            numbers.append(name)
+        else:
+            left_out[name] = "its entries are dates" if kind == "date" else "its entries are neither numbers nor text"
+    nearly = [name for name in labels if name not in declared and name not in numeric and table.nearly_numbers([name])]
+    try:
+        rows = _rows_of(table, numbers, labels)
+    except (TypeError, ValueError, NotImplementedError):
+        # pyarrow raises these for columns with entries of several types, or of lists.
+        unread = [name for name in labels if not _are_labels(table, name)]
+        if not unread:
+            raise
+        left_out |= dict.fromkeys(unread, "its entries are of several types, or neither numbers nor text")
+        labels = [name for name in labels if name not in unread]
+        rows = _rows_of(table, numbers, labels)
+    categories = []
+    for name in labels:
+        entries = rows.entries[name]
+        why = ""
+        if name in nearly and not all(map(is_number, entries.labels)):
+            what = table.nearly_numbers([name]).replace(f"column {name!r} has", "it has", 1)
+            why = f"not all of its entries are numbers: {what}"
+        elif name not in declared:
+            why = why_no_category(name, entries, min_frequency)
+        if not why:
+            categories.append(name)
+        elif name in aside:
+            raise ValueError(f"supplementary_columns: {name!r} cannot be analysed, since {why}.")
+        else:
+            left_out[name] = why
+    source_of_numbers: Any = None
+    if numbers:
+        source_of_numbers = ArraySource(rows.array(numbers)) if rows.held else open_source(table.rows(numbers))
+    return MixedColumns(numbers, source_of_numbers, categories, left_out, rows)
+
+
+def _rows_of(table: Any, numbers: list[str], labels: list[str]) -> MixedRows:
+    source = CategorySource(table.keeping(numbers, labels), labels, table.blanks)
+    return MixedRows(source, _is_small(source))
+
+
+def _are_labels(table: Any, name: str) -> bool:
+    """Whether the entries of a column can be read as labels."""
+    try:
+        _rows_of(table, [], [name])
+    except (TypeError, ValueError, NotImplementedError):
+        return False
+    return True
+
+
+def _joined_frames(X: Any) -> Any:
+    """Blocks that are data frames with text as one data frame; other blocks as they are."""
+    blocks = iter(X() if callable(X) else X)
+    first: Any = next(blocks, None)
+    whole = chain([] if first is None else [first], blocks)
+    if is_table(first):
+        frame: Any = nw.from_native(cast(Any, first), eager_only=True)
+        if not all(kind.is_numeric() for kind in frame.schema.values()):
+            return nw.concat([nw.from_native(block, eager_only=True) for block in whole]).to_native()
+    # What is used up by reading has lost its first block.
+    return whole if hasattr(X, "__next__") else X
+
+
+def _holds_text(X: Any) -> bool:
+    """Whether an array, or a list of rows, may hold text."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 2 and X.dtype.kind in "OUS"
+    rows = isinstance(X, list) and bool(X) and isinstance(X[0], list | tuple)
+    return rows and any(isinstance(entry, str) for entry in X[0])
+
+
+def _asked(table: Any, choice: ColumnChoice) -> list[str]:
+    """The columns that the user has chosen, whatever they hold."""
+    asked = list(table.chosen or [name for name in table.names if name not in table.index])
+    if choice == ColumnChoice():
+        return asked
+    named_now = choice.named_among(table)
+    return named_now if choice.columns is not None else [name for name in asked if name in named_now]
+
+
 def _numbered(p: int) -> list[str]:
     """What the columns of a table without names are called."""
     return [f"x{j + 1}" for j in range(p)]
@@ -234,20 +421,23 @@ def _or_file(given: Any, table: Any) -> Any:
 
 def _readable(source: Source) -> tuple[Source, bool]:
     """A source that can be read again, as float64 in memory if it is small; and whether it is in memory."""
-    n, p = source.shape
-    limit = min(_HELD_BYTES, memory_bytes() // 8 or _HELD_BYTES)
-    if n is not None:
-        small = 8 * n * p <= limit
-    else:
-        sizes = [os.path.getsize(path) * (4 if str(path).endswith(".gz") else 1) for path in source.files]
-        small = not source.traits.rereadable or not sizes or sum(sizes) <= limit
-    if not small:
+    if not _is_small(source):
         return with_known_length(source, "for a report") if not source.traits.rereadable else source, False
     gathered = gather(source, "for a report")
     blocks = [np.asarray(to_numpy(dense(block)), dtype=np.float64) for block in gathered.blocks(1 << 20)]
     held = ArraySource(blocks[0] if len(blocks) == 1 else np.concatenate(blocks))
     held.names, held.table, held.origin = source.names, source.table, source
     return held, True
+
+
+def _is_small(source: Source) -> bool:
+    """Whether all rows of a source can be held in memory, as far as that is known."""
+    n, p = source.shape
+    limit = min(_HELD_BYTES, memory_bytes() // 8 or _HELD_BYTES)
+    if n is not None:
+        return 8 * n * p <= limit
+    sizes = [os.path.getsize(path) * (4 if str(path).endswith(".gz") else 1) for path in source.files]
+    return not source.traits.rereadable or not sizes or sum(sizes) <= limit
 
 
 def _groups(hue: Any, table: Any) -> dict[str, np.ndarray]:
@@ -397,6 +587,11 @@ def check_model(model: Any) -> None:
     if not isinstance(model, Model):
         kind = f"{type(model).__module__}.{type(model).__name__}"
         raise TypeError(f"model must be a model of lowdim, such as lowdim.PCA(5), fitted or not; got {kind}.")
+    if isinstance(model, CA):
+        raise TypeError(
+            "a report is about rows and columns, and CA is about a table of counts: its tables (lowdim inspect) and "
+            "plots show it. Of the two columns of categories that were counted, MCA makes a report."
+        )
     if isinstance(model, GCCA | KernelCCA):
         raise TypeError(
             f"a report is about one table, or about two of them, and {type(model).__name__} has its own kind of "

@@ -90,7 +90,7 @@ class Columns:
             far_less[j] = _skewness(usual[:, None])[0] > _STILL_SKEWED
         #: Columns of different whole numbers that grow from row to row.
         self.grow, recounts = np.array([_counts_rows(first, j) for j in range(len(names))], dtype=bool).T
-        named = np.array([_names_rows(name) for name in names], dtype=bool)
+        named = np.array([names_rows(name) for name in names], dtype=bool)
         from_the_first = first.numbering & ((first.low == 0) | (first.low == 1))
         #: Columns that certainly only identify the rows.
         self.identifiers = from_the_first | ((first.numbering | self.grow | recounts) & named)
@@ -177,7 +177,7 @@ def _mostly_different(first: ColumnSummary) -> np.ndarray:
     return np.asarray(enough & np.array(different, dtype=bool))
 
 
-def _names_rows(name: str) -> bool:
+def names_rows(name: str) -> bool:
     """Whether a name says that a column identifies the rows: "id", "person", "patient_nr", "rowNumber"."""
     parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", str(name))
     return any(_IDENTIFIER.fullmatch(part.lower()) for part in parts)
@@ -220,9 +220,9 @@ def section(a: Analysis) -> Section:
         "Columns that depend on others make the last eigenvalues very small, which misleads rules that judge the last "
         "components."
     )
-    blocks = [*prose(_size(a), [*dependent, misled] if dependent else ""), *_left_out(a)]
-    blocks += prose(a.opened.how_read, _identifiers(a), _equal_rows(a), _scales(a))
-    blocks += [Listing(_table(a), shown=10), _distributions(a), *prose(_skewed(a))]
+    blocks = [*prose(_size(a), [*dependent, misled] if dependent else ""), *left_out_blocks(a)]
+    blocks += prose(a.opened.how_read, identifiers_told(a), _equal_rows(a), _scales(a))
+    blocks += [Listing(numbers_table(a), shown=10), distributions(a), *prose(skewed_told(a))]
     blocks += [*missing_blocks(a), *_correlation_blocks(a)]
     missing = int(a.first.missing[a.used].sum())
     entries = "no entry is missing" if missing == 0 else f"{share(missing / (a.n * a.p))} of the entries are missing"
@@ -233,12 +233,12 @@ def section(a: Analysis) -> Section:
     if a.left_out:
         entries += " in them" if missing == 0 else ""
     summary = f"The report is about {count(a.n, 'row')} and {count(a.p, 'column')} of numbers; {entries}."
-    further = filter(None, [_roles(a), a.opened.how_read, _suspects_in_short(a)])
-    summary = " ".join([summary, *_what_is_left_out(a), *further, *dependent, *islice(_skewed(a), 1)])
+    further = filter(None, [roles_told(a), a.opened.how_read, suspects_in_short(a)])
+    summary = " ".join([summary, *left_out_in_short(a), *further, *dependent, *islice(skewed_told(a), 1)])
     return Section("data", "The data", lead, blocks, summary)
 
 
-def _what_is_left_out(a: Analysis) -> Iterator[str]:
+def left_out_in_short(a: Analysis) -> Iterator[str]:
     """The columns that are not analysed, for the top of the page: the most frequent reasons, and how many others."""
     same: defaultdict[str, list[str]] = defaultdict(list)
     for name, why in a.left_out.items():
@@ -255,7 +255,7 @@ def _what_is_left_out(a: Analysis) -> Iterator[str]:
     yield f"{of_all} {be(len(a.left_out))} not analysed: {named}{more}."
 
 
-def _roles(a: Analysis) -> str:
+def roles_told(a: Analysis) -> str:
     """What the columns are for that are named for another purpose than the analysis."""
     said = []
     for what, one, several in (
@@ -294,7 +294,7 @@ def _size(a: Analysis) -> Iterator[str]:
         yield "Rows are counted by their weights."
 
 
-def _left_out(a: Analysis) -> list[Block]:
+def left_out_blocks(a: Analysis) -> list[Block]:
     """What is not analysed, and why."""
     reasons = {
         name: why + (", but they tell groups of rows apart" if name in a.opened.groups else "")
@@ -319,7 +319,7 @@ def _left_out(a: Analysis) -> list[Block]:
     )
 
 
-def _identifiers(a: Analysis) -> Iterator[str]:
+def identifiers_told(a: Analysis) -> Iterator[str]:
     """Columns that may identify the rows, or count them, and are analysed all the same."""
     suspects, sequences = (
         a.brief_names(np.flatnonzero(which[a.used])) for which in (a.columns.suspects, a.columns.sequences)
@@ -343,7 +343,7 @@ def _identifiers(a: Analysis) -> Iterator[str]:
         )
 
 
-def _suspects_in_short(a: Analysis) -> str:
+def suspects_in_short(a: Analysis) -> str:
     """Columns that may identify the rows, and what to do with them, for the top of the page."""
     suspects = a.brief_names(np.flatnonzero(a.columns.suspects[a.used]))
     if not suspects:
@@ -439,12 +439,12 @@ def _scales(a: Analysis) -> str:
     )
 
 
-def _table(a: Analysis) -> Table:
+def numbers_table(a: Analysis) -> Table:
     first, columns = a.first, a.columns
     facts: dict[str, Any] = {
         "kind": [_KINDS[columns.kinds[j]][0] for j in a.used],
         "mean": first.mean[a.used],
-        "std. deviation": a.deviation,
+        "std. deviation": first.deviation[a.used],
         "lowest": first.low[a.used],
         "highest": first.high[a.used],
         "skewness": columns.skewness[a.used],
@@ -452,10 +452,11 @@ def _table(a: Analysis) -> Table:
     if a.has_missing:
         facts["missing"] = first.missing[a.used]
     notes = [] if a.opened.held else ["Skewness is that of a sample of the rows."]
-    return Table(facts, a.names, title="The columns that are analysed", notes=notes, row_name="column")
+    title = "The columns that are analysed" if a.measured == a.names else "The columns of numbers"
+    return Table(facts, a.measured, title=title, notes=notes, row_name="column")
 
 
-def _distributions(a: Analysis) -> Chart:
+def distributions(a: Analysis) -> Chart:
     """Quartiles and ends of each column, in standard deviations from its mean."""
     skewness = np.nan_to_num(np.abs(a.columns.skewness[a.used]))
     shown = np.sort(np.argsort(-skewness, kind="stable")[:_DRAWN])
@@ -489,7 +490,7 @@ def _distributions(a: Analysis) -> Chart:
     )
 
 
-def _skewed(a: Analysis) -> Iterator[str]:
+def skewed_told(a: Analysis) -> Iterator[str]:
     """Columns whose logarithm would be easier to describe by means and deviations: what to do, and why."""
     if a.layout is not None:
         return

@@ -657,7 +657,7 @@ def _biplot(a: Analysis) -> Chart:
     longest = float(np.sqrt((arrows**2).sum(axis=1)).max(initial=0.0)) or 1.0
     x, y = (f"{a.component_title(k)}, in standard deviations" for k in (0, 1))
     names_of = [a.names[j] for j in chosen]
-    drawn_arrows, unnamed = _arrows({"columns": (names_of, arrows[chosen] * (reach / longest))}, 1.3 * reach)
+    drawn_arrows, unnamed = arrow_traces({"columns": (names_of, arrows[chosen] * (reach / longest))}, 1.3 * reach)
     return Chart(
         key="biplot",
         title=f"Biplot of {names[0]} and {names[1]}",
@@ -682,7 +682,7 @@ def _circle(a: Analysis) -> Chart:
     if beside is not None:
         known = np.isfinite(beside.values[:, :2]).all(axis=1)
         kinds["supplementary columns"] = [beside.rows[j] for j in np.flatnonzero(known)], beside.values[known, :2]
-    drawn, unnamed = _arrows(kinds, 1.25)
+    drawn, unnamed = arrow_traces(kinds, 1.25)
     # The plot is a square, so that the axes end where the circle does.
     square: Any = {"range": [-1.25, 1.25], "zeroline": True, "constrain": "domain"}
     x, y = (axis(f"correlation with {names[k]}", **square) for k in (0, 1))
@@ -741,12 +741,14 @@ def _chosen(arrows: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     return order, np.array(chosen, dtype=int)
 
 
-def _arrows(kinds: Mapping[str, tuple[list[str], np.ndarray]], reach: float) -> tuple[list[dict[str, Any]], list[str]]:
+def arrow_traces(
+    kinds: Mapping[str, tuple[list[str], np.ndarray]], reach: float
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Arrows from the middle to the ends of each kind of columns, with the names of the columns beside these where
     there is room for them; and the names for which there is none."""
     shown = [[plain(name, 22) for name in names] for names, _ in kinds.values()]
     all_ends = np.concatenate([ends for _, ends in kinds.values()])
-    places = iter(_places(all_ends, [name for names in shown for name in names], reach))
+    places = iter(name_places(all_ends, [name for names in shown for name in names], reach))
     traces: list[dict[str, Any]] = []
     unnamed: list[str] = []
     for place, (kind, (names, ends)) in enumerate(kinds.items()):
@@ -771,7 +773,7 @@ def _arrows(kinds: Mapping[str, tuple[list[str], np.ndarray]], reach: float) -> 
     return traces, unnamed
 
 
-def _places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:
+def name_places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:
     """Where each name goes so that none is over another; empty for a name without room, which the pointer shows.
 
     Sizes are estimated for a plot of common size, `reach` on each side of the middle.

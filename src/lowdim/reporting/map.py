@@ -222,7 +222,8 @@ class SecondPass:
         if levels < 2 or n <= levels:
             return np.ones(len(between))
         within = np.maximum(1 - between, np.finfo(float).tiny)
-        p_values = special.fdtrc(levels - 1, n - levels, between / within * (n - levels) / (levels - 1))
+        with np.errstate(over="ignore"):
+            p_values = special.fdtrc(levels - 1, n - levels, between / within * (n - levels) / (levels - 1))
         return np.minimum(1.0, len(between) * len(self.groups) * p_values)
 
 
@@ -235,11 +236,12 @@ def second_pass(a: Analysis) -> SecondPass:
     """Read all complete rows once. In means, covariances and densities, rows count by their weights."""
     n, groups = a.n, a.groupings
     size = points_of_map(n, a.p)
+    width = a.rows.shape[1]
     beside = ArraySource(np.column_stack([np.arange(n), *(group.codes for group in groups)]).astype(np.float64))
     beside.table = "the numbers of the rows"
     deviations = _deviations(a) if size < n else None
     counts = [len(group.levels) for group in groups]
-    summary = ScoredRows(a.p, a.scoring, chosen_rows(n, size, groups, a.seed), counts, deviations)
+    summary = ScoredRows(width, a.scoring, chosen_rows(n, size, groups, a.seed), counts, deviations)
     return SecondPass(summarize(BesideSource([a.rows, beside]), summary, weights=a.opened.weights))
 
 
@@ -464,16 +466,17 @@ def _widget(a: Analysis) -> Widget:
 def _columns(a: Analysis, shown: SomeRows) -> tuple[list[dict[str, Any]], str]:
     """The columns by which points can be coloured, and a remark if these are not all of them."""
     pictures = a.image_shape is not None
-    most = min(a.p, max(1, _ENTRIES // len(shown)), _PIXELS if pictures else a.p)
-    order, note = np.arange(a.p), ""
-    if most < a.p:
+    p = len(a.measured)
+    most = min(p, max(1, _ENTRIES // len(shown)), _PIXELS if pictures else p)
+    order, note = np.arange(p), ""
+    if most < p:
         # The weight of each column in the components together: its shares in them, by the variance that they explain.
         found = a.meaning
         shares = np.ones(len(found.names)) if found.shares is None else found.shares
         order = np.argsort(-(found.weights @ shares), kind="stable")[:most]
         what = "pixels" if pictures else "columns"
-        note = f"Of {a.p:,} {what}, the {most:,} with most weight in the components are offered for colour and size."
-    columns = [{"name": brief(a.names[j], LONGEST), "values": compact(shown.entries[:, j])} for j in order]
+        note = f"Of {p:,} {what}, the {most:,} with most weight in the components are offered for colour and size."
+    columns = [{"name": brief(a.measured[j], LONGEST), "values": compact(shown.entries[:, j])} for j in order]
     rows = a.second.rows
     for name, values in measures(a.opened.groups).items():
         of_rows = np.append(values[rows.numbers], np.full(len(shown) - len(rows), np.nan))
@@ -503,6 +506,8 @@ def _variance(a: Analysis) -> str:
     what = "the variance"
     if hasattr(a.mapped, "kernel"):
         what = "the variance, as the kernel measures it"
+    elif hasattr(a.mapped, "coding_"):
+        what = "the adjusted inertia" if hasattr(a.mapped, "greenacre_ratio_") else "the inertia"
     elif hasattr(a.mapped, "feature_map_"):
         what = "the variance of the features"
     text = f"{names[0]} and {names[1]} together hold {share(both)} of {what}"
@@ -510,7 +515,8 @@ def _variance(a: Analysis) -> str:
         return f"{text}, so that the map shows most of how the rows differ."
     if a.n_mapped == 2:
         return f"{text}; the model has no further axes, and the rest is not on this map."
-    if both >= 0.4:
+    if both >= 0.4 or hasattr(a.mapped, "coding_"):
+        # The inertia of categories is mostly that of their many columns.
         return f"{text}; further axes show the rest."
     return f"{text}, so that much of how the rows differ is not on this map: look at other axes, too."
 
@@ -531,7 +537,7 @@ def _is_news(a: Analysis) -> bool:
 def _groups(a: Analysis) -> Iterator[str]:
     """Whether the groups separate, and along which component."""
     names = a.mapped.component_names_
-    for g, group in enumerate(a.groupings[:3]):
+    for g, group in enumerate(a.groupings[: a.n_compared]):
         sizes = np.array([spread.rows for spread in a.second.groups[g]])
         n, levels = int(sizes.sum()), int((sizes > 0).sum())
         if levels < 2 or n <= levels + 1:
@@ -638,10 +644,10 @@ def _sample(a: Analysis) -> str:
 
 
 def _supplementary(a: Analysis) -> Iterator[str]:
-    if a.opened.supplementary is None:
+    if a.further is None and a.opened.supplementary is None:
         return
     marked = 0 if a.further is None else len(a.further)
-    given = a.opened.supplementary.shape[0] or marked
+    given = a.n_supplementary or marked
     later = max(given - MOST_FURTHER, 0)
     incomplete = given - later - marked
     if marked:
