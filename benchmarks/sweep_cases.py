@@ -72,7 +72,7 @@ def make_tables(n: int, p: int, density: float | None) -> dict[str, Any]:
 
 def cases(n: int, p: int, quick: bool = False) -> Iterator[Case]:
     """All cases for tables of n rows and p columns (the second table has p / 2)."""
-    for name in lowdim.models.__all__:
+    for name in MODELS:
         yield from MODELS[name](name, n, p, quick)
     yield from choosing(n, p, quick)
 
