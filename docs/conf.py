@@ -42,8 +42,12 @@ html_math_renderer = "katex"
 autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
 autosummary_generate = True
-# The page of FastICA would be the same file where large and small letters are not told apart.
-autosummary_filename_map = {"lowdim.sklearn.fastica": "lowdim.sklearn.fastica_function"}
+# These pages would be the same files as those of classes where large and small letters are not told apart.
+autosummary_filename_map = {
+    "lowdim.sklearn.fastica": "lowdim.sklearn.fastica_function",
+    "lowdim.inspect.groups": "lowdim.inspect.groups_function",
+    "lowdim.inspect.supplementary": "lowdim.inspect.supplementary_function",
+}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 default_role = "code"

@@ -17,6 +17,12 @@ GROUPS = [
         ("pca_",),
     ),
     (
+        "Categories",
+        "Principal components of tables that have categories, such as the answers to questions: which levels go "
+        "together, and which rows have them.",
+        ("mca_",),
+    ),
+    (
         "Whitening and probabilistic models",
         "Rows with covariance I; a density of the rows, which also fills missing values; and factor analysis, in which "
         "each column has noise of its own.",

@@ -11,8 +11,12 @@ from sklearn.datasets import load_diabetes, load_iris, load_sample_images, load_
 from sklearn.model_selection import train_test_split
 
 from lowdim import (
+    CA,
     CCA,
+    FAMD,
     ICA,
+    MCA,
+    MFA,
     PCA,
     PCR,
     PPCA,
@@ -218,6 +222,95 @@ def cca(axes: Any) -> None:
     model.plot.structure(ax=axes[1])
 
 
+def ca(axes: Any) -> None:
+    """The eye colours of each hair colour, and the map of both."""
+    hair, eyes = ["black", "brown", "red", "blond"], ["brown", "hazel", "green", "blue"]
+    counts = pd.DataFrame([[68, 15, 5, 20], [119, 54, 29, 84], [26, 14, 14, 17], [7, 10, 16, 94]], hair, eyes)
+    stacked(axes[0], counts.div(counts.sum(axis=1), axis=0), ("#7b4a1e", "#b8860b", "#6aa56a", "#4a7fb5"))
+    axes[0].set(xlabel="share of the students, by eye colour", ylabel="hair")
+    ca = CA(2).fit(counts)
+    ca.plot.symmetric_map(counts.set_axis([f"{name} hair" for name in hair]), ax=axes[1])
+    axes[1].set_title("Hair (rows) and eyes (columns)")
+
+
+def mca(axes: Any) -> None:
+    """The people on the Titanic with the levels of their categories, and the inertias."""
+    people = titanic()
+    model = MCA(2, supplementary=["outcome"]).fit(people)
+    model.plot.levels(people, ax=axes[0])
+    model.plot.scree(ax=axes[1])
+    axes[1].set_title("Only two components relate columns")
+
+
+def titanic() -> pd.DataFrame:
+    """A row for each person on the Titanic (Dawson 1995): class, sex, age and outcome."""
+    counts = {
+        ("first", "man", "adult"): (118, 57),
+        ("first", "man", "child"): (0, 5),
+        ("first", "woman", "adult"): (4, 140),
+        ("first", "woman", "child"): (0, 1),
+        ("second", "man", "adult"): (154, 14),
+        ("second", "man", "child"): (0, 11),
+        ("second", "woman", "adult"): (13, 80),
+        ("second", "woman", "child"): (0, 13),
+        ("third", "man", "adult"): (387, 75),
+        ("third", "man", "child"): (35, 13),
+        ("third", "woman", "adult"): (89, 76),
+        ("third", "woman", "child"): (17, 14),
+        ("crew", "man", "adult"): (670, 192),
+        ("crew", "woman", "adult"): (3, 20),
+    }
+    rows = [
+        (*person, outcome)
+        for person, both in counts.items()
+        for outcome, n in zip(("died", "survived"), both, strict=True)
+        for _ in range(n)
+    ]
+    return pd.DataFrame(rows, columns=["class", "sex", "age", "outcome"])
+
+
+def famd(axes: Any) -> None:
+    """Numbers of 32 cars as arrows, and the cars with the levels of categories."""
+    cars = pd.read_csv(ROOT / "examples" / "data" / "cars.csv", index_col="car")
+    model = FAMD(2, categorical_features=["gears"], supplementary=["origin"]).fit(cars)
+    model.plot.correlation_circle(ax=axes[0])
+    axes[0].set_title("Numbers")
+    model.plot.levels(cars, ax=axes[1])
+    axes[1].set_title("Cars, and levels of categories")
+
+
+def mfa(axes: Any) -> None:
+    """Shares of groups of measurements in components of PCA and MFA, and cultivars as each group sees them."""
+    wine = load_wine(as_frame=True)
+    groups = {
+        "strength": ["alcohol", "proline"],
+        "minerals": ["malic_acid", "ash", "alcalinity_of_ash", "magnesium"],
+        "phenols": [name for name in wine.data if "phenol" in name or name[:4] in ("flav", "proa", "od28")],
+        "colour": ["color_intensity", "hue"],
+    }
+    table = wine.data.assign(cultivar=np.array(["Barolo", "Grignolino", "Barbera"])[wine.target])
+    model = MFA(2, groups=groups | {"cultivar": ["cultivar"]}, supplementary=["cultivar"]).fit(table)
+    columns = PCA(2, scale=True).fit(wine.data).tables.contributions().to_pandas()
+    of_pca = pd.DataFrame({name: columns.loc[group].sum() for name, group in groups.items()})
+    of_mfa = model.tables.groups().contributions.to_pandas().loc[list(groups), model.component_names_].T
+    of_pca.index, of_mfa.index = ("PC1 of PCA", "PC2 of PCA"), ("dim1 of MFA", "dim2 of MFA")
+    shares = pd.concat([of_pca, of_mfa.astype(float)]).iloc[[0, 2, 1, 3]]
+    stacked(axes[0], shares, ("#8c510a", "#01665e", FIRST, SECOND))
+    axes[0].set_xlabel("share of the component")
+    model.plot.partial_points(ax=axes[1])
+
+
+def stacked(ax: Any, shares: pd.DataFrame, colours: tuple[str, ...]) -> None:
+    """A bar for each row, divided into the shares of the columns."""
+    start = np.zeros(len(shares))
+    for name, colour in zip(shares, colours, strict=True):
+        ax.barh(shares.index, shares[name], left=start, color=colour, label=name)
+        start += shares[name].to_numpy()
+    ax.set_xlim(0, 1)
+    ax.invert_yaxis()
+    ax.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=4, frameon=False, columnspacing=1)
+
+
 def arrow(ax: Any, start: Any, step: Any, name: str, colour: str, style: str = "solid") -> None:
     """An arrow from `start`, with its name beyond its head."""
     start, step = np.asarray(start), np.asarray(step)
@@ -242,4 +335,8 @@ FIGURES = {
     "auto_encoder": (auto_encoder, 2),
     "regression": (regression, 2),
     "cca": (cca, 2),
+    "ca": (ca, 2),
+    "mca": (mca, 2),
+    "famd": (famd, 2),
+    "mfa": (mfa, 2),
 }
