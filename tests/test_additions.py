@@ -102,7 +102,7 @@ def test_without_its_row_a_toy_is_refused():
         PCA(2).fit(TOY)
 
 
-@pytest.mark.parametrize("name", models.__all__)
+@pytest.mark.parametrize("name", examples.OF_NUMBERS)
 @pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_source_in_every_model(name, toy_source):
     toys = tables(name, TOY, OTHER)
@@ -185,7 +185,7 @@ def written(path, rows, names):
     return path
 
 
-@pytest.mark.parametrize("name", models.__all__)
+@pytest.mark.parametrize("name", examples.OF_NUMBERS)
 @pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_file_in_every_model(name, tmp_path, monkeypatch):
     names = [f"c{j}" for j in range(X.shape[1])]
@@ -216,7 +216,7 @@ def test_columns_of_a_file_by_name(tmp_path, monkeypatch):
 # ---- A kind of file to write
 
 
-@pytest.mark.parametrize("name", models.__all__)
+@pytest.mark.parametrize("name", examples.OF_NUMBERS)
 @pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning")
 def test_a_sink_in_every_model(name, tmp_path, monkeypatch):
     model = examples.fitted(name)

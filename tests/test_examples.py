@@ -15,7 +15,7 @@ from lowdim.sources.frame import is_spark
 from lowdim.sources.opening import SOURCES
 
 ROWS = {
-    "models": (examples.MODELS, models.__all__),
+    "models": (examples.MODELS, examples.OF_NUMBERS),
     "kernel solvers": (examples.KERNEL_SOLVER_EXAMPLES, KERNEL_SOLVERS),
     "kernels": (examples.KERNEL_EXAMPLES, KERNELS),
     "densities": (examples.DENSITY_EXAMPLES, DENSITIES),

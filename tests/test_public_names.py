@@ -30,16 +30,16 @@ from public_names import public
 #: Sorted as Python sorts text.
 PUBLIC = {
     "lowdim": """
-        AutoEncoder CCA FactorAnalysis FeatureMapPCA GCCA ICA KernelCCA KernelPCA PCA PCR PLSCanonical PLSRegression
-        PLSSVD PPCA Table Whitening bootstrap choose_n_components cross_validate errors factor_suitability inspect
-        kernels load on_device permutation_test plan report save scan selection solvers
+        AutoEncoder CA CCA FAMD FactorAnalysis FeatureMapPCA GCCA ICA KernelCCA KernelPCA MCA MFA PCA PCR PLSCanonical
+        PLSRegression PLSSVD PPCA Table Whitening bootstrap choose_n_components cross_validate errors
+        factor_suitability inspect kernels load on_device permutation_test plan report save scan selection solvers
         staged_fit to_onnx
     """,
     "lowdim.densities": """
         CustomDensity DENSITIES Density Flipped GeneralizedGaussian Infomax Sech Student as_density
     """,
     "lowdim.errors": """
-        ConvergenceWarning DensityWarning FormulaWarning GaussianWarning HeywoodWarning HoldsRowsWarning
+        CategoryWarning ConvergenceWarning DensityWarning FormulaWarning GaussianWarning HeywoodWarning HoldsRowsWarning
         ImputedRangeWarning IndefiniteWarning LocalOptimaWarning LowdimWarning MissingValues NeedsRowsInMemory
         NoComponentWarning NoMaximum NoVariance NonFiniteBlock NumberFormatWarning RankWarning ResolutionWarning
         SlowWarning SmallSampleWarning
@@ -53,10 +53,11 @@ PUBLIC = {
         header load save
     """,
     "lowdim.inspect": """
-        Diagnostics FitReport ModelTables canonical_tests coefficients column_names communalities congruence
-        contributions correlations cos2 determinacy diagnose factor_correlations fit_report hotelling_t2
-        importance loadings pair_correlations pattern q_contributions q_limit q_residuals scores structure
-        t2_contributions t2_limit vip
+        Diagnostics FitReport GroupTables ModelTables SupplementaryColumns canonical_tests coefficients column_names
+        communalities congruence contributions coordinates correlations cos2 describe describe_groups determinacy
+        diagnose eta2 factor_correlations fit_report groups hotelling_t2 importance loadings pair_correlations
+        partial_axes partial_coordinates pattern q_contributions q_limit q_residuals scores structure supplementary
+        t2_contributions t2_limit v_tests vip
     """,
     "lowdim.kernels": """
         Cosine Function Gaussian KERNELS Kernel Laplacian Linear Matern Multiple Polynomial Product
@@ -66,9 +67,9 @@ PUBLIC = {
         CONVERTERS register to_onnx
     """,
     "lowdim.plot": """
-        ModelPlots PLOTS biplot coefficients contours convergence correlation_circle correlations cumulative
-        densities loading_bars loadings missing outliers predictions principal_axes reconstructions scores scree
-        sources structure validation variates vip
+        ModelPlots PLOTS biplot coefficients contours contributions convergence correlation_circle correlations
+        cumulative densities groups levels loading_bars loadings missing outliers partial_points predictions
+        principal_axes reconstructions scores scree sources structure symmetric_map validation variates vip
     """,
     "lowdim.reading": """
         Checkpoint summarize
@@ -97,7 +98,7 @@ PUBLIC = {
         open_source
     """,
     "lowdim.summaries": """
-        Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed Patterns
+        Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Levels Moments Observed Patterns
         SUMMARIES Sample ScoreMoments Sketch StandardizedGrams Summary Triangle
     """,
 }

@@ -78,7 +78,7 @@ def test_csv_has_all_digits(tmp_path):
 def test_excel_has_all_digits(table, tmp_path):
     pytest.importorskip("openpyxl")
     table.to_excel(tmp_path / "sizes.xlsx", sheet_name="sizes")
-    frame = pd.read_excel(tmp_path / "sizes.xlsx", sheet_name="sizes", index_col=0)
+    frame = pd.read_excel(tmp_path / "sizes.xlsx", sheet_name="sizes", index_col=0, engine="openpyxl")
     expected = table.to_pandas()
     assert list(frame.columns) == list(expected.columns) and list(frame.index) == list(expected.index)
     found, wanted = (
