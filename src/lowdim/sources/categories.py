@@ -31,7 +31,7 @@ from ..errors import (
 from ..table import numbered
 from .arrow import pyarrow
 from .base import DerivedSource, Source
-from .frame import is_column, is_spark, is_table
+from .frame import is_column, is_spark, is_table, names_of_columns
 from .opening import FrameTable, is_stream, named_table
 from .scan import Contents, scan
 from .stream import StreamSource
@@ -52,6 +52,9 @@ def category_table(X: Any) -> tuple[Contents, bool]:
         X = np.asarray(X)
     if not is_column(X) and (is_array(X) or (isinstance(X, list | tuple) and _is_rows(X))):
         return FrameTable(_frame_of(X)), False
+    if is_table(X) and hasattr(X, "set_axis") and names_of_columns(X.columns) is None:
+        # The names in pandas only count the columns.
+        return FrameTable(X.set_axis(numbered("x", X.shape[1]), axis=1)), False
     # By default, the rows of a data frame of Spark are its columns of numbers.
     X = scan(X, "*") if is_spark(X) else X
     table = FrameBlocks(X) if is_stream(X) else named_table(X)
