@@ -7,6 +7,7 @@ import sys
 from importlib.util import find_spec
 
 from benchmarks import front
+from benchmarks.categories import CASES as CATEGORIES
 from benchmarks.engines import CASES as ENGINES
 from benchmarks.files import CASES as FILES
 from benchmarks.harness import measure, peak_extra_bytes
@@ -27,6 +28,7 @@ from benchmarks.wide_factors import CASES as WIDE_FACTORS
 GROUPS = {
     "large": [*PCA, *LATENT, *TABLES, *KERNELS, *ICA, *SELECTION],
     "unusual": [*WIDE, *WIDE_FACTORS, *SPARSE, *ODD],
+    "categories": CATEGORIES,
     "files": FILES,
     "engines": ENGINES,
 }

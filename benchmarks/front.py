@@ -37,6 +37,7 @@ TASKS = {
     "Cross-validation of PLS": "cv-pls wide-cv-pls wide-cv-pls-20000",
     "CCA": "cca cca-weak cca-wide",
     "CCA of three tables": "gcca",
+    "MCA of categories": "mca-peers",
 }
 #: Libraries by how the names of their contenders begin.
 LIBRARIES = {
@@ -50,6 +51,7 @@ LIBRARIES = {
     "cca-zoo": "cca-zoo",
     "dask-ml": "dask-ml",
     "MLlib": "Spark MLlib",
+    "prince": "prince",
 }
 
 
