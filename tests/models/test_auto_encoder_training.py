@@ -4,6 +4,7 @@ import _thread
 import copy
 import importlib
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -207,6 +208,14 @@ def test_the_same_seed_gives_the_same_numbers_and_leaves_the_generator_alone():
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
+@pytest.fixture
+def hears_ctrl_c():
+    """Ctrl-C is heard, also where it was ignored at the start, as it is in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Interrupting(RecordedProgress):
     """Presses Ctrl-C after the first step of an epoch."""
 
@@ -221,6 +230,7 @@ class Interrupting(RecordedProgress):
             _thread.interrupt_main()
 
 
+@pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize("variational", [False, True])
 def test_ctrl_c_keeps_the_best_state(variational):
     progress = Interrupting(31)
@@ -235,6 +245,7 @@ def test_ctrl_c_keeps_the_best_state(variational):
     np.testing.assert_array_equal(model.transform(X), expected.transform(X))
 
 
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_ends_a_stream_too():
     def endless():
         while True:
