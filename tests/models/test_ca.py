@@ -134,3 +134,8 @@ def test_what_is_refused(table, options, message):
     with pytest.raises(ValueError, match=message):
         model.fit(table)
     assert not hasattr(model, "components_")
+
+
+def test_too_many_columns_are_refused_at_once():
+    with pytest.raises(ValueError, match=r"5000 columns, and at most 4000 are taken.* pass the transpose"):
+        CA(2).fit(np.ones((3, 5000)))

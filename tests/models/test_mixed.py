@@ -406,3 +406,8 @@ def test_new_levels_are_passive_and_named_once():
 def test_identifiers_are_refused():
     with pytest.raises(ValueError, match="'id' looks like an identifier: 120 different entries in 120 rows"):
         FAMD().fit(TABLE.assign(id=[f"n{i}" for i in range(N)]))
+
+
+def test_too_many_columns_are_refused_at_once():
+    with pytest.raises(ValueError, match="50000 levels and numbers in all, and at most 4000 are taken"):
+        FAMD(2).fit(np.ones((3, 50_000)))

@@ -33,6 +33,9 @@ from ..summaries.moments import Moments
 from .base import count_components
 from .spectral import SpectralModel
 
+#: The scatter matrix of up to so many columns is computed.
+_COLUMNS_UP_TO = 4000
+
 
 class CA(SpectralModel):
     """Correspondence analysis: the directions in which the rows of a table of counts differ most in their profiles.
@@ -215,6 +218,11 @@ class CA(SpectralModel):
         return np.setdiff1d(np.arange(p), aside), aside
 
     def _fit_rows(self, rows: Rows) -> None:
+        if rows.shape[1] > _COLUMNS_UP_TO:
+            raise ValueError(
+                f"the table has {rows.shape[1]} columns, and at most {_COLUMNS_UP_TO} are taken, while it may have any "
+                "number of rows. Rows and columns play the same part: pass the transpose, or leave out rare columns."
+            )
         self._active, self._aside = self._columns()
         summary = self._summed(rows.source, rows.weights, rows)
         self._solve(summary, self._plan_rows(rows))

@@ -189,6 +189,10 @@ class MixedModel(SpectralModel):
                 f"a shape does not say which columns are categories, and how many levels they have; pass the table to "
                 f"plan {type(self).__name__}. No row of it is read."
             )
+        shape = getattr(X, "shape", ())
+        if isinstance(shape, tuple) and len(shape) == 2 and isinstance(shape[1], int) and shape[1] > _DENSE_UP_TO:
+            # It would take long to look at each column.
+            raise too_wide(shape[1])
         table, named = category_table(X)
         for name in keep:
             if name not in table.names:
@@ -253,10 +257,7 @@ class MixedModel(SpectralModel):
         self._whole_coding = coding = self._coded_by(source, found)
         wide = coding.width > _DENSE_UP_TO
         if wide:
-            raise ValueError(
-                f"there are {coding.width} levels and numbers in all, and at most {_DENSE_UP_TO} are taken. Pool rare "
-                "levels (min_frequency), or leave out columns with many."
-            )
+            raise too_wide(coding.width)
         moments, passes = self._summed(rows, found)
         why = "one pass for the levels, and one for their products"
         if passes > 1:
@@ -757,6 +758,14 @@ class MixedModel(SpectralModel):
         tags.array_api_support = False
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
+
+
+def too_wide(width: int) -> ValueError:
+    """The error for more coded columns than are taken."""
+    return ValueError(
+        f"there are {width} levels and numbers in all, and at most {_DENSE_UP_TO} are taken. Pool rare levels "
+        "(min_frequency), or leave out columns with many. PCA takes any number of columns of numbers."
+    )
 
 
 class CodedScores:
